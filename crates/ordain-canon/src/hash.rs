@@ -1,0 +1,201 @@
+//! The hashes of RULINGS §2.3. Each has a name and a type of its own, because their inputs differ: with or
+//! without a final line feed, with or without a field, canonical or raw.
+
+use crate::error::{ReadError, WriteError};
+use crate::value::{Member, Value};
+use crate::writer::Canonicalizer;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// What precedes the hex digits of most hashes.
+pub const SHA256_PREFIX: &str = "sha256:";
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut text = [0; 64];
+    let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().unwrap_or(b'0');
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    }
+    let used = text.get(..2 * bytes.len()).unwrap_or(&text);
+    f.write_str(std::str::from_utf8(used).map_err(|_| fmt::Error)?)
+}
+
+/// Whether a text is `digits` lower-case hexadecimal digits.
+pub fn is_lower_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether a text is `sha256:` and 64 lower-case hexadecimal digits.
+pub fn is_sha256(text: &str) -> bool {
+    text.strip_prefix(SHA256_PREFIX).is_some_and(|digits| is_lower_hex(digits, 64))
+}
+
+macro_rules! hash_type {
+    ($(#[$doc:meta])* $name:ident, $prefix:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name([u8; 32]);
+
+        impl $name {
+            /// Whether a document's field names this hash.
+            pub fn is(&self, text: &str) -> bool {
+                text == self.to_string()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($prefix)?;
+                write_hex(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({self})", stringify!($name))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    };
+}
+
+/// A hash of the canonical form of a whole document.
+macro_rules! document_hash {
+    ($(#[$doc:meta])* $name:ident, $prefix:expr, $suffix:expr) => {
+        hash_type!($(#[$doc])* $name, $prefix);
+
+        impl $name {
+            /// Of a document's text, which is read strictly.
+            pub fn of_text(canon: &mut Canonicalizer, text: &[u8]) -> Result<Self, ReadError> {
+                canon.digest_text(text, $suffix).map(Self)
+            }
+
+            /// Of a value.
+            pub fn of<T: Serialize + ?Sized>(canon: &mut Canonicalizer, value: &T) -> Result<Self, WriteError> {
+                canon.digest_value(value, $suffix).map(Self)
+            }
+        }
+    };
+}
+
+/// A hash of the canonical form of an object without one of its members.
+macro_rules! hash_without {
+    ($(#[$doc:meta])* $name:ident, $prefix:expr, $except:literal) => {
+        hash_type!($(#[$doc])* $name, $prefix);
+
+        impl $name {
+            #[doc = concat!("Of a document's text, which is read strictly; `", $except, "` does not count.")]
+            pub fn of_text(canon: &mut Canonicalizer, text: &[u8]) -> Result<Self, ReadError> {
+                let value = Value::read(text)?;
+                // A value that was read strictly can be written.
+                Ok(Self::of(canon, &value).unwrap_or(Self([0; 32])))
+            }
+
+            #[doc = concat!("Of a value; its member `", $except, "` does not count.")]
+            pub fn of(canon: &mut Canonicalizer, value: &Value<'_>) -> Result<Self, WriteError> {
+                canon.digest_value(&Without { value, except: $except }, b"").map(Self)
+            }
+        }
+    };
+}
+
+document_hash! {
+    /// Of a bundle: canonical JSON and one line feed.
+    BundleHash, "", b"\n"
+}
+document_hash! {
+    /// `source_intent_hash`: the *normalized* intent's canonical JSON and one line feed. Normalize first.
+    IntentHash, "", b"\n"
+}
+document_hash! {
+    /// Of a plan proposal.
+    PlanHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// Of a patch set.
+    PatchHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// Of an action proposal.
+    ActionHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// Of an action proposal's target.
+    TargetHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// Of an action proposal's parameters.
+    ParametersHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// Of an evidence packet.
+    PacketHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// `payload_hash` of an evidence packet: its canonical payload.
+    PayloadHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// `sha256` of a file in a run's folder.
+    RunFileHash, SHA256_PREFIX, b""
+}
+hash_without! {
+    /// Of execution evidence; what was observed varies between runs and does not count.
+    EvidenceHash, SHA256_PREFIX, "observed"
+}
+hash_without! {
+    /// Of a note proposal: everything but the hash itself.
+    NoteHash, "", "hash"
+}
+hash_type! {
+    /// `content_hash` and `expected_hash` of file content: the raw bytes, so that `sha256sum FILE` agrees.
+    ContentHash, SHA256_PREFIX
+}
+
+impl BundleHash {
+    /// As a plan proposal's `source_bundle_hash` names it.
+    pub fn prefixed(&self) -> String {
+        format!("{SHA256_PREFIX}{self}")
+    }
+}
+
+impl ContentHash {
+    /// Of content.
+    pub fn of(content: &[u8]) -> Self {
+        Self(Sha256::digest(content).into())
+    }
+}
+
+/// An object without one of its members.
+pub(crate) struct Without<'v, 'a> {
+    pub(crate) value: &'v Value<'a>,
+    pub(crate) except: &'static str,
+}
+
+impl Serialize for Without<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.value.as_object() {
+            Some(members) => serialize_members(members.iter().filter(|(key, _)| key != self.except), serializer),
+            None => self.value.serialize(serializer),
+        }
+    }
+}
+
+pub(crate) fn serialize_members<'v, 'a: 'v, S: Serializer>(
+    members: impl Iterator<Item = &'v Member<'a>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    for (key, value) in members {
+        map.serialize_entry(key, value)?;
+    }
+    map.end()
+}

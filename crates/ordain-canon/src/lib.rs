@@ -1,0 +1,37 @@
+//! Canonical JSON: one document, one text, one hash.
+//!
+//! Reading is strict (what two readers could understand differently is refused), writing is RFC 8785, and each hash
+//! and id of the contracts has a name of its own. Nothing here touches a clock, a file, the environment or a network.
+
+mod limits;
+
+mod error;
+mod place;
+
+mod order;
+mod scan;
+
+mod number;
+mod reader;
+mod value;
+
+mod check;
+mod ser;
+mod writer;
+
+mod hash;
+mod id;
+
+pub use check::is_canonical;
+pub use error::{ReadError, ReadErrorKind, WriteError};
+pub use hash::{
+    ActionHash, BundleHash, ContentHash, EvidenceHash, IntentHash, NoteHash, PacketHash, ParametersHash, PatchHash,
+    PayloadHash, PlanHash, RunFileHash, SHA256_PREFIX, TargetHash, is_lower_hex, is_sha256,
+};
+pub use id::{DeriveError, DerivedId, branch_id};
+pub use limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};
+pub use number::with_number_text;
+pub use order::compare_utf16;
+pub use place::{Place, place_of, push_pointer_token, span_of};
+pub use value::{Member, Value, sort_utf16};
+pub use writer::Canonicalizer;
