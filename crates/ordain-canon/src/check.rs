@@ -15,15 +15,31 @@ use std::cmp::Ordering;
 /// assert!(!ordain_canon::is_canonical(br#"{"b":[],"a":1}"#));
 /// ```
 pub fn is_canonical(text: &[u8]) -> bool {
-    let mut check = Check { text, at: 0, depth: 0 };
-    text.len() <= DOCUMENT_BYTES_MAX && check.value().is_some() && check.at == text.len()
+    let mut check = Check { text, at: 0, depth: 0, passed: |_: &[u8]| {}, handed: 0 };
+    check.document().is_some()
 }
 
+/// [`is_canonical`], with each stretch of the text handed to `passed` soon after it was read, while it is still in
+/// the cache. Where the answer is `false`, some of it was handed out for nothing.
+pub(crate) fn is_canonical_with(text: &[u8], passed: impl FnMut(&[u8])) -> bool {
+    let mut check = Check { text, at: 0, depth: 0, passed, handed: 0 };
+    let canonical = check.document().is_some();
+    if canonical {
+        check.hand_over(text.len());
+    }
+    canonical
+}
+
+/// How much text is read before it is handed on.
+const STRETCH: usize = 32 * 1024;
+
 /// `None` throughout: not canonical, or not even JSON.
-struct Check<'a> {
+struct Check<'a, P> {
     text: &'a [u8],
     at: usize,
     depth: usize,
+    passed: P,
+    handed: usize,
 }
 
 /// A key, between its quotes.
@@ -33,7 +49,19 @@ struct Key<'a> {
     escaped: bool,
 }
 
-impl<'a> Check<'a> {
+impl<'a, P: FnMut(&[u8])> Check<'a, P> {
+    fn document(&mut self) -> Option<()> {
+        (self.text.len() <= DOCUMENT_BYTES_MAX).then_some(())?;
+        self.value()?;
+        (self.at == self.text.len()).then_some(())
+    }
+
+    #[cold]
+    fn hand_over(&mut self, end: usize) {
+        (self.passed)(self.text.get(self.handed..end).unwrap_or_default());
+        self.handed = end;
+    }
+
     #[inline(always)]
     fn next(&mut self) -> Option<u8> {
         let byte = self.text.get(self.at).copied()?;
@@ -135,6 +163,9 @@ impl<'a> Check<'a> {
         let mut at = ascii_run_end(self.text, start);
         let (mut escaped, mut wide) = (false, false);
         loop {
+            if at - self.handed > STRETCH {
+                self.hand_over(at);
+            }
             match self.text.get(at)? {
                 b'"' => break,
                 b'\\' => {

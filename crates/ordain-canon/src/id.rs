@@ -95,11 +95,11 @@ impl DerivedId {
 }
 
 /// A branch's id: the first 8 digits of the hash of the question's id and the answer.
-pub fn branch_id(canon: &mut Canonicalizer, question_id: &str, answer: &str) -> Result<String, WriteError> {
+pub fn branch_id<T: Serialize>(canon: &mut Canonicalizer, question_id: T, answer: T) -> Result<String, WriteError> {
     #[derive(serde::Serialize)]
-    struct Branch<'a> {
-        question_id: &'a str,
-        answer: &'a str,
+    struct Branch<T> {
+        question_id: T,
+        answer: T,
     }
     hex_digits(canon, &Branch { question_id, answer }, BRANCH_DIGITS)
 }

@@ -49,6 +49,19 @@ fn rank(byte: u8) -> u8 {
     }
 }
 
+/// The first eight bytes as a number that orders as [`compare_utf16`] does. Strings that hold U+0000 are beyond it,
+/// since a shorter string is filled up with zeros.
+#[inline]
+pub(crate) fn utf16_prefix(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    match bytes.first_chunk::<8>() {
+        Some(chunk) => first = *chunk,
+        None => first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte),
+    }
+    let word = u64::from_be_bytes(first);
+    if word & 0x8080_8080_8080_8080 == 0 { word } else { u64::from_be_bytes(first.map(rank)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

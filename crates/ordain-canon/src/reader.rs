@@ -3,7 +3,7 @@
 use crate::error::{Fault, ReadError, ReadErrorKind};
 use crate::limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};
 use crate::number::{Refused, scan_number};
-use crate::scan::{ascii_run_end, plain_run_end};
+use crate::scan::{ascii_run_end, plain_run_end, spaces_end};
 
 /// What becomes of a document: a tree, canonical bytes, nothing at all.
 pub(crate) trait Builder<'a> {
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     fn skip_blanks(&mut self) {
         while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.peek() {
-            self.at += 1;
+            self.at = spaces_end(self.bytes, self.at + 1);
         }
     }
 

@@ -26,6 +26,19 @@ fn special(word: u64) -> u64 {
     found & HIGH
 }
 
+/// Passes the spaces from `start` on, eight at a time; near the end of the text it may leave some.
+#[inline(always)]
+pub(crate) fn spaces_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while let Some(word) = word_at(bytes, at) {
+        match word ^ SPACE {
+            0 => at += 8,
+            other => return at + (other.trailing_zeros() / 8) as usize,
+        }
+    }
+    at
+}
+
 #[inline(always)]
 fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     let chunk = bytes.get(at..)?.first_chunk::<8>()?;
@@ -44,8 +57,8 @@ fn run_end(bytes: &[u8], start: usize, find: impl Fn(u64) -> u64, is_special: im
         }
     }
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
-        let (words, _) = block.as_chunks::<8>();
-        if words.iter().fold(0, |found, word| found | find(u64::from_le_bytes(*word))) != 0 {
+        // Written so that the compiler makes it a handful of vector instructions.
+        if block.iter().fold(0, |found, &byte| found | u8::from(is_special(byte))) != 0 {
             break;
         }
         at += 64;
@@ -69,14 +82,14 @@ fn tail_end(bytes: &[u8], at: usize, is_special: impl Fn(u8) -> bool) -> usize {
 /// not ASCII, or the end of the input.
 #[inline]
 pub(crate) fn ascii_run_end(bytes: &[u8], start: usize) -> usize {
-    run_end(bytes, start, special_or_wide, |byte| byte < 0x20 || byte == b'"' || byte == b'\\' || byte >= 0x80)
+    run_end(bytes, start, special_or_wide, |byte| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte >= 0x80))
 }
 
 /// Where the run of bytes that stand for themselves ends: at a quote, a backslash, a control character, or the
 /// end of the input.
 #[inline]
 pub(crate) fn plain_run_end(bytes: &[u8], start: usize) -> usize {
-    run_end(bytes, start, special, |byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    run_end(bytes, start, special, |byte| (byte < 0x20) | (byte == b'"') | (byte == b'\\'))
 }
 
 #[cfg(test)]

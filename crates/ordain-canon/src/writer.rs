@@ -1,11 +1,12 @@
 //! The canonical writer (RFC 8785): text and values go into one reused buffer; objects whose members come out of
 //! order are noted as spans, and the bytes are put in order once, on their way out.
 
-use crate::check::{compare_keys, is_canonical};
+use crate::check::{compare_keys, is_canonical, is_canonical_with};
 use crate::error::{ReadError, WriteError};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::number::{Refused, parse_number, with_number_text};
 use crate::reader::{Builder, RawString, decode, decode_with, read};
+use crate::order::utf16_prefix;
 use crate::scan::plain_run_end;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -51,11 +52,13 @@ impl Canonicalizer {
 
     /// The SHA-256 of the canonical bytes of a text, followed by `suffix`.
     pub(crate) fn digest_text(&mut self, text: &[u8], suffix: &[u8]) -> Result<[u8; 32], ReadError> {
-        if is_canonical(text) {
-            return Ok(digest([text, suffix]));
+        let mut hasher = Sha256::new();
+        if is_canonical_with(text, |stretch| hasher.update(stretch)) {
+            hasher.update(suffix);
+            return Ok(hasher.finalize().into());
         }
         self.draft_text(text)?;
-        Ok(self.draft.digest(suffix))
+        Ok(self.digest(suffix))
     }
 
     /// The SHA-256 of the canonical bytes of a value, followed by `suffix`.
@@ -65,7 +68,7 @@ impl Canonicalizer {
         suffix: &[u8],
     ) -> Result<[u8; 32], WriteError> {
         self.draft.value(value)?;
-        Ok(self.draft.digest(suffix))
+        Ok(self.digest(suffix))
     }
 
     fn draft_text(&mut self, text: &[u8]) -> Result<(), ReadError> {
@@ -84,15 +87,36 @@ impl Canonicalizer {
         self.draft.emit(&mut |bytes| ordered.extend_from_slice(bytes));
         ordered
     }
+
+    fn digest(&mut self, suffix: &[u8]) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        if self.draft.unsorted.is_empty() {
+            hasher.update(&self.draft.bytes);
+        } else {
+            let gathered = &mut self.ordered;
+            gathered.clear();
+            self.draft.emit(&mut |bytes| {
+                // A hasher is slow on small pieces; large ones are not worth a copy.
+                if gathered.len() + bytes.len() > GATHERED_BYTES_MAX {
+                    hasher.update(&gathered);
+                    gathered.clear();
+                }
+                if bytes.len() > GATHERED_BYTES_MAX / 4 {
+                    hasher.update(&gathered);
+                    gathered.clear();
+                    hasher.update(bytes);
+                } else {
+                    gathered.extend_from_slice(bytes);
+                }
+            });
+            hasher.update(&gathered);
+        }
+        hasher.update(suffix);
+        hasher.finalize().into()
+    }
 }
 
-fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.finalize().into()
-}
+const GATHERED_BYTES_MAX: usize = 16 * 1024;
 
 /// Canonical but for the order of members, which `unsorted` knows.
 #[derive(Default)]
@@ -100,10 +124,13 @@ pub(crate) struct Draft {
     pub(crate) bytes: Vec<u8>,
     /// The members of the open objects, innermost last.
     open: Vec<MemberSpan>,
-    /// The objects whose members are out of order; sorted by `start` when emitting.
+    /// The objects whose members are out of order, in the order in which they ended: what is inside one comes
+    /// before it.
     unsorted: Vec<UnsortedObject>,
     /// Their members in the right order.
     sorted: Vec<MemberSpan>,
+    /// Work space of [`Draft::emit`].
+    pending: Vec<u32>,
 }
 
 /// A member in the draft: `"key":value` without the comma.
@@ -114,21 +141,36 @@ struct MemberSpan {
     /// Where the key's closing quote is.
     key_end: u32,
     escaped: bool,
+    /// The first bytes of a key without escapes; where two differ, they decide.
+    prefix: u64,
     /// Where the key stands in the text that is being read.
     source: u32,
+    /// The unsorted objects inside it.
+    unsorted: Inside,
+}
+
+/// A stretch of [`Draft::unsorted`].
+#[derive(Clone, Copy)]
+struct Inside {
+    first: u32,
+    end: u32,
 }
 
 struct UnsortedObject {
     start: u32,
     end: u32,
+    /// Its members, a stretch of [`Draft::sorted`].
     first: u32,
     count: u32,
+    /// The first of the unsorted objects inside it; they end just before it.
+    first_inside: u32,
 }
 
 /// An object being written.
 pub(crate) struct OpenObject {
     start: u32,
     first: usize,
+    first_inside: u32,
     ascending: bool,
 }
 
@@ -150,7 +192,12 @@ impl Draft {
     }
 
     pub(crate) fn open_object(&mut self) -> OpenObject {
-        let open = OpenObject { start: offset32(self.bytes.len()), first: self.open.len(), ascending: true };
+        let open = OpenObject {
+            start: offset32(self.bytes.len()),
+            first: self.open.len(),
+            first_inside: offset32(self.unsorted.len()),
+            ascending: true,
+        };
         self.bytes.push(b'{');
         open
     }
@@ -167,12 +214,16 @@ impl Draft {
     /// The key from `start` is written, quotes and all.
     #[inline]
     pub(crate) fn end_key(&mut self, object: &mut OpenObject, start: u32, escaped: bool, source: usize) {
+        let key_end = self.bytes.len() - 1;
+        let key = self.bytes.get(start as usize + 1..key_end).unwrap_or_default();
         let member = MemberSpan {
             start,
             end: 0,
-            key_end: offset32(self.bytes.len() - 1),
+            key_end: offset32(key_end),
             escaped,
+            prefix: utf16_prefix(key),
             source: offset32(source),
+            unsorted: Inside { first: offset32(self.unsorted.len()), end: 0 },
         };
         self.bytes.push(b':');
         if object.ascending && self.open.len() > object.first && let Some(last) = self.open.last() {
@@ -183,9 +234,10 @@ impl Draft {
 
     #[inline]
     pub(crate) fn end_value(&mut self) {
-        let end = offset32(self.bytes.len());
+        let (end, unsorted_end) = (offset32(self.bytes.len()), offset32(self.unsorted.len()));
         if let Some(member) = self.open.last_mut() {
             member.end = end;
+            member.unsorted.end = unsorted_end;
         }
     }
 
@@ -208,6 +260,7 @@ impl Draft {
                 end: offset32(bytes.len()),
                 first: offset32(self.sorted.len()),
                 count: offset32(members.len()),
+                first_inside: object.first_inside,
             });
             self.sorted.extend_from_slice(members);
         }
@@ -272,36 +325,45 @@ impl Draft {
         escaped
     }
 
-    fn digest(&mut self, suffix: &[u8]) -> [u8; 32] {
-        if self.unsorted.is_empty() {
-            return digest([&self.bytes, suffix]);
-        }
-        let mut hasher = Sha256::new();
-        self.emit(&mut |bytes| hasher.update(bytes));
-        hasher.update(suffix);
-        hasher.finalize().into()
-    }
-
     /// Hands out the bytes in canonical order.
     fn emit(&mut self, sink: &mut impl FnMut(&[u8])) {
-        self.unsorted.sort_unstable_by_key(|object| object.start);
-        self.emit_range(0, offset32(self.bytes.len()), sink);
+        let mut pending = std::mem::take(&mut self.pending);
+        let all = Inside { first: 0, end: offset32(self.unsorted.len()) };
+        self.emit_range(0, offset32(self.bytes.len()), all, &mut pending, sink);
+        self.pending = pending;
     }
 
-    fn emit_range(&self, start: u32, end: u32, sink: &mut impl FnMut(&[u8])) {
+    fn emit_range(
+        &self,
+        start: u32,
+        end: u32,
+        inside: Inside,
+        pending: &mut Vec<u32>,
+        sink: &mut impl FnMut(&[u8]),
+    ) {
+        // The outermost unsorted objects of the range, found from its end backwards.
+        let base = pending.len();
+        let mut next = inside.end;
+        while next > inside.first {
+            pending.push(next - 1);
+            next = self.unsorted.get(next as usize - 1).map_or(inside.first, |object| object.first_inside);
+        }
         let mut at = start;
-        let mut next = self.unsorted.partition_point(|object| object.start < start);
-        while let Some(object) = self.unsorted.get(next).filter(|object| object.start < end) {
+        while pending.len() > base {
+            let Some(object) = pending.pop().and_then(|index| self.unsorted.get(index as usize)) else { break };
             sink(self.slice(at, object.start + 1));
             let members = self.sorted.get(object.first as usize..(object.first + object.count) as usize);
             for (position, member) in members.unwrap_or_default().iter().enumerate() {
                 if position > 0 {
                     sink(b",");
                 }
-                self.emit_range(member.start, member.end, sink);
+                if member.unsorted.first == member.unsorted.end {
+                    sink(self.slice(member.start, member.end));
+                } else {
+                    self.emit_range(member.start, member.end, member.unsorted, pending, sink);
+                }
             }
             at = object.end - 1;
-            next += self.unsorted.get(next..).unwrap_or_default().partition_point(|inner| inner.start < object.end);
         }
         sink(self.slice(at, end));
     }
@@ -318,6 +380,9 @@ fn key_bytes<'a>(bytes: &'a [u8], member: &MemberSpan) -> &'a [u8] {
 
 #[inline]
 fn compare_members(bytes: &[u8], left: &MemberSpan, right: &MemberSpan) -> Ordering {
+    if left.prefix != right.prefix && !left.escaped && !right.escaped {
+        return left.prefix.cmp(&right.prefix);
+    }
     compare_keys(key_bytes(bytes, left), left.escaped, key_bytes(bytes, right), right.escaped)
 }
 
