@@ -442,7 +442,7 @@ def run(**changed: Any) -> dict:
 
 def failed_run() -> dict:
     return run(
-        execution={"evidence_hash": hash_of(failed_evidence()), "status": "partial"},
+        execution={"evidence_hash": hash_of(failed_evidence()), "status": "failed"},
         decision={"accepted": False, "reasons": ["a required command failed"], "validated_by_kernel": True},
     )
 

@@ -109,7 +109,10 @@ fn case(name: &str, value: &Value) {
     ];
     measure(&mut contests);
     let raw = contests[0].best;
-    println!("\n| {name}, {} bytes | MB/s | share of SHA-256 | times its peer |\n|---|---|---|---|", canonical.len());
+    println!(
+        "\n| {name}, {} bytes | MB/s | share of SHA-256 | times its peer |\n|---|---|---|---|",
+        canonical.len()
+    );
     for (position, contest) in contests.iter().enumerate() {
         let speed = contest.bytes as f64 / contest.best / 1e6;
         let peer = match position {
@@ -163,21 +166,37 @@ fn main() {
         for lines in [10, 1000, 10_000, 500_000] {
             let text = Canonicalizer::new().value(&line.repeat(lines)).unwrap().to_vec();
             let mut best = f64::INFINITY;
-            for _ in 0..(20_000_000 / lines / 100).max(5) { let start = Instant::now(); black_box(ordain_canon::is_canonical(black_box(&text))); best = best.min(start.elapsed().as_secs_f64()); }
+            for _ in 0..(20_000_000 / lines / 100).max(5) {
+                let start = Instant::now();
+                black_box(ordain_canon::is_canonical(black_box(&text)));
+                best = best.min(start.elapsed().as_secs_f64());
+            }
             println!("{which} {} {:.2} GB/s", text.len(), text.len() as f64 / best / 1e9);
         }
         return;
     }
     if let Ok(which) = std::env::var("PROFILE") {
-        let value = match which.chars().last() { Some('1') => proposal(), Some('5') => tree(), _ => strings() };
+        let value = match which.chars().last() {
+            Some('1') => proposal(),
+            Some('5') => tree(),
+            _ => strings(),
+        };
         let canonical = Canonicalizer::new().value(&value).unwrap().to_vec();
         let arbitrary = shuffled(&value);
         let mut c = Canonicalizer::new();
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(3) {
-            match which.chars().next() { Some('c') => { black_box(ordain_canon::is_canonical(black_box(&canonical))); }
-              Some('t') => { black_box(BundleHash::of_text(&mut c, black_box(arbitrary.as_bytes())).unwrap()); }
-              _ => { black_box(PatchHash::of(&mut c, black_box(&value)).unwrap()); } }
+            match which.chars().next() {
+                Some('c') => {
+                    black_box(ordain_canon::is_canonical(black_box(&canonical)));
+                }
+                Some('t') => {
+                    black_box(BundleHash::of_text(&mut c, black_box(arbitrary.as_bytes())).unwrap());
+                }
+                _ => {
+                    black_box(PatchHash::of(&mut c, black_box(&value)).unwrap());
+                }
+            }
         }
         return;
     }

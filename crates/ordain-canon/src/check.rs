@@ -137,7 +137,9 @@ impl<'a, P: FnMut(&[u8])> Check<'a, P> {
                     return None;
                 }
                 let key = self.string()?;
-                if last.is_some_and(|last| last.compare(key) != Ordering::Less) || key.bytes.len() > KEY_BYTES_MAX {
+                if last.is_some_and(|last| last.compare(key) != Ordering::Less)
+                    || key.bytes.len() > KEY_BYTES_MAX
+                {
                     return None;
                 }
                 last = Some(key);
@@ -190,7 +192,8 @@ impl<'a, P: FnMut(&[u8])> Check<'a, P> {
         match self.text.get(at + 1)? {
             b'n' | b'"' | b'\\' | b't' | b'r' | b'b' | b'f' => Some(at + 2),
             b'u' => {
-                let [b'0', b'0', tens @ b'0'..=b'1', ones @ (b'0'..=b'9' | b'a'..=b'f')] = self.text.get(at + 2..at + 6)?
+                let [b'0', b'0', tens @ b'0'..=b'1', ones @ (b'0'..=b'9' | b'a'..=b'f')] =
+                    self.text.get(at + 2..at + 6)?
                 else {
                     return None;
                 };

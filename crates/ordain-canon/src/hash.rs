@@ -183,7 +183,9 @@ pub(crate) struct Without<'v, 'a> {
 impl Serialize for Without<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.value.as_object() {
-            Some(members) => serialize_members(members.iter().filter(|(key, _)| key != self.except), serializer),
+            Some(members) => {
+                serialize_members(members.iter().filter(|(key, _)| key != self.except), serializer)
+            }
             None => self.value.serialize(serializer),
         }
     }

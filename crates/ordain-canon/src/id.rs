@@ -69,9 +69,10 @@ impl DerivedId {
         match self {
             Self::Bundle | Self::Plan | Self::Action => Cover::AllBut("id"),
             Self::Node => Cover::Only { required: &["parent_id", "goal", "constraints"], optional: &[] },
-            Self::Question => {
-                Cover::Only { required: &["text", "expected_answer_type", "why_needed"], optional: &["options"] }
-            }
+            Self::Question => Cover::Only {
+                required: &["text", "expected_answer_type", "why_needed"],
+                optional: &["options"],
+            },
             Self::Output => Cover::Only { required: &["type", "path", "content"], optional: &[] },
         }
     }
@@ -95,7 +96,11 @@ impl DerivedId {
 }
 
 /// A branch's id: the first 8 digits of the hash of the question's id and the answer.
-pub fn branch_id<T: Serialize>(canon: &mut Canonicalizer, question_id: T, answer: T) -> Result<String, WriteError> {
+pub fn branch_id<T: Serialize>(
+    canon: &mut Canonicalizer,
+    question_id: T,
+    answer: T,
+) -> Result<String, WriteError> {
     #[derive(serde::Serialize)]
     struct Branch<T> {
         question_id: T,
@@ -104,7 +109,11 @@ pub fn branch_id<T: Serialize>(canon: &mut Canonicalizer, question_id: T, answer
     hex_digits(canon, &Branch { question_id, answer }, BRANCH_DIGITS)
 }
 
-fn hex_digits<T: Serialize>(canon: &mut Canonicalizer, value: &T, digits: usize) -> Result<String, WriteError> {
+fn hex_digits<T: Serialize>(
+    canon: &mut Canonicalizer,
+    value: &T,
+    digits: usize,
+) -> Result<String, WriteError> {
     let mut hex = crate::hash::BundleHash::of(canon, value)?.to_string();
     hex.truncate(digits);
     Ok(hex)

@@ -15,6 +15,8 @@ mod number;
 mod reader;
 mod value;
 
+mod de;
+
 mod check;
 mod ser;
 mod writer;
@@ -23,10 +25,11 @@ mod hash;
 mod id;
 
 pub use check::is_canonical;
+pub use de::TypeError;
 pub use error::{ReadError, ReadErrorKind, WriteError};
 pub use hash::{
-    ActionHash, BundleHash, ContentHash, EvidenceHash, IntentHash, NoteHash, PacketHash, ParametersHash, PatchHash,
-    PayloadHash, PlanHash, RunFileHash, SHA256_PREFIX, TargetHash, is_lower_hex, is_sha256,
+    ActionHash, BundleHash, ContentHash, EvidenceHash, IntentHash, NoteHash, PacketHash, ParametersHash,
+    PatchHash, PayloadHash, PlanHash, RunFileHash, SHA256_PREFIX, TargetHash, is_lower_hex, is_sha256,
 };
 pub use id::{DeriveError, DerivedId, branch_id};
 pub use limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};

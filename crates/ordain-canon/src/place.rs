@@ -76,7 +76,11 @@ pub fn span_of(text: &[u8], pointer: &str) -> Range<usize> {
             let here = walk.pointer();
             let deeper = best.is_none_or(|(length, ..)| here.len() > length);
             if deeper && covers(&here, pointer) {
-                let from = if matches!(walk.frames.last(), Some(Frame::Object { .. })) { member_start } else { start };
+                let from = if matches!(walk.frames.last(), Some(Frame::Object { .. })) {
+                    member_start
+                } else {
+                    start
+                };
                 best = Some((here.len(), from, start));
                 if here.len() == pointer.len() {
                     break;
@@ -120,7 +124,8 @@ impl Walk<'_> {
     }
 
     fn key_comes_next(&self) -> bool {
-        self.text.get(self.at) == Some(&b'"') && matches!(self.frames.last(), Some(Frame::Object { key: None }))
+        self.text.get(self.at) == Some(&b'"')
+            && matches!(self.frames.last(), Some(Frame::Object { key: None }))
     }
 
     fn value_comes_next(&self) -> bool {

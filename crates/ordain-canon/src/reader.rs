@@ -333,10 +333,15 @@ pub(crate) fn decode_with<S>(
 /// The decoded text of a string; what cannot be decoded is replaced or left out, which a checked string never is.
 pub(crate) fn decode(bytes: &[u8]) -> String {
     let mut out = Vec::with_capacity(bytes.len());
-    decode_with(bytes, &mut out, |out, run| out.extend_from_slice(run), |out, character| {
-        let mut utf8 = [0; 4];
-        out.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
-    });
+    decode_with(
+        bytes,
+        &mut out,
+        |out, run| out.extend_from_slice(run),
+        |out, character| {
+            let mut utf8 = [0; 4];
+            out.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
+        },
+    );
     String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 

@@ -82,7 +82,9 @@ fn tail_end(bytes: &[u8], at: usize, is_special: impl Fn(u8) -> bool) -> usize {
 /// not ASCII, or the end of the input.
 #[inline]
 pub(crate) fn ascii_run_end(bytes: &[u8], start: usize) -> usize {
-    run_end(bytes, start, special_or_wide, |byte| (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte >= 0x80))
+    run_end(bytes, start, special_or_wide, |byte| {
+        (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte >= 0x80)
+    })
 }
 
 /// Where the run of bytes that stand for themselves ends: at a quote, a backslash, a control character, or the

@@ -114,7 +114,10 @@ impl<'a> Value<'a> {
             (Value::Object(left), Value::Object(right)) => {
                 let (left, right) = (sorted_members(left), sorted_members(right));
                 left.len() == right.len()
-                    && left.iter().zip(&right).all(|(left, right)| left.0 == right.0 && left.1.same_as(&right.1))
+                    && left
+                        .iter()
+                        .zip(&right)
+                        .all(|(left, right)| left.0 == right.0 && left.1.same_as(&right.1))
             }
             _ => false,
         }
@@ -245,16 +248,20 @@ impl<'a> Builder<'a> for Tree {
 fn second_of_equal_keys(members: &[Member<'_>]) -> Option<usize> {
     const FEW: usize = 8;
     if members.len() <= FEW {
-        let seen = |position: usize, key: &str| members.iter().take(position).any(|(earlier, _)| earlier == key);
+        let seen =
+            |position: usize, key: &str| members.iter().take(position).any(|(earlier, _)| earlier == key);
         return members.iter().enumerate().position(|(position, (key, _))| seen(position, key));
     }
     let mut positions: Vec<(&str, usize)> =
         members.iter().enumerate().map(|(position, (key, _))| (key.as_ref(), position)).collect();
     positions.sort_unstable();
-    positions.windows(2).filter_map(|pair| match pair {
-        [(left, _), (right, position)] if left == right => Some(*position),
-        _ => None,
-    }).min()
+    positions
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [(left, _), (right, position)] if left == right => Some(*position),
+            _ => None,
+        })
+        .min()
 }
 
 /// Sorts strings as canonical JSON sorts keys.

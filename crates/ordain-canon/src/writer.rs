@@ -5,8 +5,8 @@ use crate::check::{compare_keys, is_canonical, is_canonical_with};
 use crate::error::{ReadError, WriteError};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::number::{Refused, parse_number, with_number_text};
-use crate::reader::{Builder, RawString, decode, decode_with, read};
 use crate::order::utf16_prefix;
+use crate::reader::{Builder, RawString, decode, decode_with, read};
 use crate::scan::plain_run_end;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -226,7 +226,10 @@ impl Draft {
             unsorted: Inside { first: offset32(self.unsorted.len()), end: 0 },
         };
         self.bytes.push(b':');
-        if object.ascending && self.open.len() > object.first && let Some(last) = self.open.last() {
+        if object.ascending
+            && self.open.len() > object.first
+            && let Some(last) = self.open.last()
+        {
             object.ascending = compare_members(&self.bytes, last, &member) == Ordering::Less;
         }
         self.open.push(member);
@@ -316,10 +319,15 @@ impl Draft {
             return raw.escaped;
         }
         let start = self.bytes.len();
-        decode_with(raw.bytes, self, |draft, run| draft.bytes.extend_from_slice(run), |draft, character| {
-            let mut utf8 = [0; 4];
-            draft.string_content(character.encode_utf8(&mut utf8).as_bytes());
-        });
+        decode_with(
+            raw.bytes,
+            self,
+            |draft, run| draft.bytes.extend_from_slice(run),
+            |draft, character| {
+                let mut utf8 = [0; 4];
+                draft.string_content(character.encode_utf8(&mut utf8).as_bytes());
+            },
+        );
         let escaped = self.bytes.get(start..).unwrap_or_default().contains(&b'\\');
         self.bytes.push(b'"');
         escaped
@@ -350,7 +358,9 @@ impl Draft {
         }
         let mut at = start;
         while pending.len() > base {
-            let Some(object) = pending.pop().and_then(|index| self.unsorted.get(index as usize)) else { break };
+            let Some(object) = pending.pop().and_then(|index| self.unsorted.get(index as usize)) else {
+                break;
+            };
             sink(self.slice(at, object.start + 1));
             let members = self.sorted.get(object.first as usize..(object.first + object.count) as usize);
             for (position, member) in members.unwrap_or_default().iter().enumerate() {

@@ -34,7 +34,9 @@ fn rfc_8785_section_3_2_3_sorts_by_utf16() {
     let text = r#"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh",
         "1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#;
     let values: Vec<String> = match Value::read(canon(text).as_bytes()).unwrap() {
-        Value::Object(members) => members.iter().map(|(_, value)| value.as_str().unwrap().to_owned()).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(_, value)| value.as_str().unwrap().to_owned()).collect()
+        }
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -91,8 +93,10 @@ fn rfc_8785_appendix_b() {
 
 #[test]
 fn objects_out_of_order_at_every_depth() {
-    let text = r#"{"z":{"b":[{"y":1,"x":{"d":4,"c":3}}],"a":{}},"m":1,"a":{"q":[],"p":[{"k":1,"j":2},{"a":1}]}}"#;
-    let expected = r#"{"a":{"p":[{"j":2,"k":1},{"a":1}],"q":[]},"m":1,"z":{"a":{},"b":[{"x":{"c":3,"d":4},"y":1}]}}"#;
+    let text =
+        r#"{"z":{"b":[{"y":1,"x":{"d":4,"c":3}}],"a":{}},"m":1,"a":{"q":[],"p":[{"k":1,"j":2},{"a":1}]}}"#;
+    let expected =
+        r#"{"a":{"p":[{"j":2,"k":1},{"a":1}],"q":[]},"m":1,"z":{"a":{},"b":[{"x":{"c":3,"d":4},"y":1}]}}"#;
     assert_eq!(canon(text), expected);
     assert_eq!(canon(expected), expected);
 }
@@ -192,7 +196,8 @@ fn serialize_and_text_agree_on_every_shape() {
         Tuple(i64, f64),
         Struct { b: Option<char>, a: () },
     }
-    let value = (Shape::Unit, Shape::Newtype(7), Shape::Tuple(-1, 0.5), Shape::Struct { b: Some('"'), a: () });
+    let value =
+        (Shape::Unit, Shape::Newtype(7), Shape::Tuple(-1, 0.5), Shape::Struct { b: Some('"'), a: () });
     let mut canonicalizer = Canonicalizer::new();
     let written = String::from_utf8(canonicalizer.value(&value).unwrap().to_vec()).unwrap();
     assert_eq!(written, r#"["Unit",{"Newtype":7},{"Tuple":[-1,0.5]},{"Struct":{"a":null,"b":"\""}}]"#);
@@ -205,7 +210,9 @@ fn document() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
         any::<bool>().prop_map(|value| json!(value)),
-        any::<f64>().prop_filter("readable", |n| n.is_finite() && !(9007199254740992.0..1e21).contains(&n.abs())).prop_map(|n| json!(n)),
+        any::<f64>()
+            .prop_filter("readable", |n| n.is_finite() && !(9007199254740992.0..1e21).contains(&n.abs()))
+            .prop_map(|n| json!(n)),
         (-1_000_000_i64..1_000_000).prop_map(|n| json!(n)),
         text.clone().prop_map(|text| json!(text)),
     ];

@@ -1,0 +1,250 @@
+//! KernelRequest, the older form of an action proposal, and how it becomes one.
+
+use super::{ActionType, BindingType, EvidenceBinding, Proposal, Target};
+use crate::limits::FRESHNESS_MS_DEFAULT;
+use crate::node::Node;
+use crate::rule::Findings;
+use crate::schema::NonBlank;
+use ordain_canon::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+
+/// A tool call that an agent asks for. What it does and to what, only the policy's tool table knows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelRequest {
+    /// Becomes `proposal_id`.
+    #[schemars(length(min = 1), extend("x-rule" = "V-PROP-001"))]
+    pub request_id: String,
+    /// When it was made, in milliseconds since 1970.
+    #[schemars(range(min = 1), extend("x-rule" = "V-PROP-002"))]
+    pub ts_ms: u64,
+    /// Who asks.
+    #[schemars(extend("x-rule" = "V-PROP-003"))]
+    pub actor: NonBlank,
+    /// What it is for, in words; the kernel does not interpret it.
+    pub intent: String,
+    /// The tool and its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<ToolCall>,
+    /// The parameters, where the tool call has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "V-PROP-006"))]
+    pub params: Option<Map<String, Json>>,
+    /// Evidence: ids of packets, or whole bindings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Vec<Json>>,
+}
+
+/// A tool and its parameters.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolCall {
+    /// The tool's name.
+    #[schemars(extend("x-rule" = "V-PROP-004"))]
+    pub name: NonBlank,
+    /// Its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "V-PROP-006"))]
+    pub params: Option<Map<String, Json>>,
+}
+
+/// Whether a document is a KernelRequest rather than an action proposal.
+pub(crate) fn is_request(document: &Value<'_>) -> bool {
+    document.get("request_id").is_some() && document.get("proposal_id").is_none()
+}
+
+/// V-PROP-000 for `evidence`: ids, or bindings.
+pub(crate) fn check_evidence(request: Node<'_, '_>, found: &mut Findings) {
+    if !request.value().is_some_and(is_request) {
+        return;
+    }
+    for entry in request.get("evidence").elements() {
+        let fits = match entry.value() {
+            Some(Value::String(id)) => !id.trim().is_empty(),
+            Some(value) => value.to_typed::<EvidenceBinding>().is_ok(),
+            None => true,
+        };
+        if !fits {
+            found.at(entry, "expected the id of an evidence packet, or an evidence binding");
+        }
+    }
+}
+
+/// What the policy's `tools.toml` says of one tool.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolMapping {
+    /// The action that the tool performs.
+    pub action_type: ActionType,
+    /// The target's resource type; `{name}` stands for a parameter.
+    pub resource_type: String,
+    /// The target's resource id; `{name}` stands for a parameter.
+    pub resource_id: String,
+    /// The target's domain; `{name}` stands for a parameter.
+    pub domain: String,
+    /// The target's constraints, as they are.
+    #[serde(default)]
+    pub constraints: Map<String, Json>,
+}
+
+/// A KernelRequest cannot become an action proposal. Each is a reason to deny.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MapError {
+    /// Without a tool there is no action.
+    #[error("the request names no tool")]
+    NoTool,
+    /// The policy does not know the tool.
+    #[error("the policy does not map the tool `{0}`")]
+    Unmapped(String),
+    /// Parameters in two places.
+    #[error("the request has parameters both in `tool_call.params` and in `params`, and they differ")]
+    TwoParams,
+    /// A template names a parameter that is not there or has no plain text.
+    #[error("the target of `{tool}` needs the parameter `{name}` as text or as a whole number")]
+    Parameter {
+        /// The tool.
+        tool: String,
+        /// The parameter.
+        name: String,
+    },
+    /// A template is not closed.
+    #[error("the template `{0}` has a brace without its partner")]
+    Template(String),
+    /// An evidence entry that is neither id nor binding.
+    #[error("evidence entry {0} is neither an id nor a binding")]
+    Evidence(usize),
+}
+
+/// Makes the action proposal that a request stands for. It still has to be verified.
+pub fn map_request(
+    request: &KernelRequest,
+    tools: &BTreeMap<String, ToolMapping>,
+) -> Result<Proposal, MapError> {
+    let call = request.tool_call.as_ref().ok_or(MapError::NoTool)?;
+    let tool = call.name.as_str();
+    let mapping = tools.get(tool).ok_or_else(|| MapError::Unmapped(tool.to_owned()))?;
+    let parameters = match (&call.params, &request.params) {
+        (Some(inner), Some(outer)) if inner != outer => return Err(MapError::TwoParams),
+        (Some(params), _) | (None, Some(params)) => params.clone(),
+        (None, None) => Map::new(),
+    };
+    let fill = |template: &str| fill_template(tool, template, &parameters);
+    let target = Target {
+        resource_type: fill(&mapping.resource_type)?,
+        resource_id: fill(&mapping.resource_id)?,
+        domain: fill(&mapping.domain)?,
+        constraints: mapping.constraints.clone(),
+    };
+    let bindings = request.evidence.as_deref().map(bindings).transpose()?;
+    Ok(Proposal {
+        proposal_id: request.request_id.clone(),
+        ts_ms: request.ts_ms,
+        actor: request.actor.clone(),
+        action_type: mapping.action_type,
+        target,
+        parameters,
+        preconditions: None,
+        risk_envelope: None,
+        rollback_semantics: None,
+        time_window: None,
+        approval_class: None,
+        evidence_bindings: bindings.filter(|bindings| !bindings.is_empty()),
+    })
+}
+
+fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> Result<NonBlank, MapError> {
+    let broken = || MapError::Template(template.to_owned());
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, behind) = after.split_once('}').ok_or_else(broken)?;
+        filled.push_str(before);
+        match parameters.get(name) {
+            Some(Json::String(text)) if !text.is_empty() => filled.push_str(text),
+            Some(Json::Number(number)) if number.is_u64() || number.is_i64() => {
+                filled.push_str(&number.to_string())
+            }
+            _ => return Err(MapError::Parameter { tool: tool.to_owned(), name: name.to_owned() }),
+        }
+        rest = behind;
+    }
+    if rest.contains('}') {
+        return Err(broken());
+    }
+    filled.push_str(rest);
+    Ok(NonBlank::of(filled))
+}
+
+fn bindings(evidence: &[Json]) -> Result<Vec<EvidenceBinding>, MapError> {
+    let binding = |(position, entry): (usize, &Json)| match entry {
+        Json::String(id) => Ok(EvidenceBinding {
+            evidence_id: NonBlank::of(id.clone()),
+            binding_type: BindingType::Context,
+            required: true,
+            freshness_ms: FRESHNESS_MS_DEFAULT.unsigned_abs(),
+        }),
+        other => serde_json::from_value(other.clone()).map_err(|_| MapError::Evidence(position)),
+    };
+    evidence.iter().enumerate().map(binding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn map(request: Json) -> Result<Json, MapError> {
+        let request: KernelRequest = serde_json::from_value(request).unwrap();
+        let tools = serde_json::from_value(json!({"crm.update": {
+            "action_type": "write", "resource_type": "crm_record", "resource_id": "contact-{contact}",
+            "domain": "salesforce.com", "constraints": {"allowed_fields": ["email"]}}}))
+        .unwrap();
+        map_request(&request, &tools).map(|proposal| serde_json::to_value(proposal).unwrap())
+    }
+
+    fn request(with: Json) -> Json {
+        let mut request = json!({"request_id": "r1", "ts_ms": 1, "actor": "a", "intent": "update a contact",
+            "tool_call": {"name": "crm.update", "params": {"contact": 7}}});
+        request.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+        request
+    }
+
+    #[test]
+    fn a_mapped_tool_becomes_a_proposal() {
+        let proposal = map(request(json!({"evidence": ["evidence-001"]}))).unwrap();
+        assert_eq!(
+            proposal,
+            json!({"proposal_id": "r1", "ts_ms": 1, "actor": "a", "action_type": "write",
+                "target": {"resource_type": "crm_record", "resource_id": "contact-7", "domain": "salesforce.com",
+                    "constraints": {"allowed_fields": ["email"]}},
+                "parameters": {"contact": 7},
+                "evidence_bindings": [{"evidence_id": "evidence-001", "binding_type": "context", "required": true,
+                    "freshness_ms": 3_600_000}]})
+        );
+        let text = serde_json::to_vec(&proposal).unwrap();
+        let report = crate::verify_text(crate::Kind::Action, &crate::Facts::default(), &text).unwrap();
+        assert_eq!(report.violations(), []);
+    }
+
+    #[test]
+    fn doubt_is_a_refusal() {
+        for (with, expected) in [
+            (json!({"tool_call": {"name": "rm"}}), MapError::Unmapped("rm".into())),
+            (json!({"params": {"contact": 8}}), MapError::TwoParams),
+            (
+                json!({"tool_call": {"name": "crm.update", "params": {"contact": [7]}}}),
+                MapError::Parameter { tool: "crm.update".into(), name: "contact".into() },
+            ),
+            (json!({"evidence": [{"evidence_id": "x"}]}), MapError::Evidence(0)),
+        ] {
+            assert_eq!(map(request(with)), Err(expected));
+        }
+        let mut without = request(json!({}));
+        without.as_object_mut().unwrap().remove("tool_call");
+        assert_eq!(map(without), Err(MapError::NoTool));
+    }
+}

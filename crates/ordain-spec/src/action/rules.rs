@@ -1,0 +1,208 @@
+//! V-PROP-000–006 and 010–016 (PROPOSAL_SPEC §4), in spec order.
+
+use crate::action::check_evidence;
+use crate::facts::Facts;
+use crate::limits::{OPEN_OBJECT_BYTES_MAX, OPEN_OBJECT_DEPTH_MAX};
+use crate::node::Node;
+use crate::packet::packet_problem;
+use crate::path::shorten;
+use crate::rule::{Category, Findings, Rule, Series, by_shape};
+use ordain_canon::{Canonicalizer, Value};
+use std::collections::BTreeSet;
+
+const VP: Series = Series::Action;
+
+/// The rules of an action proposal.
+#[rustfmt::skip]
+pub static RULES: &[Rule] = &[
+    Rule { id: VP.rule(0), title: "every field is known and the structure holds", section: "PROPOSAL_SPEC §3", category: Category::Schema, check: structure_holds },
+    Rule { id: VP.rule(1), title: "proposal_id is a string that is not empty", section: "PROPOSAL_SPEC §4.1", category: Category::Field, check: by_shape },
+    Rule { id: VP.rule(2), title: "ts_ms is a positive integer", section: "PROPOSAL_SPEC §4.1", category: Category::Field, check: by_shape },
+    Rule { id: VP.rule(3), title: "the actor is named", section: "PROPOSAL_SPEC §4.1", category: Category::Field, check: by_shape },
+    Rule { id: VP.rule(4), title: "action_type is known", section: "PROPOSAL_SPEC §4.1", category: Category::Field, check: by_shape },
+    Rule { id: VP.rule(5), title: "the target has all its fields and bounded constraints", section: "PROPOSAL_SPEC §4.1", category: Category::Field, check: target_is_bounded },
+    Rule { id: VP.rule(6), title: "parameters are a bounded object", section: "PROPOSAL_SPEC §4.1", category: Category::Limit, check: parameters_are_bounded },
+    Rule { id: VP.rule(10), title: "the time window is still open", section: "PROPOSAL_SPEC §4.2", category: Category::Time, check: window_is_open },
+    Rule { id: VP.rule(11), title: "the time window starts before it ends", section: "PROPOSAL_SPEC §4.2", category: Category::Time, check: window_is_in_order },
+    Rule { id: VP.rule(12), title: "max_affected_records is a positive integer", section: "PROPOSAL_SPEC §4.2", category: Category::Limit, check: by_shape },
+    Rule { id: VP.rule(13), title: "preconditions refer to valid evidence", section: "PROPOSAL_SPEC §4.2", category: Category::Reference, check: evidence_is_there },
+    Rule { id: VP.rule(14), title: "the approval class is known and can be satisfied", section: "PROPOSAL_SPEC §4.2", category: Category::Consistency, check: approval_is_possible },
+    Rule { id: VP.rule(15), title: "no effect is both allowed and forbidden", section: "PROPOSAL_SPEC §3.6", category: Category::Consistency, check: effects_are_disjoint },
+    Rule { id: VP.rule(16), title: "updates obey the target's field lists", section: "PROPOSAL_SPEC §3.4, §6", category: Category::Consistency, check: updates_obey_fields },
+];
+
+/// V-PROP-000, what types alone cannot say.
+fn structure_holds(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    let rollback = proposal.get("rollback_semantics");
+    let action = rollback.get("action");
+    if rollback.get("strategy").str() == Some("compensating_action") && action.is_missing() {
+        found.at(action, "`action` is missing; `compensating_action` needs it");
+    }
+    let compensating_target = action.get("target");
+    check_bounds(compensating_target.get("constraints"), found);
+    check_bounds(action.get("parameters"), found);
+    // The evidence of a KernelRequest: an action proposal has no such field.
+    check_evidence(proposal, found);
+}
+
+/// V-PROP-005.
+fn target_is_bounded(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    let target = proposal.get("target");
+    check_bounds(target.get("constraints"), found);
+}
+
+/// V-PROP-006.
+fn parameters_are_bounded(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    check_bounds(proposal.get("parameters"), found);
+    check_bounds(proposal.get("params"), found);
+    let call = proposal.get("tool_call");
+    check_bounds(call.get("params"), found);
+}
+
+fn check_bounds(open: Node<'_, '_>, found: &mut Findings) {
+    let Some(value @ Value::Object(_)) = open.value() else { return };
+    let depth = depth(value);
+    if depth > OPEN_OBJECT_DEPTH_MAX {
+        found.at(open, format!("is {depth} levels deep; at most {OPEN_OBJECT_DEPTH_MAX} are allowed"));
+    }
+    let bytes = Canonicalizer::new().value(value).map(<[u8]>::len).unwrap_or(usize::MAX);
+    if bytes > OPEN_OBJECT_BYTES_MAX {
+        found.at(open, format!("has {bytes} canonical bytes; at most {OPEN_OBJECT_BYTES_MAX} are allowed"));
+    }
+}
+
+/// Levels of containers, the value itself included.
+fn depth(value: &Value<'_>) -> usize {
+    match value {
+        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(members) => {
+            1 + members.iter().map(|(_, member)| depth(member)).max().unwrap_or_default()
+        }
+        _ => 0,
+    }
+}
+
+/// V-PROP-010. Without a time it is not checked, and that is said.
+fn window_is_open(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    let window = proposal.get("time_window");
+    let until = window.get("valid_until_ms");
+    let Some(until_ms) = until.integer() else { return };
+    match facts.now_ms {
+        None => found.warn(until, "not checked: the time was not given (`--now`)"),
+        Some(now_ms) if until_ms <= now_ms => {
+            found.at(until, format!("the window closed {} ms ago", now_ms.saturating_sub(until_ms)));
+        }
+        Some(_) => {}
+    }
+}
+
+/// V-PROP-011.
+fn window_is_in_order(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    let window = proposal.get("time_window");
+    let from = window.get("valid_from_ms");
+    if let (Some(from_ms), Some(until_ms)) = (from.integer(), window.get("valid_until_ms").integer())
+        && from_ms > until_ms
+    {
+        found.at(from, format!("is {} ms after `valid_until_ms`", from_ms.saturating_sub(until_ms)));
+    }
+}
+
+/// V-PROP-013. Evidence that is not given does not exist.
+fn evidence_is_there(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    for precondition in proposal.get("preconditions").elements() {
+        let reference = precondition.get("evidence_ref");
+        let Some(id) = reference.str() else { continue };
+        let mut packets = facts
+            .evidence
+            .iter()
+            .filter(|packet| packet.get("evidence_id").and_then(Value::as_str) == Some(id));
+        match (packets.next(), packets.next()) {
+            (None, _) => found.at(reference, format!("no evidence `{}` was given", shorten(id))),
+            (Some(_), Some(_)) => found.at(reference, format!("evidence `{}` was given twice", shorten(id))),
+            (Some(packet), None) => {
+                if let Some(problem) = packet_problem(facts, packet) {
+                    found.at(reference, format!("evidence `{}` is not valid: {problem}", shorten(id)));
+                }
+            }
+        }
+    }
+}
+
+/// V-PROP-014.
+fn approval_is_possible(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    let class = proposal.get("approval_class");
+    let (Some(approvers), Some(name)) = (facts.approvers, class.str()) else { return };
+    let needed = match name {
+        "single" => 1,
+        "dual" => 2,
+        "threshold" => approvers.threshold,
+        _ => return,
+    };
+    if needed > approvers.eligible {
+        found.at(
+            class,
+            format!("`{name}` needs {needed} approvals, but only {} may approve", approvers.eligible),
+        );
+    }
+}
+
+/// V-PROP-015.
+fn effects_are_disjoint(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    let envelope = proposal.get("risk_envelope");
+    let mut allowed = BTreeSet::new();
+    for effect in envelope.get("allowed_side_effects").elements() {
+        allowed.extend(effect.str());
+    }
+    for effect in envelope.get("forbidden_effects").elements() {
+        if let Some(name) = effect.str().filter(|name| allowed.contains(name)) {
+            found.at(effect, format!("`{}` is allowed as well", shorten(name)));
+        }
+    }
+}
+
+/// V-PROP-016. A list that cannot be read, and updates that have no names, cannot be judged and are refused.
+fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
+    let target = proposal.get("target");
+    let constraints = target.get("constraints");
+    let parameters = proposal.get("parameters");
+    let updates = parameters.get("updates");
+    for (key, allowing) in [("allowed_fields", true), ("forbidden_fields", false)] {
+        let list = constraints.get(key);
+        if list.is_missing() {
+            continue;
+        }
+        let names: Option<BTreeSet<&str>> =
+            list.array().and_then(|names| names.iter().map(Value::as_str).collect());
+        let Some(names) = names else {
+            found.at(list, "must be an array of field names");
+            continue;
+        };
+        if updates.value().is_some_and(|updates| updates.as_object().is_none()) {
+            found.at(updates, format!("must be an object, so that `{key}` can be enforced"));
+        }
+        for (name, update) in updates.members() {
+            if names.contains(name) != allowing {
+                let reason =
+                    if allowing { "is not among the allowed fields" } else { "is a forbidden field" };
+                found.at(update, format!("`{}` {reason}", shorten(name)));
+            }
+        }
+    }
+}
+
+/// The value that a precondition's `field` names in a payload: a JSON Pointer, or a dotted path.
+pub(crate) fn field_value<'v>(payload: &'v Value<'v>, field: &str) -> Option<&'v Value<'v>> {
+    let step = |value: &'v Value<'v>, token: &str| match value {
+        Value::Array(elements) => elements.get(token.parse::<usize>().ok()?),
+        _ => value.get(token),
+    };
+    match field.strip_prefix('/') {
+        Some(pointer) => pointer
+            .split('/')
+            .try_fold(payload, |value, token| step(value, &token.replace("~1", "/").replace("~0", "~"))),
+        None => match payload.get(field) {
+            Some(value) => Some(value),
+            None => field.split('.').try_fold(payload, step),
+        },
+    }
+}

@@ -1,0 +1,67 @@
+//! What the caller knows and a document cannot say: the time, the limits, the other documents.
+
+use crate::limits::FRESHNESS_MS_DEFAULT;
+use crate::profile::Profile;
+use ordain_canon::Value;
+use std::collections::BTreeMap;
+
+/// The facts that rules may ask for. A rule whose fact is missing is not checked, but for two: evidence that is not
+/// given does not exist (V-PROP-013), and without a profile the limits are those of `default` (PS7).
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
+    /// The time, in milliseconds since 1970.
+    pub now_ms: Option<i64>,
+    /// The policy profile in force.
+    pub profile: Profile,
+    /// The bundle that a plan proposal names as its source.
+    pub bundle: Option<Value<'a>>,
+    /// What the transform makes of the intent today.
+    pub recomputed: Option<Value<'a>>,
+    /// The evidence packets held.
+    pub evidence: Vec<Value<'a>>,
+    /// How many approvers there are and how many a threshold asks for.
+    pub approvers: Option<Approvers>,
+    /// How old evidence may be.
+    pub freshness_ms: i64,
+    /// The sensors that the policy knows, by id.
+    pub sensors: Option<BTreeMap<String, Sensor>>,
+    /// The evidence fields that preconditions name.
+    pub fields: Vec<String>,
+    /// How long the document's text is.
+    pub document_bytes: usize,
+}
+
+impl Default for Facts<'_> {
+    fn default() -> Self {
+        Self {
+            now_ms: None,
+            profile: Profile::default_profile(),
+            bundle: None,
+            recomputed: None,
+            evidence: Vec::new(),
+            approvers: None,
+            freshness_ms: FRESHNESS_MS_DEFAULT,
+            sensors: None,
+            fields: Vec::new(),
+            document_bytes: 0,
+        }
+    }
+}
+
+/// Who could approve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Approvers {
+    /// Approvers that the policy names, without the actor.
+    pub eligible: u64,
+    /// Approvals that the class `threshold` asks for.
+    pub threshold: u64,
+}
+
+/// A sensor that the policy knows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sensor {
+    /// Its Ed25519 key, base64url without padding.
+    pub public_key: Option<String>,
+    /// Whether its packets must be signed.
+    pub signature_required: bool,
+}

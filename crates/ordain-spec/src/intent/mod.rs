@@ -1,0 +1,90 @@
+//! Intents: what someone wants.
+
+mod normalize;
+mod rules;
+
+use crate::plan::TestType;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use normalize::{NormalizeError, normalize};
+pub use rules::RULES;
+
+/// A goal, what must hold, and what else is known.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    /// What is to be achieved.
+    #[schemars(extend("x-rule" = "IN1"))]
+    pub goal: String,
+    /// What must hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN2"))]
+    pub constraints: Option<Vec<String>>,
+    /// Anything else; four keys have a meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN3"))]
+    pub context: Option<Context>,
+}
+
+/// What else is known. Other keys than these are kept and not looked at.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Context {
+    /// Answers to questions, by question id: text, a number, a truth value, or a list of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN4"))]
+    pub answers: Option<BTreeMap<String, serde_json::Value>>,
+    /// Files to write as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN5"))]
+    pub files: Option<Vec<IntentFile>>,
+    /// Commands to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN6"))]
+    pub commands: Option<Vec<IntentCommand>>,
+    /// Tests that must pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN7"))]
+    pub tests: Option<Vec<IntentTest>>,
+}
+
+/// A file that the intent brings along.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntentFile {
+    /// Where it goes, relative.
+    pub path: String,
+    /// Its whole content, taken as it is.
+    pub content: String,
+}
+
+/// A command that the intent asks for.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntentCommand {
+    /// The command and its arguments; no shell is involved.
+    #[schemars(length(min = 1))]
+    pub argv: Vec<String>,
+    /// Whether the plan fails without it; true when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+}
+
+/// A test that the intent asks for.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntentTest {
+    /// For people.
+    pub name: String,
+    /// What is tested.
+    #[serde(rename = "type")]
+    pub test_type: TestType,
+    /// The file or the command.
+    pub target: String,
+    /// A hash, `true`, `0`, or the whole content.
+    pub expected: String,
+    /// Whether the plan fails without it; true when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+}

@@ -1,0 +1,218 @@
+//! The kinds of documents, and how to tell one from its content.
+
+use crate::rule::{Rule, RuleId, Series};
+use crate::schema::schema_of;
+use crate::shape::Shape;
+use crate::{action, bundle, evidence, intent, note, packet, patch, plan, profile, routing, run};
+use ordain_canon::Value;
+use serde_json::Value as Json;
+use std::fmt;
+use std::sync::LazyLock;
+
+/// What a document is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[expect(missing_docs, reason = "each module says what its kind is")]
+pub enum Kind {
+    Intent,
+    Bundle,
+    Plan,
+    Patch,
+    Action,
+    Packet,
+    Profile,
+    Evidence,
+    Run,
+    Note,
+    Routing,
+}
+
+impl Kind {
+    /// In the order of the documents' life.
+    pub const ALL: [Self; 11] = [
+        Self::Intent,
+        Self::Bundle,
+        Self::Plan,
+        Self::Patch,
+        Self::Action,
+        Self::Packet,
+        Self::Profile,
+        Self::Evidence,
+        Self::Run,
+        Self::Note,
+        Self::Routing,
+    ];
+
+    /// As commands name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Bundle => "bundle",
+            Self::Plan => "plan",
+            Self::Patch => "patch",
+            Self::Action => "action",
+            Self::Packet => "packet",
+            Self::Profile => "profile",
+            Self::Evidence => "evidence",
+            Self::Run => "run",
+            Self::Note => "note",
+            Self::Routing => "routing",
+        }
+    }
+
+    /// As people name it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Bundle => "bundle",
+            Self::Plan => "plan proposal",
+            Self::Patch => "patch set",
+            Self::Action => "action proposal",
+            Self::Packet => "evidence packet",
+            Self::Profile => "policy profile",
+            Self::Evidence => "execution evidence",
+            Self::Run => "run result",
+            Self::Note => "note proposal",
+            Self::Routing => "vault routing",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The rules, in the order of the contract.
+    pub fn rules(self) -> &'static [Rule] {
+        match self {
+            Self::Intent => intent::RULES,
+            Self::Bundle => bundle::RULES,
+            Self::Plan => plan::RULES,
+            Self::Patch => patch::RULES,
+            Self::Action => action::RULES,
+            Self::Packet => packet::RULES,
+            Self::Profile => profile::RULES,
+            Self::Evidence => evidence::RULES,
+            Self::Run => run::RULES,
+            Self::Note => note::RULES,
+            Self::Routing => routing::RULES,
+        }
+    }
+
+    /// The JSON Schema (2020-12) of its documents.
+    pub fn schema(self) -> Json {
+        match self {
+            Self::Intent => schema_of::<intent::Intent>(),
+            Self::Bundle => schema_of::<bundle::Bundle>(),
+            Self::Plan => schema_of::<plan::Proposal>(),
+            Self::Patch => schema_of::<patch::PatchSet>(),
+            Self::Action => schema_of::<action::Proposal>(),
+            Self::Packet => schema_of::<packet::EvidencePacket>(),
+            Self::Profile => schema_of::<profile::Profile>(),
+            Self::Evidence => schema_of::<evidence::ExecutionEvidence>(),
+            Self::Run => schema_of::<run::RunResult>(),
+            Self::Note => schema_of::<note::Proposal>(),
+            Self::Routing => schema_of::<routing::Routing>(),
+        }
+    }
+
+    /// Fields that only this kind has at its top. One of them is enough to tell it, so that a document that lacks
+    /// others can still be told what it lacks.
+    pub fn signature(self) -> &'static [&'static str] {
+        match self {
+            Self::Intent => &["goal"],
+            Self::Bundle => &["root_node", "terminal_nodes", "source_intent_hash"],
+            Self::Plan => &["source_bundle_id", "source_bundle_hash", "acceptance_tests", "actions"],
+            Self::Patch => {
+                &["patch_schema_version", "source_proposal_id", "source_proposal_hash", "operations"]
+            }
+            Self::Action => &["action_type", "request_id", "tool_call", "risk_envelope", "time_window"],
+            Self::Packet => &["packet_type", "payload_hash", "payload", "sensor_id"],
+            Self::Profile => &["allow_network", "allowed_commands", "allowed_write_roots"],
+            Self::Evidence => &["evidence_schema_version", "action_results", "test_results"],
+            Self::Run => &["run_schema_version", "run_id", "kernel_result_kind"],
+            Self::Note => &["governance", "body", "origin"],
+            Self::Routing => &["routes", "templates"],
+        }
+    }
+
+    /// The kind that a document shows by its fields.
+    pub fn recognise(document: &Value<'_>) -> Result<Self, KindError> {
+        let shows = |kind: &Self| kind.signature().iter().any(|field| document.get(field).is_some());
+        let kinds: Vec<Self> = Self::ALL.into_iter().filter(shows).collect();
+        match kinds.as_slice() {
+            [kind] => Ok(*kind),
+            [] if document.as_object().is_none() => Err(KindError::NotObject(document.kind())),
+            [] => Err(KindError::Unknown),
+            _ => Err(KindError::Ambiguous(kinds)),
+        }
+    }
+
+    /// The rule for unknown fields and leftover shape.
+    pub(crate) fn schema_rule(self) -> RuleId {
+        match self {
+            Self::Action => Series::Action.rule(0),
+            _ => RuleId::Schema,
+        }
+    }
+
+    /// The shape that this document is checked against.
+    pub(crate) fn shape(self, document: &Value<'_>) -> &'static Shape {
+        static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+            let shape = |kind: Kind| compile(kind, &kind.schema());
+            Kind::ALL
+                .into_iter()
+                .map(shape)
+                .chain([compile(Kind::Action, &schema_of::<action::KernelRequest>())])
+                .collect()
+        });
+        let position = match self {
+            Self::Action if action::is_request(document) => Self::ALL.len(),
+            _ => Self::ALL.iter().position(|kind| *kind == self).unwrap_or_default(),
+        };
+        #[expect(clippy::expect_used, reason = "there is one for each kind")]
+        SHAPES.get(position).expect("every kind has a shape")
+    }
+}
+
+fn compile(kind: Kind, schema: &Json) -> Shape {
+    let ids = |kind: Kind| kind.rules().iter().map(|rule| rule.id);
+    let rules: Vec<RuleId> = ids(kind).collect();
+    let foreign: Vec<RuleId> = Kind::ALL.into_iter().filter(|other| *other != kind).flat_map(ids).collect();
+    match Shape::compile(schema, kind.schema_rule(), &rules, &foreign) {
+        Ok(shape) => shape,
+        #[expect(clippy::panic, reason = "the types are ours, and a test compiles every one")]
+        Err(problem) => panic!("the type of {kind} gives a schema that is not understood: {problem}"),
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A document does not show what it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum KindError {
+    /// Documents are objects.
+    NotObject(&'static str),
+    /// No kind has one of its fields.
+    Unknown,
+    /// Several kinds do.
+    Ambiguous(Vec<Kind>),
+}
+
+impl fmt::Display for KindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotObject(found) => write!(f, "a document is an object, found {found}"),
+            Self::Unknown => write!(f, "no kind of document has these fields; say what it is with `--kind`"),
+            Self::Ambiguous(kinds) => {
+                let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+                write!(f, "could be {}; say what it is with `--kind`", names.join(" or "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for KindError {}

@@ -1,0 +1,52 @@
+//! Document types, rule tables and verifiers: what ordain's documents are, and when one is valid.
+//!
+//! Each kind of document has its types and one table of rules. Verifying runs all of them and reports everything
+//! that is wrong, each with its rule and a JSON Pointer. What a document cannot say itself, such as the time, comes
+//! in as [`Facts`]. Nothing here touches a clock, a file, the environment or a network.
+
+pub mod limits;
+
+pub mod intent;
+
+pub mod bundle;
+
+pub mod plan;
+
+pub mod patch;
+
+pub mod action;
+
+pub mod packet;
+
+pub mod profile;
+
+pub mod evidence;
+
+pub mod run;
+
+pub mod note;
+
+pub mod routing;
+
+mod facts;
+mod kind;
+mod report;
+mod rule;
+mod verify;
+
+mod command;
+mod node;
+mod order;
+mod path;
+mod schema;
+mod shape;
+mod version;
+
+pub use command::{CommandError, split_command};
+pub use facts::{Approvers, Facts, Sensor};
+pub use kind::{Kind, KindError};
+pub use path::{Clash, PathFault, clashes, path_faults, path_problem};
+pub use report::{Report, Violation};
+pub use rule::{Category, Check, Findings, Rule, RuleId, Series};
+pub use schema::{Hex64, NonBlank, Nullable, Sha256};
+pub use verify::{Document, Verified, document_text, verify_as, verify_text, verify_value};

@@ -1,0 +1,29 @@
+//! Everything from outside has a limit, and the limit has a name.
+
+/// Characters of an intent's goal.
+pub const GOAL_CHARS_MAX: usize = 10_000;
+/// Constraints of an intent.
+pub const CONSTRAINTS_MAX: usize = 1_000;
+/// Characters of one constraint.
+pub const CONSTRAINT_CHARS_MAX: usize = 4_000;
+/// Bytes of an intent's text.
+pub const INTENT_BYTES_MAX: usize = 1 << 20;
+
+/// Canonical bytes of an action's `parameters`, and of its `target.constraints`.
+pub const OPEN_OBJECT_BYTES_MAX: usize = 64 * 1024;
+/// Levels of an action's `parameters`, and of its `target.constraints`.
+pub const OPEN_OBJECT_DEPTH_MAX: usize = 32;
+
+/// How far ahead of now an evidence packet may have been observed: clocks differ.
+pub const CLOCK_SKEW_MS: i64 = 5_000;
+/// How old an evidence packet may be when neither binding nor policy says.
+pub const FRESHNESS_MS_DEFAULT: i64 = 3_600_000;
+
+/// Tags of a note.
+pub const NOTE_TAGS_MAX: usize = 24;
+/// Aliases of a note.
+pub const NOTE_ALIASES_MAX: usize = 8;
+/// Characters of a note's title at least.
+pub const NOTE_TITLE_CHARS_MIN: usize = 3;
+/// Characters of a note's id at least.
+pub const NOTE_ID_CHARS_MIN: usize = 8;

@@ -1,0 +1,111 @@
+//! Run results: an intent taken through the whole chain.
+
+mod rules;
+
+use crate::evidence::ExecutionStatus;
+use crate::profile::Profile;
+use crate::schema::{NonBlank, Nullable, Sha256};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+pub use rules::RULES;
+
+/// What became of an intent.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunResult {
+    /// The version of this format: `1.0.0`.
+    #[schemars(extend("x-rule" = "RN1"))]
+    pub run_schema_version: String,
+    /// The run.
+    pub run_id: NonBlank,
+    /// When it began: RFC 3339, UTC.
+    #[schemars(extend("x-rule" = "RN2"))]
+    pub started_at: String,
+    /// When it ended: RFC 3339, UTC.
+    #[schemars(extend("x-rule" = "RN2"))]
+    pub completed_at: String,
+    /// The kernel that ran it.
+    pub kernel_version: NonBlank,
+    /// The profile in force, as it was.
+    #[schemars(extend("x-rule" = "RN3"))]
+    pub policy: Profile,
+    /// The intent.
+    #[schemars(extend("x-rule" = "RN4"))]
+    pub intent: IntentRef,
+    /// The bundle; null when the intent was refused.
+    #[schemars(extend("x-rule" = "RN5"))]
+    pub bundle: Nullable<BundleRef>,
+    /// What the kernel made of the intent.
+    #[schemars(extend("x-rule" = "RN5"))]
+    pub kernel_result_kind: ResultKind,
+    /// What happened in the sandbox; null when nothing was tried.
+    #[schemars(extend("x-rule" = "RN7"))]
+    pub execution: Nullable<ExecutionRef>,
+    /// The verdict.
+    #[schemars(extend("x-rule" = "RN8"))]
+    pub decision: Verdict,
+    /// What was asked, with CLARIFY: texts or whole questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("x-rule" = "RN6"))]
+    pub clarify_questions: Option<Vec<Json>>,
+    /// Why, with REFUSE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "RN6"))]
+    pub refuse_reason: Option<NonBlank>,
+}
+
+/// The intent of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntentRef {
+    /// Relative, or just a name.
+    pub path: String,
+    /// Its hash.
+    pub sha256: Sha256,
+}
+
+/// The bundle of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BundleRef {
+    /// Its id.
+    pub bundle_id: String,
+    /// Its hash.
+    pub sha256: Sha256,
+}
+
+/// The execution of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionRef {
+    /// The hash of the execution evidence.
+    pub evidence_hash: Sha256,
+    /// How it ended.
+    pub status: ExecutionStatus,
+}
+
+/// What the kernel makes of an intent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ResultKind {
+    /// A bundle.
+    Bundle,
+    /// Questions.
+    Clarify,
+    /// Nothing.
+    Refuse,
+}
+
+/// The verdict of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// Whether all that is required passed.
+    pub accepted: bool,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Whether the kernel checked the evidence.
+    pub validated_by_kernel: bool,
+}

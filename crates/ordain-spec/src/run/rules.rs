@@ -1,0 +1,195 @@
+//! RN1–RN8.
+
+use crate::facts::Facts;
+use crate::node::Node;
+use crate::path::{path_problem, shorten};
+use crate::profile;
+use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::version::check_version;
+use ordain_canon::{DerivedId, Value};
+
+const RN: Series = Series::Run;
+
+/// The rules of a run result.
+#[rustfmt::skip]
+pub static RULES: &[Rule] = &[
+    Rule { id: RuleId::Schema, title: "every field is known and has its type", section: "runs", category: Category::Schema, check: by_shape },
+    Rule { id: RN.rule(1), title: "the schema version is known", section: "runs", category: Category::Schema, check: version_is_known },
+    Rule { id: RN.rule(2), title: "the run ends after it starts, both in UTC", section: "runs", category: Category::Time, check: times_are_in_order },
+    Rule { id: RN.rule(3), title: "the policy is a valid profile", section: "runs", category: Category::Reference, check: policy_is_valid },
+    Rule { id: RN.rule(4), title: "the intent is named by a relative path and a hash", section: "runs", category: Category::Reference, check: intent_is_relative },
+    Rule { id: RN.rule(5), title: "there is a bundle unless the intent was refused", section: "runs", category: Category::Consistency, check: bundle_fits_kind },
+    Rule { id: RN.rule(6), title: "questions come with CLARIFY, a reason with REFUSE", section: "runs", category: Category::Consistency, check: outcome_fields_fit },
+    Rule { id: RN.rule(7), title: "only a bundle is executed", section: "runs", category: Category::Consistency, check: execution_fits_kind },
+    Rule { id: RN.rule(8), title: "only an executed bundle that did not fail is accepted", section: "runs", category: Category::Consistency, check: verdict_fits },
+];
+
+/// RN1.
+fn version_is_known(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    check_version(run.get("run_schema_version"), 1, found);
+}
+
+/// RN2.
+fn times_are_in_order(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let mut times = Vec::new();
+    for field in ["started_at", "completed_at"] {
+        let node = run.get(field);
+        let Some(text) = node.str() else { continue };
+        match utc_time(text) {
+            Some(time) => times.push(time),
+            None => {
+                found.at(node, format!("`{}` is not a time such as `2026-01-05T12:00:00Z`", shorten(text)))
+            }
+        }
+    }
+    if let [started, completed] = times.as_slice()
+        && started > completed
+    {
+        found.at(run.get("completed_at"), "is before `started_at`");
+    }
+}
+
+/// Date, time and fraction of an RFC 3339 time in UTC, in a form that orders as time does.
+fn utc_time(text: &str) -> Option<(&str, &str)> {
+    let bytes = text.as_bytes();
+    let template = b"dddd-dd-ddTdd:dd:dd";
+    let fits = bytes.len() > template.len()
+        && template.iter().zip(bytes).all(|(form, byte)| match form {
+            b'd' => byte.is_ascii_digit(),
+            other => byte == other,
+        });
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u32>().ok();
+    if !fits {
+        return None;
+    }
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + u32::from(leap),
+        _ => return None,
+    };
+    let in_range =
+        (1..=days).contains(&day) && number(11, 13)? < 24 && number(14, 16)? < 60 && number(17, 19)? <= 60;
+    let rest = text.get(19..)?.strip_suffix('Z')?;
+    let fraction = match rest.strip_prefix('.') {
+        Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => digits,
+        None if rest.is_empty() => "",
+        _ => return None,
+    };
+    in_range.then_some((text.get(..19)?, fraction.trim_end_matches('0')))
+}
+
+/// RN3. The profile's own rules, under this name.
+fn policy_is_valid(facts: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let policy = run.get("policy");
+    for rule in profile::RULES {
+        (rule.check)(facts, policy, found);
+    }
+}
+
+/// RN4.
+fn intent_is_relative(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let intent = run.get("intent");
+    let path = intent.get("path");
+    if let Some(message) = path.str().and_then(path_problem) {
+        found.at(path, message);
+    }
+}
+
+/// RN5.
+fn bundle_fits_kind(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let bundle = run.get("bundle");
+    match (run.get("kernel_result_kind").str(), bundle.value()) {
+        (Some("REFUSE"), Some(Value::Object(_))) => {
+            found.at(bundle, "a refused intent has no bundle; expected null")
+        }
+        (Some(kind @ ("BUNDLE" | "CLARIFY")), Some(Value::Null)) => {
+            found.at(bundle, format!("`{kind}` has a bundle"))
+        }
+        _ => {}
+    }
+    let id = bundle.get("bundle_id");
+    if let Some(text) = id.str().filter(|text| !DerivedId::Bundle.is_well_formed(text)) {
+        found.at(id, format!("expected `bundle_` and 16 hexadecimal digits, found `{}`", shorten(text)));
+    }
+}
+
+/// RN6.
+fn outcome_fields_fit(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let Some(kind) = run.get("kernel_result_kind").str() else { return };
+    for (field, owner) in [("clarify_questions", "CLARIFY"), ("refuse_reason", "REFUSE")] {
+        let node = run.get(field);
+        match (kind == owner, node.is_missing()) {
+            (true, true) => found.at(node, format!("`{field}` is missing; `{owner}` needs it")),
+            (false, false) => found.at(node, format!("only `{owner}` has `{field}`")),
+            _ => {}
+        }
+    }
+    for question in run.get("clarify_questions").elements() {
+        let text = match question.value() {
+            Some(Value::Object(_)) => question.get("text").str(),
+            _ => question.str(),
+        };
+        if text.is_none_or(|text| text.trim().is_empty()) {
+            found.at(question, "expected a question: its text, or an object with `text`");
+        }
+    }
+}
+
+/// RN7.
+fn execution_fits_kind(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let execution = run.get("execution");
+    if let (Some(kind @ ("CLARIFY" | "REFUSE")), Some(Value::Object(_))) =
+        (run.get("kernel_result_kind").str(), execution.value())
+    {
+        found.at(execution, format!("`{kind}` executes nothing; expected null"));
+    }
+}
+
+/// RN8. Which actions were required only the plan knows; a failed execution passed none of them.
+fn verdict_fits(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let decision = run.get("decision");
+    let accepted = decision.get("accepted");
+    if accepted.bool() != Some(true) {
+        return;
+    }
+    let execution = run.get("execution");
+    let message =
+        match (run.get("kernel_result_kind").str(), execution.value(), execution.get("status").str()) {
+            (Some(kind @ ("CLARIFY" | "REFUSE")), ..) => format!("`{kind}` cannot be accepted"),
+            (_, Some(Value::Null), _) => "nothing was executed, so nothing can be accepted".to_owned(),
+            (_, _, Some("failed")) => "an execution that failed cannot be accepted".to_owned(),
+            _ => return,
+        };
+    found.at(accepted, message);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc_time;
+
+    #[test]
+    fn times() {
+        for good in ["2026-01-05T12:00:00Z", "2024-02-29T23:59:60Z", "2026-01-05T12:00:00.123Z"] {
+            assert!(utc_time(good).is_some(), "{good}");
+        }
+        for bad in [
+            "",
+            "2026-01-05",
+            "2026-13-01T00:00:00Z",
+            "2023-02-29T00:00:00Z",
+            "2026-01-05T24:00:00Z",
+            "2026-01-05T12:00:00+01:00",
+            "2026-01-05T12:00:00",
+            "2026-01-05T12:00:00.Z",
+            "2026-01-05 12:00:00Z",
+            "２026-01-05T12:00:00Z",
+        ] {
+            assert!(utc_time(bad).is_none(), "{bad}");
+        }
+        assert!(utc_time("2026-01-05T12:00:00.5Z") > utc_time("2026-01-05T12:00:00.49Z"));
+        assert_eq!(utc_time("2026-01-05T12:00:00.50Z"), utc_time("2026-01-05T12:00:00.5Z"));
+    }
+}

@@ -1,0 +1,11 @@
+//! What tests share: the conformance vectors, and documents that are large or damaged on purpose.
+
+mod damage;
+mod facts;
+mod large;
+mod vectors;
+
+pub use damage::damaged;
+pub use facts::facts_of;
+pub use large::{large_bundle, large_patch_set};
+pub use vectors::{Vector, conformance_folder, vectors};
