@@ -1,1 +1,60 @@
-fn main() {}
+//! The `ordain` command.
+
+mod args;
+mod exit;
+
+mod input;
+mod lines;
+mod progress;
+mod yaml;
+
+mod canon;
+mod hash;
+mod manual;
+mod rules;
+mod show;
+mod verify;
+
+use args::{Cli, Color, Command};
+use clap::Parser;
+use exit::{Failure, Outcome};
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; a failure to print them is nobody's fault.
+            let _ = error.print();
+            return if error.use_stderr() { Outcome::Usage.into() } else { Outcome::Ok.into() };
+        }
+    };
+    match cli.global.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let done = match &cli.command {
+        Command::Verify(args) => verify::run(args, cli.global.json),
+        Command::Canon(args) => canon::run(args),
+        Command::Hash(args) => hash::run_hash(args, cli.global.json),
+        Command::Id(args) => hash::run_id(args, cli.global.json),
+        Command::Rules(args) => rules::run(args, cli.global.json),
+        Command::Schema(args) => rules::schema(args, cli.global.json),
+        Command::Completions(args) => manual::completions(args),
+        Command::Man(args) => manual::man(args),
+    };
+    match done {
+        Ok(outcome) => outcome.into(),
+        // The reader went away, as `head` does: there is nobody to tell.
+        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Outcome::Failed.into()
+        }
+        Err(failure) => {
+            let (red, plain) = (show::RED.render(), show::RED.render_reset());
+            let _ = writeln!(anstream::stderr(), "{red}error:{plain} {failure}");
+            failure.outcome().into()
+        }
+    }
+}

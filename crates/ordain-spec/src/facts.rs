@@ -7,26 +7,26 @@ use std::collections::BTreeMap;
 
 /// The facts that rules may ask for. A rule whose fact is missing is not checked, but for two: evidence that is not
 /// given does not exist (V-PROP-013), and without a profile the limits are those of `default` (PS7).
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// The time, in milliseconds since 1970.
     pub now_ms: Option<i64>,
     /// The policy profile in force.
-    pub profile: Profile,
+    pub profile: &'a Profile,
     /// The bundle that a plan proposal names as its source.
-    pub bundle: Option<Value<'a>>,
+    pub bundle: Option<&'a Value<'a>>,
     /// What the transform makes of the intent today.
-    pub recomputed: Option<Value<'a>>,
+    pub recomputed: Option<&'a Value<'a>>,
     /// The evidence packets held.
-    pub evidence: Vec<Value<'a>>,
+    pub evidence: &'a [Value<'a>],
     /// How many approvers there are and how many a threshold asks for.
     pub approvers: Option<Approvers>,
     /// How old evidence may be.
     pub freshness_ms: i64,
     /// The sensors that the policy knows, by id.
-    pub sensors: Option<BTreeMap<String, Sensor>>,
+    pub sensors: Option<&'a BTreeMap<String, Sensor>>,
     /// The evidence fields that preconditions name.
-    pub fields: Vec<String>,
+    pub fields: &'a [String],
     /// How long the document's text is.
     pub document_bytes: usize,
 }
@@ -38,11 +38,11 @@ impl Default for Facts<'_> {
             profile: Profile::default_profile(),
             bundle: None,
             recomputed: None,
-            evidence: Vec::new(),
+            evidence: &[],
             approvers: None,
             freshness_ms: FRESHNESS_MS_DEFAULT,
             sensors: None,
-            fields: Vec::new(),
+            fields: &[],
             document_bytes: 0,
         }
     }

@@ -69,9 +69,9 @@ impl Report {
     }
 }
 
-impl Serialize for Report {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+impl Report {
+    /// Writes the members of the result, for a result that has others beside them.
+    pub fn serialize_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry("ok", &self.ok())?;
         if !self.violations.is_empty() {
             map.serialize_entry("violations", &self.violations)?;
@@ -79,6 +79,14 @@ impl Serialize for Report {
         if !self.warnings.is_empty() {
             map.serialize_entry("warnings", &self.warnings)?;
         }
+        Ok(())
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.serialize_members(&mut map)?;
         map.end()
     }
 }

@@ -4,7 +4,7 @@
 use crate::node::Node;
 use crate::path::shorten;
 use crate::rule::{Findings, RuleId};
-use ordain_canon::{Value, is_lower_hex, is_sha256};
+use ordain_canon::{Value, is_lower_hex, is_sha256, with_number_text};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
@@ -253,7 +253,7 @@ impl Part {
                 (Some(minimum), None) => format!("{} of at least {minimum}", self.described()),
                 (None, maximum) => format!("{} of at most {}", self.described(), maximum.unwrap_or_default()),
             };
-            found.at(node, format!("expected {bounds}, found {number}"));
+            found.at(node, format!("expected {bounds}, found {}", with_number_text(number, str::to_owned)));
         }
     }
 
@@ -267,7 +267,7 @@ impl Part {
 
 fn described_value(value: &Value<'_>) -> String {
     match value {
-        Value::Number(number) => format!("{number}"),
+        Value::Number(number) => with_number_text(*number, str::to_owned),
         Value::Bool(value) => format!("{value}"),
         other => other.kind().to_owned(),
     }

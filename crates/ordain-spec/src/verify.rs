@@ -19,7 +19,7 @@ use std::ops::Deref;
 pub fn verify_text(kind: Kind, facts: &Facts<'_>, text: &[u8]) -> Result<Report, ReadError> {
     let text = document_text(kind, text);
     let document = Value::read(text)?;
-    Ok(verify_value(kind, &Facts { document_bytes: text.len(), ..facts.clone() }, &document))
+    Ok(verify_value(kind, &Facts { document_bytes: text.len(), ..*facts }, &document))
 }
 
 /// The text without what its kind allows before it: an intent may start with a byte order mark.
@@ -72,6 +72,13 @@ documents! {
 /// A document that obeys all rules. Only [`verify_as`] makes one, so whoever holds it need not ask again.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Verified<T>(T);
+
+impl<T> Verified<T> {
+    /// The document, to be changed; whoever changes it verifies it again.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
 
 impl<T> Deref for Verified<T> {
     type Target = T;

@@ -6,6 +6,6 @@ mod large;
 mod vectors;
 
 pub use damage::damaged;
-pub use facts::facts_of;
+pub use facts::OwnedFacts;
 pub use large::{large_bundle, large_patch_set};
 pub use vectors::{Vector, conformance_folder, vectors};

@@ -1,7 +1,7 @@
 //! The conformance vectors.
 
 use ordain_canon::Value;
-use ordain_spec::{Facts, Kind, Report, verify_text};
+use ordain_spec::{Kind, Report, verify_text};
 use std::path::{Path, PathBuf};
 
 /// One folder of the conformance set.
@@ -64,8 +64,8 @@ impl Vector {
         let facts_value =
             Value::read(facts_text.as_bytes()).unwrap_or_else(|error| panic!("{self}/facts.json: {error}"));
         let text = self.file(name).unwrap_or_else(|| panic!("{self}/{name} is missing"));
-        let facts: Facts<'_> = crate::facts_of(&facts_value);
-        verify_text(self.kind, &facts, text.as_bytes())
+        let facts = crate::OwnedFacts::of(&facts_value);
+        verify_text(self.kind, &facts.facts(), text.as_bytes())
             .unwrap_or_else(|error| panic!("{self}/{name}: {error}"))
     }
 }

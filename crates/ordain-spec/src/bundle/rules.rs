@@ -63,7 +63,7 @@ fn version_is_known(_: &Facts<'_>, bundle: Node<'_, '_>, found: &mut Findings) {
 
 /// BS2. The caller runs the transform; without its result nothing is compared.
 fn is_reproduced(facts: &Facts<'_>, bundle: Node<'_, '_>, found: &mut Findings) {
-    let (Some(recomputed), Some(value)) = (&facts.recomputed, bundle.value()) else { return };
+    let (Some(recomputed), Some(value)) = (facts.recomputed, bundle.value()) else { return };
     if !value.same_as(recomputed) {
         found.at(bundle, "is not the bundle that the intent transforms to");
     }

@@ -40,20 +40,24 @@ fn keys_stay_distinct(_: &Facts<'_>, intent: Node<'_, '_>, found: &mut Findings)
     fn descend(node: Node<'_, '_>, found: &mut Findings) {
         match node.value() {
             Some(Value::Object(members)) => {
-                let mut keys: Vec<_> =
-                    members.iter().enumerate().map(|(at, (key, _))| (nfc(key), at)).collect();
+                // By form and then by the key itself, not by position: the order of members means nothing.
+                let mut keys: Vec<_> = members.iter().map(|(key, _)| (nfc(key), key.as_ref())).collect();
                 keys.sort_unstable();
-                let twice = |pair: &[(_, usize)]| match pair {
-                    [(left, _), (right, at)] if left == right => Some(*at),
-                    _ => None,
-                };
-                let twice: BTreeSet<usize> = keys.windows(2).filter_map(twice).collect();
-                for (at, (key, member)) in node.members().enumerate() {
-                    if twice.contains(&at) {
-                        found.at(
-                            member,
-                            format!("the key `{}` is another one after Unicode normalization", shorten(key)),
+                let mut seconds = BTreeSet::new();
+                for pair in keys.windows(2) {
+                    if let [(left, _), (right, key)] = pair
+                        && left == right
+                    {
+                        seconds.insert(*key);
+                    }
+                }
+                for (key, member) in node.members() {
+                    if seconds.contains(key) {
+                        let message = format!(
+                            "the key `{}` equals another one after Unicode normalization",
+                            shorten(key)
                         );
+                        found.at(member, message);
                     }
                     descend(member, found);
                 }

@@ -79,7 +79,7 @@ fn is_fresh(facts: &Facts<'_>, packet: Node<'_, '_>, found: &mut Findings) {
 }
 
 fn sensor_of<'f>(facts: &'f Facts<'_>, packet: Node<'_, '_>) -> Option<Option<&'f Sensor>> {
-    let sensors = facts.sensors.as_ref()?;
+    let sensors = facts.sensors?;
     Some(sensors.get(packet.get("sensor_id").str()?))
 }
 
@@ -136,7 +136,7 @@ fn signature_problem(packet: Node<'_, '_>, key: &str, signature: &str) -> Option
 fn packets_agree(facts: &Facts<'_>, packet: Node<'_, '_>, found: &mut Findings) {
     let payload = packet.get("payload");
     let Some(value) = payload.value() else { return };
-    for field in &facts.fields {
+    for field in facts.fields {
         let Some(here) = field_value(value, field) else { continue };
         let id = packet.get("evidence_id").str();
         let others =

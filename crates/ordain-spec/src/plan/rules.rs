@@ -61,7 +61,7 @@ fn source_is_right(facts: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) 
         found.at(id, format!("expected `bundle_` and 16 hexadecimal digits, found `{}`", shorten(text)));
         comparable = None;
     }
-    let Some(bundle) = &facts.bundle else { return };
+    let Some(bundle) = facts.bundle else { return };
     let digits = |text: &str| text.split_once('_').map(|(_, digits)| digits.to_owned());
     let real_id = bundle.get("id").and_then(|id| id.as_str()).unwrap_or_default();
     if comparable.is_some_and(|text| digits(text) != digits(real_id)) {
@@ -83,7 +83,7 @@ fn actions_are_there(facts: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings
     if actions.array().is_none_or(|actions| !actions.is_empty()) {
         return;
     }
-    let status = facts.bundle.as_ref().and_then(|bundle| bundle.get("status")?.as_str());
+    let status = facts.bundle.and_then(|bundle| bundle.get("status")?.as_str());
     match status {
         Some("complete") => found.at(actions, "is empty although the bundle is complete"),
         _ => found.warn(actions, "is empty: this plan does nothing"),

@@ -4,6 +4,7 @@ mod rules;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 pub use rules::RULES;
 
@@ -74,8 +75,10 @@ impl Profile {
     }
 
     /// The profile that holds when nobody says otherwise.
-    pub fn default_profile() -> Self {
+    pub fn default_profile() -> &'static Self {
         #[expect(clippy::expect_used, reason = "the table above has it")]
-        Self::built_in("default").expect("`default` is built in")
+        static DEFAULT: LazyLock<Profile> =
+            LazyLock::new(|| Profile::built_in("default").expect("`default` is built in"));
+        &DEFAULT
     }
 }

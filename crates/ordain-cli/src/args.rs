@@ -1,0 +1,212 @@
+//! The command line.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ordain_canon::DerivedId;
+use ordain_spec::Kind;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXIT_CODES: &str = "\
+Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
+every other command 0 or 1; usage errors 64.";
+
+/// The gate between what an AI agent proposes and what really happens.
+///
+/// Every artefact is a document with one canonical form, one hash, and one answer to "is it valid, and if not,
+/// exactly what is wrong". These commands check them offline.
+#[derive(Parser)]
+#[command(name = "ordain", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Global {
+    /// Print canonical JSON, one line for each result
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true, help = "When to use colours: auto, always, never")]
+    pub(crate) color: Color,
+}
+
+#[derive(ValueEnum, Clone, Copy)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Check documents: is it valid, and if not, exactly what is wrong
+    Verify(Verify),
+    /// Print the canonical bytes of a document (RFC 8785)
+    Canon(Canon),
+    /// Print the hash of a document
+    Hash(Hash),
+    /// Print the id that a document's content gives
+    Id(Id),
+    /// List the rules, or explain one
+    Rules(Rules),
+    /// Print the JSON Schema of a kind of document
+    Schema(Schema),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the manual page, or write one for each command
+    Man(Man),
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Verify {
+    /// Documents; `-` is standard input, a folder is searched for .json, .yaml and .yml
+    #[arg(value_name = "FILE", required_unless_present = "jsonl")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What the documents are; told from their content when absent
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    pub(crate) kind: Option<Kind>,
+    /// The policy profile: strict, default, dev, or a file
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// The time, in milliseconds since 1970; without it no rule about the present is checked
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) now: Option<i64>,
+    /// The bundle that a plan proposal comes from
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bundle: Option<PathBuf>,
+    /// An evidence packet, or an array of them; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) evidence: Vec<PathBuf>,
+    /// Read one document a line, write one result a line, in order, on all cores
+    #[arg(long)]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Lines {
+    /// The document; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "jsonl")]
+    pub(crate) file: Option<PathBuf>,
+    /// Read one document a line, write one result a line, in order, on all cores
+    #[arg(long)]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Canon {
+    #[command(flatten)]
+    pub(crate) lines: Lines,
+}
+
+#[derive(Args)]
+pub(crate) struct Hash {
+    #[command(flatten)]
+    pub(crate) lines: Lines,
+    /// Which hash
+    #[arg(long = "as", value_enum, value_name = "WHAT")]
+    pub(crate) what: HashOf,
+}
+
+#[derive(ValueEnum, Clone, Copy)]
+pub(crate) enum HashOf {
+    /// A bundle: canonical JSON and a line feed
+    Bundle,
+    /// A plan proposal
+    Plan,
+    /// A patch set
+    Patch,
+    /// A note proposal, without its `hash`
+    Note,
+    /// Execution evidence, without what was `observed`
+    Evidence,
+    /// An intent: normalized, canonical JSON and a line feed
+    Intent,
+    /// The raw bytes of a file (with --jsonl: of a JSON string)
+    Content,
+}
+
+#[derive(Args)]
+pub(crate) struct Id {
+    #[command(flatten)]
+    pub(crate) lines: Lines,
+    /// What the document is
+    #[arg(long = "as", value_enum, value_name = "WHAT")]
+    pub(crate) what: IdOf,
+}
+
+#[derive(ValueEnum, Clone, Copy)]
+pub(crate) enum IdOf {
+    /// A node of a bundle
+    Node,
+    /// A question
+    Question,
+    /// An output of a bundle
+    Output,
+    /// An action of a plan proposal
+    Action,
+    /// A plan proposal
+    Plan,
+    /// A bundle
+    Bundle,
+}
+
+impl From<IdOf> for DerivedId {
+    fn from(what: IdOf) -> Self {
+        match what {
+            IdOf::Node => Self::Node,
+            IdOf::Question => Self::Question,
+            IdOf::Output => Self::Output,
+            IdOf::Action => Self::Action,
+            IdOf::Plan => Self::Plan,
+            IdOf::Bundle => Self::Bundle,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Rules {
+    /// A rule, such as PS4 or V-PROP-010; all of them when absent
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Only the rules of this kind of document
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    pub(crate) kind: Option<Kind>,
+}
+
+#[derive(Args)]
+pub(crate) struct Schema {
+    /// The kind of document
+    #[arg(value_name = "KIND", value_parser = parse_kind)]
+    pub(crate) kind: Kind,
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct Man {
+    /// Write the pages of all commands into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+fn parse_kind(name: &str) -> Result<Kind, String> {
+    Kind::parse(name).ok_or_else(|| {
+        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}

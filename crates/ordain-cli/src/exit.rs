@@ -1,0 +1,67 @@
+//! How commands end: the one table of exit codes.
+
+use std::process::ExitCode;
+
+/// How a command ended. The order is that of severity: of several results the last in this list counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Outcome {
+    /// All is well.
+    Ok,
+    /// `verify`: a file could not be read. Any other command: it failed.
+    Failed,
+    /// `verify`: a text is no document.
+    Unreadable,
+    /// `verify`: a document breaks rules.
+    Violations,
+    /// The command line is wrong.
+    Usage,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Ok => 0,
+            Outcome::Failed => 1,
+            Outcome::Unreadable => 2,
+            Outcome::Violations => 3,
+            Outcome::Usage => 64,
+        })
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// What was asked for does not exist.
+    #[error("{0}")]
+    Usage(String),
+    /// A file could not be read or written.
+    #[error("{path}: {error}")]
+    File {
+        /// As it was given.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Output could not be written.
+    #[error("cannot write: {0}")]
+    Output(#[from] std::io::Error),
+    /// A file that the command needs is not what it should be.
+    #[error("{path}: {problem}")]
+    Document {
+        /// As it was given.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Failure {
+    /// What to exit with.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Usage(_) => Outcome::Usage,
+            Self::File { .. } | Self::Output(_) | Self::Document { .. } => Outcome::Failed,
+        }
+    }
+}

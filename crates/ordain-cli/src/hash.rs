@@ -1,0 +1,108 @@
+//! `ordain hash` and `ordain id`.
+
+use crate::args::{Hash, HashOf, Id};
+use crate::canon::{document_failure, each};
+use crate::exit::{Failure, Outcome};
+use crate::input::Unreadable;
+use ordain_canon::{
+    BundleHash, Canonicalizer, ContentHash, DerivedId, EvidenceHash, IntentHash, NoteHash, PatchHash,
+    PlanHash, ReadError, Value,
+};
+use ordain_spec::{Kind, document_text, intent};
+use std::io::Write;
+
+pub(crate) fn run_hash(args: &Hash, json: bool) -> Result<Outcome, Failure> {
+    each(
+        &args.lines,
+        |canon, source| {
+            // Content is what the file holds, whatever that is.
+            let hash = if let HashOf::Content = args.what {
+                ContentHash::of(&source.bytes()?).to_string()
+            } else {
+                let text = source.text()?;
+                match text.shows_places() {
+                    true => hash_text(canon, args.what, &text.json),
+                    // Reading says what is wrong with YAML; its places would be those of the converted text.
+                    false => text.read(&text.json).and_then(|_| hash_text(canon, args.what, &text.json)),
+                }
+                .map_err(|wrong| document_failure(source, &wrong))?
+            };
+            print_line("hash", &hash, json)
+        },
+        |canon, line, output| {
+            let hash = match args.what {
+                HashOf::Content => match Value::read(line)? {
+                    Value::String(content) => ContentHash::of(content.as_bytes()).to_string(),
+                    other => {
+                        return Err(problem(format!(
+                            "expected a string with the content, found {}",
+                            other.kind()
+                        )));
+                    }
+                },
+                what => hash_text(canon, what, line)?,
+            };
+            write_line("hash", &hash, json, output);
+            Ok(())
+        },
+    )
+}
+
+fn problem(message: String) -> Unreadable {
+    Unreadable { pointer: String::new(), message, offset: None }
+}
+
+fn hash_text(canon: &mut Canonicalizer, what: HashOf, text: &[u8]) -> Result<String, Unreadable> {
+    fn named<T: ToString>(hash: Result<T, ReadError>) -> Result<String, Unreadable> {
+        Ok(hash?.to_string())
+    }
+    match what {
+        HashOf::Bundle => named(BundleHash::of_text(canon, text)),
+        HashOf::Plan => named(PlanHash::of_text(canon, text)),
+        HashOf::Patch => named(PatchHash::of_text(canon, text)),
+        HashOf::Note => named(NoteHash::of_text(canon, text)),
+        HashOf::Evidence => named(EvidenceHash::of_text(canon, text)),
+        HashOf::Content => Ok(ContentHash::of(text).to_string()),
+        HashOf::Intent => {
+            let document = Value::read(document_text(Kind::Intent, text))?;
+            let normal = intent::normalize(&document).map_err(|error| problem(error.to_string()))?;
+            let hash = IntentHash::of(canon, &normal).map_err(|error| problem(error.to_string()))?;
+            Ok(hash.to_string())
+        }
+    }
+}
+
+pub(crate) fn run_id(args: &Id, json: bool) -> Result<Outcome, Failure> {
+    let kind = DerivedId::from(args.what);
+    let derive = |canon: &mut Canonicalizer, document: &Value<'_>| {
+        kind.of(canon, document).map_err(|error| problem(error.to_string()))
+    };
+    each(
+        &args.lines,
+        |canon, source| {
+            let text = source.text()?;
+            let id = text.read(&text.json).and_then(|document| derive(canon, &document));
+            print_line("id", &id.map_err(|wrong| document_failure(source, &wrong))?, json)
+        },
+        |canon, line, output| {
+            let id = derive(canon, &Value::read(line)?)?;
+            write_line("id", &id, json, output);
+            Ok(())
+        },
+    )
+}
+
+fn print_line(name: &'static str, value: &str, json: bool) -> Result<(), Failure> {
+    let mut line = Vec::new();
+    write_line(name, value, json, &mut line);
+    line.push(b'\n');
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(&line)?;
+    Ok(stdout.flush()?)
+}
+
+/// Hashes and ids are plain ASCII: nothing to escape.
+fn write_line(name: &'static str, value: &str, json: bool, output: &mut Vec<u8>) {
+    let line = if json { format!("{{\"{name}\":\"{value}\"}}") } else { value.to_owned() };
+    output.extend_from_slice(line.as_bytes());
+}

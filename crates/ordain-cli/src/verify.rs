@@ -1,0 +1,208 @@
+//! `ordain verify`.
+
+use crate::args::Verify;
+use crate::exit::{Failure, Outcome};
+use crate::input::{Source, Text, Unreadable, sources};
+use crate::progress::Progress;
+use crate::{lines, show};
+use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
+use ordain_spec::profile::Profile;
+use ordain_spec::{Facts, Kind, Report, RuleId, Verified, document_text, verify_as, verify_value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
+    let profile = args.profile.as_deref().map(load_profile).transpose()?;
+    let bundle_text = args.bundle.as_ref().map(|path| Source::of(path).text()).transpose()?;
+    let bundle = match (&args.bundle, &bundle_text) {
+        (Some(path), Some(text)) => Some(read_fact(path, text)?),
+        _ => None,
+    };
+    let evidence_texts: Vec<Text> =
+        args.evidence.iter().map(|path| Source::of(path).text()).collect::<Result<_, _>>()?;
+    let mut evidence = Vec::new();
+    for (path, text) in args.evidence.iter().zip(&evidence_texts) {
+        match read_fact(path, text)? {
+            Value::Array(packets) => evidence.extend(packets),
+            packet => evidence.push(packet),
+        }
+    }
+    let facts = Facts {
+        now_ms: args.now,
+        profile: profile.as_ref().unwrap_or(Profile::default_profile()),
+        bundle: bundle.as_ref(),
+        evidence: &evidence,
+        ..Facts::default()
+    };
+    if args.jsonl { verify_lines(args, &facts) } else { verify_files(args, &facts, json) }
+}
+
+fn read_fact<'t>(path: &PathBuf, text: &'t Text) -> Result<Value<'t>, Failure> {
+    let problem =
+        |wrong: Unreadable| Failure::Document { path: path.display().to_string(), problem: wrong.message };
+    text.read(&text.json).map_err(problem)
+}
+
+/// A built-in profile, or one from a file, which must be valid itself.
+fn load_profile(name: &str) -> Result<Profile, Failure> {
+    if let Some(profile) = Profile::built_in(name) {
+        return Ok(profile);
+    }
+    let path = PathBuf::from(name);
+    if !path.exists() {
+        let names = Profile::BUILT_IN.join(", ");
+        return Err(Failure::Usage(format!(
+            "unknown profile `{name}`: built in are {names}, and there is no such file"
+        )));
+    }
+    let text = Source::of(&path).text()?;
+    let value = read_fact(&path, &text)?;
+    verify_as::<Profile>(&Facts::default(), &value).map(Verified::into_inner).map_err(|report| {
+        let problems: Vec<_> = report
+            .violations()
+            .iter()
+            .map(|it| format!("{} at `{}`: {}", it.rule, it.path, it.message))
+            .collect();
+        Failure::Document {
+            path: name.to_owned(),
+            problem: format!("not a valid profile: {}", problems.join("; ")),
+        }
+    })
+}
+
+/// What verifying one document gave.
+pub(crate) struct Checked {
+    pub(crate) kind: Option<Kind>,
+    pub(crate) report: Report,
+    pub(crate) outcome: Outcome,
+    /// Where the text does not parse.
+    pub(crate) offset: Option<usize>,
+}
+
+impl Checked {
+    pub(crate) fn refused(rule: RuleId, wrong: Unreadable, outcome: Outcome) -> Self {
+        Self {
+            kind: None,
+            report: Report::of(rule, wrong.pointer, wrong.message),
+            outcome,
+            offset: wrong.offset,
+        }
+    }
+}
+
+fn check(
+    kind: Option<Kind>,
+    facts: &Facts<'_>,
+    bytes: &[u8],
+    read: impl for<'a> Fn(&'a [u8]) -> Result<Value<'a>, Unreadable>,
+) -> Checked {
+    // Only an intent may start with a byte order mark, and only reading it shows whether it is one.
+    let unmarked = document_text(Kind::Intent, bytes);
+    let text = match kind {
+        Some(kind) => document_text(kind, bytes),
+        None => unmarked,
+    };
+    let document = match read(text) {
+        Ok(document) => document,
+        Err(wrong) => return Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable),
+    };
+    let kind = match kind.map_or_else(|| Kind::recognise(&document), Ok) {
+        Ok(kind) => kind,
+        Err(error) => {
+            let wrong = Unreadable { pointer: String::new(), message: error.to_string(), offset: None };
+            return Checked::refused(RuleId::Kind, wrong, Outcome::Unreadable);
+        }
+    };
+    if text.len() < bytes.len() && kind != Kind::Intent {
+        let kind = ReadErrorKind::ByteOrderMark;
+        let wrong = Unreadable { pointer: String::new(), message: kind.to_string(), offset: Some(0) };
+        return Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable);
+    }
+    let report = verify_value(kind, &Facts { document_bytes: text.len(), ..*facts }, &document);
+    let outcome = if report.ok() { Outcome::Ok } else { Outcome::Violations };
+    Checked { kind: Some(kind), report, outcome, offset: None }
+}
+
+fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome, Failure> {
+    let sources = sources(&args.files)?;
+    let mut progress = Progress::new("documents", Some(sources.len()));
+    let mut canon = Canonicalizer::new();
+    let mut output = BufWriter::new(anstream::stdout().lock());
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for source in &sources {
+        let (checked, text) = match source.text() {
+            Ok(text) => (check(args.kind, facts, &text.json, |bytes| text.read(bytes)), Some(text)),
+            Err(failure) => {
+                let wrong = Unreadable { pointer: String::new(), message: io_message(failure), offset: None };
+                (Checked::refused(RuleId::Io, wrong, Outcome::Failed), None)
+            }
+        };
+        if json {
+            let line = canon.value(&FileReport { file: source.file(), report: &checked.report });
+            output.write_all(line.unwrap_or_default())?;
+            output.write_all(b"\n")?;
+        } else {
+            let shown = text.as_ref().filter(|text| text.shows_places()).map(|text| text.json.as_slice());
+            show::checked(&mut output, &source.name(), &checked, shown)?;
+        }
+        outcomes.push(checked.outcome);
+        progress.add(1);
+    }
+    drop(progress);
+    if !json && outcomes.len() > 1 {
+        show::summary(&mut output, &outcomes)?;
+    }
+    output.flush()?;
+    Ok(outcomes.into_iter().max().unwrap_or(Outcome::Ok))
+}
+
+fn io_message(failure: Failure) -> String {
+    match failure {
+        Failure::File { error, .. } => format!("cannot be read: {error}"),
+        other => other.to_string(),
+    }
+}
+
+/// A report with the name of its file.
+struct FileReport<'a> {
+    file: Option<String>,
+    report: &'a Report,
+}
+
+impl Serialize for FileReport<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(file) = &self.file {
+            map.serialize_entry("file", file)?;
+        }
+        self.report.serialize_members(&mut map)?;
+        map.end()
+    }
+}
+
+fn verify_lines(args: &Verify, facts: &Facts<'_>) -> Result<Outcome, Failure> {
+    if args.files.iter().any(|path| Source::of(path) != Source::Stdin) {
+        return Err(Failure::Usage("`--jsonl` reads standard input and takes no files".to_owned()));
+    }
+    lines::run(std::io::stdin().lock(), std::io::stdout(), || {
+        let mut canon = Canonicalizer::new();
+        move |line: Result<&[u8], lines::TooLong>, output: &mut Vec<u8>| {
+            let checked = match line {
+                Ok(line) => {
+                    check(args.kind, facts, line, |bytes| Value::read(bytes).map_err(Unreadable::from))
+                }
+                Err(lines::TooLong) => too_long(),
+            };
+            output.extend_from_slice(canon.value(&checked.report).unwrap_or_default());
+            checked.outcome
+        }
+    })
+}
+
+/// What stands in place of the result for a line that cannot be kept.
+pub(crate) fn too_long() -> Checked {
+    let message = format!("the line is longer than {DOCUMENT_BYTES_MAX} bytes");
+    let wrong = Unreadable { pointer: String::new(), message, offset: None };
+    Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable)
+}

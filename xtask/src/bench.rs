@@ -1,0 +1,15 @@
+//! `cargo xtask bench`: measures, each figure beside a peer in the same run.
+
+use crate::process::{cargo, run as run_command};
+use crate::{Result, no_arguments};
+
+const BENCHES: &[(&str, &str)] = &[("ordain-canon", "canonical"), ("ordain-spec", "verify")];
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    no_arguments(arguments)?;
+    for (package, bench) in BENCHES {
+        println!("==> {package}: {bench}");
+        run_command(&mut cargo(&["bench", "--package", package, "--bench", bench]))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! `cargo xtask fuzz`: feeds the readers and verifiers with what nobody would write.
+
+use crate::generate::files_below;
+use crate::process::{cargo, line, root};
+use crate::{Error, Result, tools};
+use ordain_spec::Kind;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+const SECONDS_DEFAULT: u64 = 60;
+
+/// A program in `fuzz/fuzz_targets/`.
+struct Target {
+    name: &'static str,
+    /// Whether its first byte picks the kind of the document that follows.
+    picks_kind: bool,
+}
+
+static TARGETS: &[Target] =
+    &[Target { name: "read", picks_kind: false }, Target { name: "verify", picks_kind: true }];
+
+/// What fuzzing one target came to.
+pub(crate) struct Figures {
+    pub(crate) target: &'static str,
+    pub(crate) executions: u64,
+    pub(crate) per_second: u64,
+    pub(crate) problem: Option<String>,
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let (seconds, names) = parse(arguments)?;
+    let figures = fuzz(seconds, &names)?;
+    print(&figures);
+    problems(&figures)
+}
+
+fn parse(arguments: &[String]) -> Result<(u64, Vec<&str>)> {
+    let (mut seconds, mut names) = (SECONDS_DEFAULT, Vec::new());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--seconds" => {
+                let number = rest.next().and_then(|number| number.parse().ok()).filter(|number| *number > 0);
+                seconds =
+                    number.ok_or_else(|| Error::Usage("`--seconds` needs a number above 0".to_owned()))?;
+            }
+            name if TARGETS.iter().any(|target| target.name == name) => names.push(name),
+            other => {
+                let known: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+                let known = known.join(", ");
+                return Err(Error::Usage(format!(
+                    "`{other}` is neither an option nor one of the targets {known}"
+                )));
+            }
+        }
+    }
+    Ok((seconds, names))
+}
+
+/// Fuzzes the named targets, or all of them, each for that long.
+pub(crate) fn fuzz(seconds: u64, names: &[&str]) -> Result<Vec<Figures>> {
+    tools::cargo_subcommand("fuzz")?;
+    let chosen = TARGETS.iter().filter(|target| names.is_empty() || names.contains(&target.name));
+    let mut all = Vec::new();
+    for target in chosen {
+        println!("==> {}: {seconds} s", target.name);
+        seed(target)?;
+        all.push(run_target(target, seconds)?);
+    }
+    Ok(all)
+}
+
+/// Starts the corpus from the conformance vectors, so that the first inputs already get past the reader.
+fn seed(target: &Target) -> std::result::Result<(), String> {
+    let corpus = root().join("fuzz/corpus").join(target.name);
+    fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
+    for (position, kind) in (0_u8..).zip(Kind::ALL) {
+        let folder = root().join("conformance").join(kind.name());
+        let paths = files_below(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        for path in paths.iter().filter(|path| path.ends_with("accept.json") || path.ends_with("reject.json"))
+        {
+            let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let name = path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().replace(['/', '\\'], "-");
+            let bytes = if target.picks_kind { [&[position], text.as_slice()].concat() } else { text };
+            let file = corpus.join(format!("{kind}-{name}"));
+            fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn run_target(target: &'static Target, seconds: u64) -> std::result::Result<Figures, String> {
+    let time = format!("-max_total_time={seconds}");
+    let limits = ["-max_len=65536", "-rss_limit_mb=2048", "-print_final_stats=1"];
+    let mut command = cargo(&["fuzz", "run", target.name, "--sanitizer", "none", "--", &time]);
+    // The coverage flags are not stable yet; this allows them without another toolchain.
+    command.args(limits).env("RUSTC_BOOTSTRAP", "1").stderr(Stdio::piped());
+    let cannot = |error: std::io::Error, line: &str| format!("{line} does not run: {error}");
+    let line = line(&command);
+    let mut child = command.spawn().map_err(|error| cannot(error, &line))?;
+    let mut figures = Figures { target: target.name, executions: 0, per_second: 0, problem: None };
+    if let Some(stderr) = child.stderr.take() {
+        for bytes in BufReader::new(stderr).split(b'\n') {
+            let bytes = bytes.map_err(|error| cannot(error, &line))?;
+            let text = String::from_utf8_lossy(&bytes);
+            eprintln!("{text}");
+            figures.read_line(&text);
+        }
+    }
+    let status = child.wait().map_err(|error| cannot(error, &line))?;
+    if !status.success() {
+        figures.problem =
+            Some(format!("{line} failed: {status}; the input is in fuzz/artifacts/{}", target.name));
+    }
+    Ok(figures)
+}
+
+impl Figures {
+    fn read_line(&mut self, line: &str) {
+        let number = |name: &str| line.strip_prefix(name).and_then(|rest| rest.trim().parse().ok());
+        if let Some(executions) = number("stat::number_of_executed_units:") {
+            self.executions = executions;
+        }
+        if let Some(per_second) = number("stat::average_exec_per_sec:") {
+            self.per_second = per_second;
+        }
+    }
+}
+
+pub(crate) fn print(all: &[Figures]) {
+    for Figures { target, executions, per_second, problem } in all {
+        let verdict = if problem.is_some() { "FAILED" } else { "nothing found" };
+        println!("{target:8} {executions:>12} executions {per_second:>9}/s  {verdict}");
+    }
+}
+
+pub(crate) fn problems(all: &[Figures]) -> Result<()> {
+    let problems: Vec<&str> = all.iter().filter_map(|figures| figures.problem.as_deref()).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Error::Failed(problems.join("\n"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_the_files_there_are() {
+        let paths = files_below(&root().join("fuzz/fuzz_targets")).unwrap();
+        let files: Vec<_> = paths.iter().filter_map(|path| path.file_stem()?.to_str()).collect();
+        let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+        assert_eq!(files, names);
+    }
+
+    #[test]
+    fn seconds_and_targets_come_in_any_order() {
+        let parse = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            parse(&words).map(|(seconds, names)| (seconds, names.join(" "))).unwrap()
+        };
+        assert_eq!(parse(""), (60, String::new()));
+        assert_eq!(parse("verify --seconds 5 read"), (5, "verify read".to_owned()));
+    }
+}

@@ -1,0 +1,24 @@
+//! `cargo xtask soak`: the tests with far more cases, then the fuzzers for far longer.
+
+use crate::process::{cargo, run as run_command};
+use crate::{Result, fuzz, no_arguments, tools};
+use std::time::Instant;
+
+const CASES: &str = "200000";
+const FUZZ_SECONDS: u64 = 600;
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    no_arguments(arguments)?;
+    tools::cargo_subcommand("nextest")?;
+    println!("==> tests with {CASES} cases");
+    let start = Instant::now();
+    let mut tests = cargo(&["nextest", "run", "--release", "-p", "ordain-canon", "-p", "ordain-spec"]);
+    let tests = run_command(tests.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", CASES));
+    let seconds = start.elapsed().as_secs_f64();
+    let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
+    let verdict = if tests.is_ok() { "passed" } else { "FAILED" };
+    println!("==> figures\ntests    {CASES:>12} cases each, {seconds:.0} s  {verdict}");
+    fuzz::print(&figures);
+    tests?;
+    fuzz::problems(&figures)
+}

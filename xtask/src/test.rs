@@ -1,0 +1,73 @@
+//! `cargo xtask test`: everything that CI runs.
+
+use crate::process::{cargo, run as run_command};
+use crate::{Error, Result, fmt, generate, layers, lint, tools};
+use std::time::Instant;
+
+/// Arguments after `--` go to nextest.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let nextest: &[String] = match arguments.split_first() {
+        None => &[],
+        Some((first, rest)) if first == "--" => rest,
+        Some((first, _)) => return Err(Error::Usage(format!("unknown argument `{first}`"))),
+    };
+    let mut steps = Steps::default();
+    steps.step("tools", install_tools);
+    steps.step("format", fmt::check);
+    steps.step("lint", lint::check);
+    steps.step("generated files", generate::check);
+    steps.step("layers", layers::check);
+    steps.step("build", || run_command(&mut cargo(&["build", "--workspace", "--bins"])));
+    steps.step("tests", || {
+        run_command(cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]).args(nextest))
+    });
+    steps.step("examples in documentation", || run_command(&mut cargo(&["test", "--doc", "--workspace"])));
+    steps.finish()
+}
+
+fn install_tools() -> std::result::Result<(), String> {
+    let attempts = [
+        tools::cargo_subcommand("nextest"),
+        tools::debian_package("node", "nodejs"),
+        tools::debian_package("valgrind", "valgrind"),
+    ];
+    let errors: Vec<String> = attempts.into_iter().filter_map(std::result::Result::err).collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+}
+
+/// Steps that all run, whatever became of the ones before.
+#[derive(Default)]
+pub(crate) struct Steps {
+    failed: Vec<(String, String)>,
+    count: usize,
+}
+
+impl Steps {
+    pub(crate) fn step(&mut self, name: &str, work: impl FnOnce() -> std::result::Result<(), String>) {
+        println!("==> {name}");
+        let start = Instant::now();
+        let result = work();
+        let seconds = start.elapsed().as_secs_f64();
+        self.count += 1;
+        match result {
+            Ok(()) => println!("    {name}: {seconds:.1} s"),
+            Err(error) => {
+                println!("    {name}: FAILED after {seconds:.1} s");
+                self.failed.push((name.to_owned(), error));
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        if self.failed.is_empty() {
+            println!("==> all {} steps passed", self.count);
+            return Ok(());
+        }
+        println!("==> {} of {} steps failed", self.failed.len(), self.count);
+        for (name, error) in &self.failed {
+            println!("    {name}: {}", error.replace('\n', "\n      "));
+        }
+        let names: Vec<&str> = self.failed.iter().map(|(name, _)| name.as_str()).collect();
+        Err(Error::Failed(format!("failed: {}", names.join(", "))))
+    }
+}

@@ -1,0 +1,34 @@
+//! Tools that the tests need and that a fresh machine may lack.
+
+use crate::process::{cargo, command, output, run, works};
+
+/// Installs a cargo subcommand, such as `nextest`, unless it is there.
+pub(crate) fn cargo_subcommand(name: &str) -> Result<(), String> {
+    if works(&mut cargo(&[name, "--version"])) {
+        return Ok(());
+    }
+    let package = format!("cargo-{name}");
+    println!("installing {package} …");
+    run(&mut cargo(&["install", &package, "--locked"]))
+}
+
+/// Installs Debian's package of a program, unless the program is there.
+pub(crate) fn debian_package(program: &str, package: &str) -> Result<(), String> {
+    if works(&mut command(program, &["--version"])) {
+        return Ok(());
+    }
+    let by_hand = format!("install `{program}` (Debian's package `{package}`) and try again");
+    if !works(&mut command("apt-get", &["--version"])) {
+        return Err(format!("`{program}` is missing and there is no apt-get; {by_hand}"));
+    }
+    if output(&mut command("id", &["-u"]))?.trim() != "0" {
+        return Err(format!("`{program}` is missing and only root can install it; {by_hand}"));
+    }
+    println!("installing {package} …");
+    let apt = |arguments: &[&str]| {
+        run(command("apt-get", arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+            .map_err(|error| format!("{error}; {by_hand}"))
+    };
+    apt(&["update", "--quiet"])?;
+    apt(&["install", "--quiet", "--yes", "--no-install-recommends", package])
+}
