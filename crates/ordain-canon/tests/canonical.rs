@@ -1,5 +1,14 @@
 //! The canonical form: RFC 8785's own examples, strict reading, and the laws that hold for every document.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may fail loudly"
+)]
+
 use ordain_canon::{Canonicalizer, ReadErrorKind, Value, is_canonical, span_of};
 use proptest::prelude::*;
 use serde_json::json;

@@ -10,7 +10,7 @@ use ordain_spec::profile::Profile;
 use ordain_spec::{Facts, Kind, Report, RuleId, Verified, document_text, verify_as, verify_value};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     let profile = args.profile.as_deref().map(load_profile).transpose()?;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     if args.jsonl { verify_lines(args, &facts) } else { verify_files(args, &facts, json) }
 }
 
-fn read_fact<'t>(path: &PathBuf, text: &'t Text) -> Result<Value<'t>, Failure> {
+fn read_fact<'t>(path: &Path, text: &'t Text) -> Result<Value<'t>, Failure> {
     let problem =
         |wrong: Unreadable| Failure::Document { path: path.display().to_string(), problem: wrong.message };
     text.read(&text.json).map_err(problem)

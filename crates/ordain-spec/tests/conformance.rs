@@ -2,6 +2,15 @@
 //!
 //! `cargo xtask gen` writes `reject.report.json` anew; the diff is then part of the review.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may fail loudly"
+)]
+
 use ordain_canon::{Canonicalizer, Value};
 use ordain_spec::{Category, Kind, Report, RuleId};
 use ordain_testkit::vectors;

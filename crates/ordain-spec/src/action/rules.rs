@@ -8,7 +8,8 @@ use crate::packet::packet_problem;
 use crate::path::shorten;
 use crate::rule::{Category, Findings, Rule, Series, by_shape};
 use ordain_canon::{Canonicalizer, Value};
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 const VP: Series = Series::Action;
 
@@ -109,21 +110,26 @@ fn window_is_in_order(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Finding
 
 /// V-PROP-013. Evidence that is not given does not exist.
 fn evidence_is_there(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
-    for precondition in proposal.get("preconditions").elements() {
+    let preconditions = proposal.get("preconditions");
+    let mut problems: BTreeMap<&str, Option<String>> = BTreeMap::new();
+    if preconditions.elements().len() > 0 {
+        for packet in facts.evidence {
+            let Some(id) = packet.get("evidence_id").and_then(Value::as_str) else { continue };
+            match problems.entry(id) {
+                Entry::Vacant(entry) => drop(entry.insert(packet_problem(facts, packet))),
+                Entry::Occupied(mut entry) => *entry.get_mut() = Some("it was given twice".to_owned()),
+            }
+        }
+    }
+    for precondition in preconditions.elements() {
         let reference = precondition.get("evidence_ref");
         let Some(id) = reference.str() else { continue };
-        let mut packets = facts
-            .evidence
-            .iter()
-            .filter(|packet| packet.get("evidence_id").and_then(Value::as_str) == Some(id));
-        match (packets.next(), packets.next()) {
-            (None, _) => found.at(reference, format!("no evidence `{}` was given", shorten(id))),
-            (Some(_), Some(_)) => found.at(reference, format!("evidence `{}` was given twice", shorten(id))),
-            (Some(packet), None) => {
-                if let Some(problem) = packet_problem(facts, packet) {
-                    found.at(reference, format!("evidence `{}` is not valid: {problem}", shorten(id)));
-                }
+        match problems.get(id) {
+            None => found.at(reference, format!("no evidence `{}` was given", shorten(id))),
+            Some(Some(problem)) => {
+                found.at(reference, format!("evidence `{}` is not valid: {problem}", shorten(id)));
             }
+            Some(None) => {}
         }
     }
 }

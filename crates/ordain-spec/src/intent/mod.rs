@@ -6,6 +6,7 @@ mod rules;
 use crate::plan::TestType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
 pub use normalize::{NormalizeError, normalize};
@@ -24,17 +25,17 @@ pub struct Intent {
     pub constraints: Option<Vec<String>>,
     /// Anything else; four keys have a meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-rule" = "IN3"))]
-    pub context: Option<Context>,
+    #[schemars(with = "Option<Context>", extend("x-rule" = "IN3"))]
+    pub context: Option<Map<String, Json>>,
 }
 
-/// What else is known. Other keys than these are kept and not looked at.
+/// The part of an intent's context that has a meaning. Other keys are kept in the intent and not looked at.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
     /// Answers to questions, by question id: text, a number, a truth value, or a list of these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN4"))]
-    pub answers: Option<BTreeMap<String, serde_json::Value>>,
+    pub answers: Option<BTreeMap<String, Json>>,
     /// Files to write as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN5"))]

@@ -6,6 +6,7 @@ use crate::order::check_distinct;
 use crate::path::{PathFault, path_faults, shorten};
 use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
 use globset::GlobBuilder;
+use std::collections::BTreeSet;
 
 const RT: Series = Series::Routing;
 
@@ -57,10 +58,10 @@ fn patterns_are_unique(_: &Facts<'_>, routing: Node<'_, '_>, found: &mut Finding
 
 /// RT5.
 fn templates_exist(_: &Facts<'_>, routing: Node<'_, '_>, found: &mut Findings) {
-    let templates = routing.get("templates");
+    let names: BTreeSet<&str> = routing.get("templates").members().map(|(name, _)| name).collect();
     for route in routing.get("routes").elements() {
         let template = route.get("template");
-        if let Some(name) = template.str().filter(|name| templates.get(name).is_missing()) {
+        if let Some(name) = template.str().filter(|name| !names.contains(name)) {
             found.at(template, format!("there is no template `{}`", shorten(name)));
         }
     }

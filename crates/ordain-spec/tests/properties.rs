@@ -1,0 +1,243 @@
+//! Laws that hold for every document, tried on the conformance vectors and on damaged copies of them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+use ordain_canon::{Canonicalizer, Value};
+use ordain_spec::{Facts, Kind, Report, verify_as, verify_value};
+use ordain_testkit::{OwnedFacts, Vector, damaged, vectors};
+
+/// Calls `check` with every accepted document and its facts.
+fn for_each_accepted(check: impl Fn(&Vector, &Facts<'_>, &Value<'_>)) {
+    for vector in vectors() {
+        let Some(text) = vector.file("accept.json") else { continue };
+        let facts_text = vector.file("facts.json").unwrap_or_else(|| "{}".to_owned());
+        let facts_value = Value::read(facts_text.as_bytes()).unwrap();
+        let facts = OwnedFacts::of(&facts_value);
+        check(&vector, &facts.facts(), &Value::read(text.as_bytes()).unwrap());
+    }
+}
+
+fn canonical(report: &Report) -> String {
+    String::from_utf8(Canonicalizer::new().value(report).unwrap().to_vec()).unwrap()
+}
+
+/// Places where any value is as good as another, so that no rule can object to a change there.
+fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
+    let any_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| pointer.starts_with(prefix));
+    let optional_field = |fields: &[&str]| damage == "left out" && fields.iter().any(|field| pointer.ends_with(field));
+    match kind {
+        // A blank constraint is dropped; other context is open; a name may be empty.
+        Kind::Intent => {
+            optional_field(&["/constraints", "/context", "/answers", "/files", "/commands", "/tests", "/required"])
+                || (damage == "empty" && any_of(&["/constraints/", "/context/"]))
+                || (damage == "unknown field" && matches!(pointer, "/context"))
+                || (any_of(&["/context/"])
+                    && !any_of(&["/context/answers", "/context/files", "/context/commands", "/context/tests"]))
+                || (any_of(&["/context/answers/"]) && damage != "null" && damage != "unknown field")
+        }
+        // Open objects, and what the caller may leave out.
+        Kind::Action => {
+            optional_field(&[
+                "/preconditions",
+                "/risk_envelope",
+                "/rollback_semantics",
+                "/time_window",
+                "/approval_class",
+                "/evidence_bindings",
+                "/action",
+                "/deadline_ms",
+                "/evidence",
+            ]) || any_of(&["/parameters/", "/target/constraints/"])
+                || (matches!(pointer, "/parameters" | "/target/constraints") && damage == "unknown field")
+                || pointer.contains("/value")
+                || (damage == "empty" && pointer.contains("effects/"))
+        }
+        // Without a recomputed hash nothing may change in the payload; `context` and an unsigned signature are free.
+        Kind::Packet => {
+            optional_field(&["/context", "/sensor_signature"])
+                || any_of(&["/context/"])
+                || (pointer == "/context" && damage == "unknown field")
+                || (pointer == "/sensor_signature" && damage == "empty")
+                || (pointer == "/sensor_id" && damage != "empty")
+        }
+        Kind::Evidence => {
+            // Another failure is still a failure.
+            (damage == "negative" && pointer.ends_with("/exit_code"))
+                || any_of(&["/observed"])
+                || optional_field(&["/exit_code", "/actual"]) || (damage == "empty" && pointer.ends_with("/actual"))
+        }
+        Kind::Run => {
+            // A plan that was not tried has no execution.
+            (damage == "null" && pointer == "/execution")
+                || (damage == "empty" && any_of(&["/decision/reasons/"]))
+                || any_of(&["/clarify_questions/"])
+        }
+        Kind::Routing => {
+            optional_field(&[
+                "/version", "/frontmatter", "/templates", "/topic", "/template", "/required_sections", "/required",
+                "/statuses", "/body",
+            ]) || (damage == "empty" && (pointer.ends_with("/topic") || pointer.ends_with("/body")))
+                || damage == "left out" && pointer.starts_with("/templates/")
+                || (pointer == "/templates" && damage == "unknown field")
+        }
+        Kind::Patch => {
+            // Whoever names the source is free in how; orders and hashes may be left out.
+            optional_field(&["/expected_hash", "/size_bytes", "/order"])
+        }
+        Kind::Bundle | Kind::Plan | Kind::Profile | Kind::Note => false,
+    }
+}
+
+#[test]
+fn a_damaged_document_is_never_valid() {
+    let mut escaped = Vec::new();
+    let mut tried = 0_usize;
+    for_each_accepted(|vector, facts, document| {
+        assert!(verify_value(vector.kind, facts, document).ok(), "{vector}");
+    });
+    for vector in vectors() {
+        let Some(text) = vector.file("accept.json") else { continue };
+        let facts_text = vector.file("facts.json").unwrap_or_else(|| "{}".to_owned());
+        let facts_value = Value::read(facts_text.as_bytes()).unwrap();
+        let facts = OwnedFacts::of(&facts_value);
+        let document = Value::read(text.as_bytes()).unwrap();
+        for (pointer, damage, copy) in damaged(&document) {
+            tried += 1;
+            if verify_value(vector.kind, &facts.facts(), &copy).ok() && !is_free(vector.kind, &pointer, damage) {
+                escaped.push(format!("{vector} {damage} at {pointer}"));
+            }
+        }
+    }
+    assert!(tried > 5_000, "{tried}");
+    escaped.dedup();
+    assert!(escaped.is_empty(), "{} of {tried} escaped:\n{}", escaped.len(), escaped.join("\n"));
+}
+
+/// Spelling does not count: any order of members, any text of the same document, gives the same report.
+#[test]
+fn reports_do_not_depend_on_the_order_of_members() {
+    fn reversed<'a>(value: &Value<'a>) -> Value<'a> {
+        match value {
+            Value::Array(elements) => Value::Array(elements.iter().map(reversed).collect()),
+            Value::Object(members) => {
+                Value::Object(members.iter().rev().map(|(key, member)| (key.clone(), reversed(member))).collect())
+            }
+            other => other.clone(),
+        }
+    }
+    for vector in vectors() {
+        for name in ["accept.json", "reject.json"] {
+            let Some(text) = vector.file(name) else { continue };
+            let document = Value::read(text.as_bytes()).unwrap();
+            let facts = Facts::default();
+            let report = verify_value(vector.kind, &facts, &document);
+            assert_eq!(report, verify_value(vector.kind, &facts, &reversed(&document)), "{vector}/{name}");
+            let bytes = Canonicalizer::new().value(&document).unwrap().to_vec();
+            assert_eq!(report, verify_value(vector.kind, &facts, &Value::read(&bytes).unwrap()), "{vector}/{name}");
+        }
+    }
+}
+
+/// PS10, and the same order everywhere: rule, path, message, each as plain text.
+#[test]
+fn violations_are_sorted_and_stable() {
+    for vector in vectors() {
+        let Some(text) = vector.file("accept.json") else { continue };
+        let document = Value::read(text.as_bytes()).unwrap();
+        for (_, _, copy) in damaged(&document).into_iter().step_by(7) {
+            let report = verify_value(vector.kind, &Facts::default(), &copy);
+            let key = |it: &ordain_spec::Violation| (it.rule.name().into_owned(), it.path.clone(), it.message.clone());
+            let keys: Vec<_> = report.violations().iter().map(key).collect();
+            assert!(keys.is_sorted(), "{vector}: {keys:?}");
+            assert_eq!(canonical(&report), canonical(&verify_value(vector.kind, &Facts::default(), &copy)));
+        }
+    }
+}
+
+/// Five wrong fields and three broken rules are eight findings, in the order of the contract.
+#[test]
+fn everything_wrong_is_reported_at_once() {
+    let text = r#"{
+        "id": "prop_0000000000000000", "schema_version": 7, "source_bundle_id": "bundle_0123456789abcdef",
+        "source_bundle_hash": "sha256:zz", "acceptance_tests": [
+            {"id": "t1", "name": "there", "type": "file_exists", "target": "a.txt", "expected": "yes", "required": true},
+            {"id": "t1", "name": "there", "type": "file_exists", "target": "a.txt", "expected": "true", "required": true}],
+        "actions": [{"id": "act_0123456789abcdef", "type": "delete_file", "target": "../a.txt", "required": "yes",
+            "description": "x", "order": 0}],
+        "summary": " ", "requires_approval": true, "confidence": 0.5, "extra": null}"#;
+    let report = ordain_spec::verify_text(Kind::Plan, &Facts::default(), text.as_bytes()).unwrap();
+    let found: Vec<String> = report.violations().iter().map(|it| format!("{} {}", it.rule, it.path)).collect();
+    assert_eq!(
+        found,
+        [
+            "PR1 /schema_version",
+            "PR10 /summary",
+            "PR13 /actions/0/id",
+            "PR13 /id",
+            "PR14 /actions/0/target",
+            "PR2 /source_bundle_hash",
+            "PR7 /acceptance_tests/1/id",
+            "PR8 /acceptance_tests/0/expected",
+            "PR9 /confidence",
+            "SCHEMA /actions/0/required",
+            "SCHEMA /extra",
+        ]
+    );
+}
+
+/// Nobody trusts an id or a hash that comes in.
+#[test]
+fn forgeries_are_found() {
+    let check = |kind: Kind, rule: &str, pointer: &str, forged: &str| {
+        let vector = vectors().into_iter().find(|it| it.kind == kind && it.rule == "SCHEMA").unwrap();
+        let text = vector.file("accept.json").unwrap();
+        let original = serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        let mut copy = original.clone();
+        let slot = copy.pointer_mut(pointer).unwrap_or_else(|| panic!("{kind} has no {pointer}"));
+        *slot = serde_json::from_str(forged).unwrap();
+        let bytes = serde_json::to_vec(&copy).unwrap();
+        let report = ordain_spec::verify_text(kind, &Facts::default(), &bytes).unwrap();
+        let found = report.violations().iter().any(|it| it.rule.name() == rule && it.path == pointer);
+        assert!(found, "{kind} {pointer}: {}", canonical(&report));
+    };
+    let hash = format!("\"sha256:{}\"", "0".repeat(64));
+    check(Kind::Bundle, "BS9", "/id", "\"bundle_0000000000000000\"");
+    check(Kind::Bundle, "BS9", "/root_node/id", "\"node_0000000000000000\"");
+    check(Kind::Bundle, "BS9", "/outputs/0/id", "\"out_0000000000000000\"");
+    check(Kind::Bundle, "BS9", "/outputs/0/content_hash", &hash);
+    check(Kind::Plan, "PR13", "/id", "\"prop_0000000000000000\"");
+    check(Kind::Plan, "PR13", "/actions/0/id", "\"act_0000000000000000\"");
+    check(Kind::Patch, "PS7", "/total_bytes", "1");
+    check(Kind::Note, "NP13", "/hash", &format!("\"{}\"", "0".repeat(64)));
+    check(Kind::Packet, "V-EVID-006", "/payload_hash", &hash);
+}
+
+/// What verifies has its type, and what its type writes verifies again, with the same canonical bytes.
+#[test]
+fn verified_documents_survive_their_types() {
+    fn round_trip<T: ordain_spec::Document + serde::Serialize>(facts: &Facts<'_>, document: &Value<'_>) {
+        let verified = verify_as::<T>(facts, document).unwrap();
+        let mut canon = Canonicalizer::new();
+        let bytes = canon.value(&*verified).unwrap().to_vec();
+        assert_eq!(bytes, Canonicalizer::new().value(document).unwrap());
+    }
+    for_each_accepted(|vector, facts, document| match vector.kind {
+        Kind::Intent => round_trip::<ordain_spec::intent::Intent>(facts, document),
+        Kind::Bundle => round_trip::<ordain_spec::bundle::Bundle>(facts, document),
+        Kind::Plan => round_trip::<ordain_spec::plan::Proposal>(facts, document),
+        Kind::Patch => round_trip::<ordain_spec::patch::PatchSet>(facts, document),
+        Kind::Action => round_trip::<ordain_spec::action::Proposal>(facts, document),
+        Kind::Packet => round_trip::<ordain_spec::packet::EvidencePacket>(facts, document),
+        Kind::Profile => round_trip::<ordain_spec::profile::Profile>(facts, document),
+        Kind::Evidence => round_trip::<ordain_spec::evidence::ExecutionEvidence>(facts, document),
+        Kind::Run => round_trip::<ordain_spec::run::RunResult>(facts, document),
+        Kind::Note => round_trip::<ordain_spec::note::Proposal>(facts, document),
+        Kind::Routing => round_trip::<ordain_spec::routing::Routing>(facts, document),
+    });
+}
