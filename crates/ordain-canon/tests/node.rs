@@ -1,6 +1,11 @@
 //! Numbers as another implementation writes them: Node's `JSON.stringify` on a million doubles.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly"
+)]
 
 use ordain_canon::{Canonicalizer, Value, is_canonical};
 use std::fmt::Write as _;

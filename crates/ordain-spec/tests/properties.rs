@@ -30,15 +30,28 @@ fn canonical(report: &Report) -> String {
 /// Places where any value is as good as another, so that no rule can object to a change there.
 fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
     let any_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| pointer.starts_with(prefix));
-    let optional_field = |fields: &[&str]| damage == "left out" && fields.iter().any(|field| pointer.ends_with(field));
+    let optional_field =
+        |fields: &[&str]| damage == "left out" && fields.iter().any(|field| pointer.ends_with(field));
     match kind {
         // A blank constraint is dropped; other context is open; a name may be empty.
         Kind::Intent => {
-            optional_field(&["/constraints", "/context", "/answers", "/files", "/commands", "/tests", "/required"])
-                || (damage == "empty" && any_of(&["/constraints/", "/context/"]))
+            optional_field(&[
+                "/constraints",
+                "/context",
+                "/answers",
+                "/files",
+                "/commands",
+                "/tests",
+                "/required",
+            ]) || (damage == "empty" && any_of(&["/constraints/", "/context/"]))
                 || (damage == "unknown field" && matches!(pointer, "/context"))
                 || (any_of(&["/context/"])
-                    && !any_of(&["/context/answers", "/context/files", "/context/commands", "/context/tests"]))
+                    && !any_of(&[
+                        "/context/answers",
+                        "/context/files",
+                        "/context/commands",
+                        "/context/tests",
+                    ]))
                 || (any_of(&["/context/answers/"]) && damage != "null" && damage != "unknown field")
         }
         // Open objects, and what the caller may leave out.
@@ -70,7 +83,8 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
             // Another failure is still a failure.
             (damage == "negative" && pointer.ends_with("/exit_code"))
                 || any_of(&["/observed"])
-                || optional_field(&["/exit_code", "/actual"]) || (damage == "empty" && pointer.ends_with("/actual"))
+                || optional_field(&["/exit_code", "/actual"])
+                || (damage == "empty" && pointer.ends_with("/actual"))
         }
         Kind::Run => {
             // A plan that was not tried has no execution.
@@ -80,8 +94,15 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
         }
         Kind::Routing => {
             optional_field(&[
-                "/version", "/frontmatter", "/templates", "/topic", "/template", "/required_sections", "/required",
-                "/statuses", "/body",
+                "/version",
+                "/frontmatter",
+                "/templates",
+                "/topic",
+                "/template",
+                "/required_sections",
+                "/required",
+                "/statuses",
+                "/body",
             ]) || (damage == "empty" && (pointer.ends_with("/topic") || pointer.ends_with("/body")))
                 || damage == "left out" && pointer.starts_with("/templates/")
                 || (pointer == "/templates" && damage == "unknown field")
@@ -109,7 +130,9 @@ fn a_damaged_document_is_never_valid() {
         let document = Value::read(text.as_bytes()).unwrap();
         for (pointer, damage, copy) in damaged(&document) {
             tried += 1;
-            if verify_value(vector.kind, &facts.facts(), &copy).ok() && !is_free(vector.kind, &pointer, damage) {
+            if verify_value(vector.kind, &facts.facts(), &copy).ok()
+                && !is_free(vector.kind, &pointer, damage)
+            {
                 escaped.push(format!("{vector} {damage} at {pointer}"));
             }
         }
@@ -125,9 +148,9 @@ fn reports_do_not_depend_on_the_order_of_members() {
     fn reversed<'a>(value: &Value<'a>) -> Value<'a> {
         match value {
             Value::Array(elements) => Value::Array(elements.iter().map(reversed).collect()),
-            Value::Object(members) => {
-                Value::Object(members.iter().rev().map(|(key, member)| (key.clone(), reversed(member))).collect())
-            }
+            Value::Object(members) => Value::Object(
+                members.iter().rev().map(|(key, member)| (key.clone(), reversed(member))).collect(),
+            ),
             other => other.clone(),
         }
     }
@@ -139,7 +162,11 @@ fn reports_do_not_depend_on_the_order_of_members() {
             let report = verify_value(vector.kind, &facts, &document);
             assert_eq!(report, verify_value(vector.kind, &facts, &reversed(&document)), "{vector}/{name}");
             let bytes = Canonicalizer::new().value(&document).unwrap().to_vec();
-            assert_eq!(report, verify_value(vector.kind, &facts, &Value::read(&bytes).unwrap()), "{vector}/{name}");
+            assert_eq!(
+                report,
+                verify_value(vector.kind, &facts, &Value::read(&bytes).unwrap()),
+                "{vector}/{name}"
+            );
         }
     }
 }
@@ -152,7 +179,9 @@ fn violations_are_sorted_and_stable() {
         let document = Value::read(text.as_bytes()).unwrap();
         for (_, _, copy) in damaged(&document).into_iter().step_by(7) {
             let report = verify_value(vector.kind, &Facts::default(), &copy);
-            let key = |it: &ordain_spec::Violation| (it.rule.name().into_owned(), it.path.clone(), it.message.clone());
+            let key = |it: &ordain_spec::Violation| {
+                (it.rule.name().into_owned(), it.path.clone(), it.message.clone())
+            };
             let keys: Vec<_> = report.violations().iter().map(key).collect();
             assert!(keys.is_sorted(), "{vector}: {keys:?}");
             assert_eq!(canonical(&report), canonical(&verify_value(vector.kind, &Facts::default(), &copy)));
@@ -172,7 +201,8 @@ fn everything_wrong_is_reported_at_once() {
             "description": "x", "order": 0}],
         "summary": " ", "requires_approval": true, "confidence": 0.5, "extra": null}"#;
     let report = ordain_spec::verify_text(Kind::Plan, &Facts::default(), text.as_bytes()).unwrap();
-    let found: Vec<String> = report.violations().iter().map(|it| format!("{} {}", it.rule, it.path)).collect();
+    let found: Vec<String> =
+        report.violations().iter().map(|it| format!("{} {}", it.rule, it.path)).collect();
     assert_eq!(
         found,
         [
