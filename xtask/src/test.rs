@@ -18,10 +18,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     steps.step("generated files", generate::check);
     steps.step("layers", layers::check);
     steps.step("build", || run_command(&mut cargo(&["build", "--workspace", "--bins"])));
+    steps.step("examples in documentation", || run_command(&mut cargo(&["test", "--doc", "--workspace"])));
     steps.step("tests", || {
         run_command(cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]).args(nextest))
     });
-    steps.step("examples in documentation", || run_command(&mut cargo(&["test", "--doc", "--workspace"])));
     steps.finish()
 }
 

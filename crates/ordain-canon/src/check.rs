@@ -31,7 +31,7 @@ pub(crate) fn is_canonical_with(text: &[u8], passed: impl FnMut(&[u8])) -> bool 
 }
 
 /// How much text is read before it is handed on.
-const STRETCH: usize = 32 * 1024;
+const STRETCH: usize = 16 * 1024;
 
 /// `None` throughout: not canonical, or not even JSON.
 struct Check<'a, P> {

@@ -1,4 +1,4 @@
-//! The hashes of RULINGS §2.3. Each has a name and a type of its own, because their inputs differ: with or
+//! The hashes of docs/contracts/canonical.md. Each has a name and a type of its own, because their inputs differ: with or
 //! without a final line feed, with or without a field, canonical or raw.
 
 use crate::error::{ReadError, WriteError};

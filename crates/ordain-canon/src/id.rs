@@ -1,4 +1,4 @@
-//! Derived ids (RULINGS §2.3, §2.4): a prefix and the first digits of a hash over part of an object.
+//! Derived ids (docs/contracts/canonical.md): a prefix and the first digits of a hash over part of an object.
 
 use crate::error::WriteError;
 use crate::hash::{Without, is_lower_hex, serialize_members};

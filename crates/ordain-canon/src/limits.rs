@@ -1,4 +1,4 @@
-//! What the strict reader accepts at most (RULINGS §2.2).
+//! What the strict reader accepts at most (docs/contracts/canonical.md).
 
 /// Containers inside containers: the 129th level is refused.
 pub const DEPTH_MAX: usize = 128;

@@ -1,4 +1,4 @@
-//! The strict reader (RULINGS §2.2): one pass over the bytes that hands what it finds to a [`Builder`].
+//! The strict reader (docs/contracts/canonical.md): one pass over the bytes that hands what it finds to a [`Builder`].
 
 use crate::error::{Fault, ReadError, ReadErrorKind};
 use crate::limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};

@@ -56,12 +56,12 @@ fn run_end(bytes: &[u8], start: usize, find: impl Fn(u64) -> u64, is_special: im
             None => return tail_end(bytes, at, is_special),
         }
     }
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
         // Written so that the compiler makes it a handful of vector instructions.
         if block.iter().fold(0, |found, &byte| found | u8::from(is_special(byte))) != 0 {
             break;
         }
-        at += 64;
+        at += 32;
     }
     while let Some(word) = word_at(bytes, at) {
         match find(word) {

@@ -142,7 +142,7 @@ fn number(text: &str) -> Option<Result<String, &'static str>> {
     if !numeric || text.parse::<f64>().is_err() {
         return None;
     }
-    if digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    if digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit) {
         return Some(Err("a number with a leading zero; put it in quotes if it is text"));
     }
     // Into the grammar of JSON: no plus sign, no bare point.
@@ -189,6 +189,7 @@ mod tests {
             "a: .inf",
             "a: 0x1F",
             "a: 007",
+            "a: 012.5",
             "a: [",
             "\"\\ud800\"",
         ] {

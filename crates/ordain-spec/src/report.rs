@@ -1,6 +1,7 @@
 //! What a verifier found.
 
 use crate::rule::RuleId;
+use ordain_canon::compare_utf16;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::cmp::Ordering;
 
@@ -16,10 +17,12 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The documents order by the rule's id as plain text, so PR10 comes before PR2.
+    /// By rule, path and message, each as text, so PR10 comes before PR2.
     fn order(&self, other: &Self) -> Ordering {
         let by_rule = self.rule.name().cmp(&other.rule.name());
-        by_rule.then_with(|| self.path.cmp(&other.path)).then_with(|| self.message.cmp(&other.message))
+        by_rule
+            .then_with(|| compare_utf16(&self.path, &other.path))
+            .then_with(|| compare_utf16(&self.message, &other.message))
     }
 }
 

@@ -22,7 +22,16 @@ pub(crate) fn check_version(version: Node<'_, '_>, major_known: u64, found: &mut
 }
 
 fn major(text: &str) -> Option<u64> {
-    let (core, _) = text.split_once(['-', '+']).unwrap_or((text, ""));
+    let (version, build) =
+        text.split_once('+').map_or((text, None), |(version, build)| (version, Some(build)));
+    let (core, release) =
+        version.split_once('-').map_or((version, None), |(core, release)| (core, Some(release)));
+    let word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    if ![release, build].into_iter().flatten().all(|parts| parts.split('.').all(word)) {
+        return None;
+    }
     let mut numbers = core.split('.').map(|number| {
         let digits = number.bytes().all(|byte| byte.is_ascii_digit());
         let padded = number.len() > 1 && number.starts_with('0');
@@ -51,6 +60,10 @@ mod tests {
             ("1.x.0", None),
             ("v1.0.0", None),
             ("1..0", None),
+            ("1.0.0-", None),
+            ("1.0.0+", None),
+            ("1.0.0-!!", None),
+            ("1.0.0-a..b", None),
         ] {
             assert_eq!(major(text), expected, "{text}");
         }

@@ -271,3 +271,81 @@ fn verified_documents_survive_their_types() {
         Kind::Routing => round_trip::<ordain_spec::routing::Routing>(facts, document),
     });
 }
+
+/// Applies a change to a vector's accepted document and returns what is then found, as `RULE pointer`.
+fn found_after(
+    kind: Kind,
+    rule: &str,
+    facts: &Facts<'_>,
+    change: impl Fn(&mut serde_json::Value),
+) -> Vec<String> {
+    let vector = vectors().into_iter().find(|it| it.kind == kind && it.rule == rule).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&vector.file("accept.json").unwrap()).unwrap();
+    change(&mut document);
+    let report = ordain_spec::verify_text(kind, facts, &serde_json::to_vec(&document).unwrap()).unwrap();
+    report.violations().iter().map(|it| format!("{} {}", it.rule, it.path)).collect()
+}
+
+#[test]
+fn one_fault_is_one_finding() {
+    let none = Facts::default();
+    let remove = |field: &'static str| {
+        move |it: &mut serde_json::Value| drop(it.as_object_mut().unwrap().remove(field))
+    };
+    assert_eq!(found_after(Kind::Patch, "PS1", &none, remove("operations")), ["SCHEMA /operations"]);
+    assert_eq!(found_after(Kind::Patch, "PS1", &none, remove("total_bytes")), ["PS7 /total_bytes"]);
+    assert_eq!(found_after(Kind::Action, "V-PROP-001", &none, remove("target")), ["V-PROP-005 /target"]);
+    assert_eq!(found_after(Kind::Action, "V-PROP-001", &none, remove("actor")), ["V-PROP-003 /actor"]);
+    // A bundle's id covers everything, so it does not fit any more either.
+    let found = found_after(Kind::Bundle, "BS1", &none, remove("terminal_nodes"));
+    assert_eq!(found, ["BS11 /terminal_nodes", "BS9 /id"]);
+    let found = found_after(Kind::Bundle, "BS1", &none, remove("root_node"));
+    assert_eq!(found, ["BS9 /id", "SCHEMA /root_node"]);
+    let found = found_after(Kind::Action, "V-PROP-016", &none, |it| {
+        it["parameters"]["updates"] = serde_json::json!([1])
+    });
+    assert_eq!(found, ["V-PROP-016 /parameters/updates"]);
+    let found =
+        found_after(Kind::Patch, "PS1", &none, |it| it["operations"][1]["content"] = serde_json::json!(7));
+    assert_eq!(found, ["PS6 /operations/1/content"]);
+}
+
+/// A binding says how old its evidence may be, and that counts more than the policy's word.
+#[test]
+fn bindings_say_how_fresh_evidence_must_be() {
+    let vector = vectors().into_iter().find(|it| it.rule == "V-PROP-013").unwrap();
+    let facts_text = vector.file("facts.json").unwrap();
+    let facts_value = Value::read(facts_text.as_bytes()).unwrap();
+    let owned = OwnedFacts::of(&facts_value);
+    let observed = facts_value.get("evidence").unwrap().as_array().unwrap()[0].get("observed_at_ms").unwrap();
+    let at = |age_ms: i64| Facts { now_ms: Some(observed.as_integer().unwrap() + age_ms), ..owned.facts() };
+    let bind = |freshness_ms: i64| {
+        move |it: &mut serde_json::Value| {
+            it.as_object_mut().unwrap().remove("time_window");
+            it["evidence_bindings"] = serde_json::json!([{"evidence_id": "evidence-001", "binding_type": "precondition",
+                "required": true, "freshness_ms": freshness_ms}]);
+        }
+    };
+    let stale = ["V-PROP-013 /preconditions/0/evidence_ref"];
+    assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(60_000), bind(60_000)), [""; 0]);
+    assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(60_001), bind(60_000)), stale);
+    assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(7_200_000), bind(10_000_000)), [""; 0]);
+}
+
+/// A bundle that names itself wrongly does not vouch for a plan that repeats the name.
+#[test]
+fn a_plan_is_not_vouched_for_by_a_forged_bundle() {
+    let vector = vectors().into_iter().find(|it| it.rule == "PR2").unwrap();
+    let facts: serde_json::Value = serde_json::from_str(&vector.file("facts.json").unwrap()).unwrap();
+    let mut forged = facts["bundle"].clone();
+    forged["id"] = "bundle_0000000000000000".into();
+    let bundle_text = serde_json::to_vec(&forged).unwrap();
+    let bundle = Value::read(&bundle_text).unwrap();
+    let facts = Facts { bundle: Some(&bundle), ..Facts::default() };
+    let hash = ordain_canon::BundleHash::of(&mut Canonicalizer::new(), &bundle).unwrap().prefixed();
+    let found = found_after(Kind::Plan, "PR2", &facts, |it| {
+        it["source_bundle_id"] = "bundle_0000000000000000".into();
+        it["source_bundle_hash"] = hash.clone().into();
+    });
+    assert!(found.contains(&"PR2 /source_bundle_id".to_owned()), "{found:?}");
+}

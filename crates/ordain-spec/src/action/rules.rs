@@ -111,10 +111,21 @@ fn window_is_in_order(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Finding
 /// V-PROP-013. Evidence that is not given does not exist.
 fn evidence_is_there(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
     let preconditions = proposal.get("preconditions");
+    let mut freshness: BTreeMap<&str, i64> = BTreeMap::new();
+    for binding in proposal.get("evidence_bindings").elements() {
+        if let (Some(id), Some(limit_ms)) =
+            (binding.get("evidence_id").str(), binding.get("freshness_ms").integer())
+        {
+            // Of several bindings of one packet the strictest holds.
+            freshness.entry(id).and_modify(|least| *least = limit_ms.min(*least)).or_insert(limit_ms);
+        }
+    }
     let mut problems: BTreeMap<&str, Option<String>> = BTreeMap::new();
     if preconditions.elements().len() > 0 {
         for packet in facts.evidence {
             let Some(id) = packet.get("evidence_id").and_then(Value::as_str) else { continue };
+            let freshness_ms = freshness.get(id).copied().unwrap_or(facts.freshness_ms);
+            let facts = &Facts { freshness_ms, ..*facts };
             match problems.entry(id) {
                 Entry::Vacant(entry) => drop(entry.insert(packet_problem(facts, packet))),
                 Entry::Occupied(mut entry) => *entry.get_mut() = Some("it was given twice".to_owned()),
@@ -172,6 +183,11 @@ fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findin
     let constraints = target.get("constraints");
     let parameters = proposal.get("parameters");
     let updates = parameters.get("updates");
+    let any_list =
+        ["allowed_fields", "forbidden_fields"].iter().any(|key| !constraints.get(key).is_missing());
+    if any_list && updates.value().is_some_and(|updates| updates.as_object().is_none()) {
+        found.at(updates, "must be an object, so that the target's field lists can be enforced");
+    }
     for (key, allowing) in [("allowed_fields", true), ("forbidden_fields", false)] {
         let list = constraints.get(key);
         if list.is_missing() {
@@ -183,9 +199,6 @@ fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findin
             found.at(list, "must be an array of field names");
             continue;
         };
-        if updates.value().is_some_and(|updates| updates.as_object().is_none()) {
-            found.at(updates, format!("must be an object, so that `{key}` can be enforced"));
-        }
         for (name, update) in updates.members() {
             if names.contains(name) != allowing {
                 let reason =

@@ -227,17 +227,21 @@ fn figures_agree(_: &Facts<'_>, bundle: Node<'_, '_>, found: &mut Findings) {
     });
     check_leaves(bundle.get("terminal_nodes"), leaves, found);
     let stats = bundle.get("stats");
+    // Where the tree or a list is missing, that is a finding of its own and figures cannot be compared.
+    let root = bundle.get("root_node");
+    let in_tree = |figure: usize| root.value().and_then(Value::as_object).map(|_| figure);
     let count = |field| bundle.get(field).array().map(<[_]>::len);
     let average = |measure: &'static str, score: &'static str| {
         let terminal = bundle.get("terminal_nodes");
+        terminal.array()?;
         let scores: Option<Vec<i64>> =
             terminal.elements().map(|node| node.get(measure).get(score).integer()).collect();
         scores.map(|scores| average_half_up(&scores))
     };
     for (field, real) in [
-        ("total_nodes", Some(nodes)),
-        ("terminal_nodes", Some(leaf_count)),
-        ("max_depth", Some(depth_max)),
+        ("total_nodes", in_tree(nodes)),
+        ("terminal_nodes", in_tree(leaf_count)),
+        ("max_depth", in_tree(depth_max)),
         ("total_outputs", count("outputs")),
         ("unresolved_count", count("unresolved_questions")),
         ("avg_terminal_entropy", average("entropy", "entropy_score")),
@@ -291,7 +295,7 @@ fn check_leaves(terminal: Node<'_, '_>, mut leaves: BTreeMap<&str, Vec<&Value<'_
         found.at(terminal, "is empty; every tree has a leaf");
         return;
     }
-    if terminal.array().is_none() {
+    if terminal.array().is_none() || leaves.is_empty() {
         return;
     }
     for node in terminal.elements() {

@@ -116,15 +116,15 @@ fn content_fits(_: &Facts<'_>, set: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// PS7.
+/// PS7. Where content is missing or is no text, the sum is unknown, and that is a finding of its own.
 fn total_is_right(facts: &Facts<'_>, set: Node<'_, '_>, found: &mut Findings) {
-    let total = set.get("total_bytes");
-    let sum: u64 = set
-        .get("operations")
-        .elements()
-        .filter_map(|it| it.get("content").str())
-        .map(|it| it.len() as u64)
-        .sum();
+    let (total, operations) = (set.get("total_bytes"), set.get("operations"));
+    let bytes = |operation: Node<'_, '_>| match operation.get("content").value() {
+        None => Some(0),
+        Some(content) => content.as_str().map(|text| text.len() as u64),
+    };
+    let sum: Option<u64> = operations.array().and_then(|_| operations.elements().map(bytes).sum());
+    let Some(sum) = sum else { return };
     if let Some(named) = total.integer().and_then(|named| u64::try_from(named).ok())
         && named != sum
     {

@@ -62,13 +62,16 @@ fn source_is_right(facts: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) 
         comparable = None;
     }
     let Some(bundle) = facts.bundle else { return };
+    // The bundle's own id is not trusted either: its content says what it is.
+    let mut canon = Canonicalizer::new();
     let digits = |text: &str| text.split_once('_').map(|(_, digits)| digits.to_owned());
-    let real_id = bundle.get("id").and_then(|id| id.as_str()).unwrap_or_default();
-    if comparable.is_some_and(|text| digits(text) != digits(real_id)) {
-        found.at(id, format!("names another bundle than the one given, which is `{}`", shorten(real_id)));
+    if let (Some(named), Ok(real)) = (comparable, DerivedId::Bundle.of(&mut canon, bundle))
+        && digits(named) != digits(&real)
+    {
+        found.at(id, format!("names another bundle than the one given, which is `{real}`"));
     }
     if let (Some(named), Ok(real)) =
-        (hash.str().filter(|it| is_sha256(it)), BundleHash::of(&mut Canonicalizer::new(), bundle))
+        (hash.str().filter(|it| is_sha256(it)), BundleHash::of(&mut canon, bundle))
     {
         let real = real.prefixed();
         if named != real {
@@ -163,7 +166,11 @@ fn summary_is_there(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
 fn lists_are_sorted(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
     check_order(
         plan.get("actions"),
-        |action| Some((action.get("order").integer()?, action.get("id").str()?)),
+        // A malformed id is a matter of PR6 and has no place in the order.
+        |action| {
+            let id = action.get("id").str().filter(|id| DerivedId::Action.is_well_formed(id));
+            Some((action.get("order").integer()?, id?))
+        },
         |left, right| left.0.cmp(&right.0).then_with(|| compare_utf16(left.1, right.1)),
         "order, then id",
         found,

@@ -43,7 +43,7 @@ fn patterns_are_globs(_: &Facts<'_>, routing: Node<'_, '_>, found: &mut Findings
             found.at(
                 pattern,
                 format!(
-                    "pattern `{}` cannot match a note: it ends neither in `.md` nor in `*`",
+                    "pattern `{}` cannot match a note: it ends in none of `.md`, `*` and `}}`",
                     shorten(text)
                 ),
             );

@@ -161,6 +161,9 @@ fn verdict_fits(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
             (Some(kind @ ("CLARIFY" | "REFUSE")), ..) => format!("`{kind}` cannot be accepted"),
             (_, Some(Value::Null), _) => "nothing was executed, so nothing can be accepted".to_owned(),
             (_, _, Some("failed")) => "an execution that failed cannot be accepted".to_owned(),
+            _ if decision.get("validated_by_kernel").bool() == Some(false) => {
+                "what the kernel did not validate cannot be accepted".to_owned()
+            }
             _ => return,
         };
     found.at(accepted, message);
