@@ -6,6 +6,7 @@ use crate::value::{Member, Value};
 use crate::writer::Canonicalizer;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What precedes the hex digits of most hashes.
@@ -147,6 +148,18 @@ document_hash! {
     /// `sha256` of a file in a run's folder.
     RunFileHash, SHA256_PREFIX, b""
 }
+document_hash! {
+    /// Of a policy set: policies, schema and entities.
+    PolicyHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// Of a decision.
+    DecisionHash, SHA256_PREFIX, b""
+}
+document_hash! {
+    /// Of what an approver was shown.
+    ViewDigest, SHA256_PREFIX, b""
+}
 hash_without! {
     /// Of execution evidence; what was observed varies between runs and does not count.
     EvidenceHash, SHA256_PREFIX, "observed"
@@ -154,6 +167,10 @@ hash_without! {
 hash_without! {
     /// Of a note proposal: everything but the hash itself.
     NoteHash, "", "hash"
+}
+hash_type! {
+    /// Of a set of evidence packets: the canonical array of their hashes, sorted.
+    EvidenceSetHash, SHA256_PREFIX
 }
 hash_type! {
     /// `content_hash` and `expected_hash` of file content: the raw bytes, so that `sha256sum FILE` agrees.
@@ -164,6 +181,14 @@ impl BundleHash {
     /// As a plan proposal's `source_bundle_hash` names it.
     pub fn prefixed(&self) -> String {
         format!("{SHA256_PREFIX}{self}")
+    }
+}
+
+impl EvidenceSetHash {
+    /// Of packets in any order; a packet that is there twice counts once.
+    pub fn of(canon: &mut Canonicalizer, packets: &[PacketHash]) -> Result<Self, WriteError> {
+        let sorted: BTreeSet<&PacketHash> = packets.iter().collect();
+        canon.digest_value(&sorted, b"").map(Self)
     }
 }
 
@@ -200,4 +225,42 @@ pub(crate) fn serialize_members<'v, 'a: 'v, S: Serializer>(
         map.serialize_entry(key, value)?;
     }
     map.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sha256(text: &str) -> String {
+        ContentHash::of(text.as_bytes()).to_string().replace(SHA256_PREFIX, "")
+    }
+
+    #[test]
+    fn each_hash_has_its_own_input_and_form() {
+        let canon = &mut Canonicalizer::new();
+        let text = br#"{"observed": 1, "hash": "x", "a": 2}"#;
+        let plain = sha256(r#"{"a":2,"hash":"x","observed":1}"#);
+        let with_line_feed = sha256("{\"a\":2,\"hash\":\"x\",\"observed\":1}\n");
+        assert_eq!(BundleHash::of_text(canon, text).unwrap().to_string(), with_line_feed);
+        assert_eq!(BundleHash::of_text(canon, text).unwrap().prefixed(), format!("sha256:{with_line_feed}"));
+        assert_eq!(IntentHash::of_text(canon, text).unwrap().to_string(), with_line_feed);
+        assert_eq!(PatchHash::of_text(canon, text).unwrap().to_string(), format!("sha256:{plain}"));
+        assert_eq!(NoteHash::of_text(canon, text).unwrap().to_string(), sha256(r#"{"a":2,"observed":1}"#));
+        let evidence = sha256(r#"{"a":2,"hash":"x"}"#);
+        assert_eq!(EvidenceHash::of_text(canon, text).unwrap().to_string(), format!("sha256:{evidence}"));
+    }
+
+    #[test]
+    fn a_set_has_no_order() {
+        let canon = &mut Canonicalizer::new();
+        let one = PacketHash::of(canon, "one").unwrap();
+        let two = PacketHash::of(canon, "two").unwrap();
+        let mut names = [one.to_string(), two.to_string()];
+        names.sort();
+        let expected = sha256(&format!("[\"{}\",\"{}\"]", names[0], names[1]));
+        for packets in [vec![one, two], vec![two, one], vec![two, one, two]] {
+            let hash = EvidenceSetHash::of(canon, &packets).unwrap();
+            assert!(hash.is(&format!("sha256:{expected}")), "{hash}");
+        }
+    }
 }

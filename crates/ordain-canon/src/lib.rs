@@ -1,7 +1,4 @@
-//! Canonical JSON: one document, one text, one hash.
-//!
-//! Reading is strict (what two readers could understand differently is refused), writing is RFC 8785, and each hash
-//! and id of the contracts has a name of its own. Nothing here touches a clock, a file, the environment or a network.
+#![doc = include_str!("../README.md")]
 
 mod limits;
 
@@ -28,8 +25,9 @@ pub use check::is_canonical;
 pub use de::TypeError;
 pub use error::{ReadError, ReadErrorKind, WriteError};
 pub use hash::{
-    ActionHash, BundleHash, ContentHash, EvidenceHash, IntentHash, NoteHash, PacketHash, ParametersHash,
-    PatchHash, PayloadHash, PlanHash, RunFileHash, SHA256_PREFIX, TargetHash, is_lower_hex, is_sha256,
+    ActionHash, BundleHash, ContentHash, DecisionHash, EvidenceHash, EvidenceSetHash, IntentHash, NoteHash,
+    PacketHash, ParametersHash, PatchHash, PayloadHash, PlanHash, PolicyHash, RunFileHash, SHA256_PREFIX,
+    TargetHash, ViewDigest, is_lower_hex, is_sha256,
 };
 pub use id::{DeriveError, DerivedId, branch_id};
 pub use limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};

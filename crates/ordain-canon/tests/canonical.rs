@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
@@ -323,8 +324,16 @@ fn model(value: &serde_json::Value, out: &mut String) {
     }
 }
 
+/// 2,000 cases every day; `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(2_000),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(config())]
 
     #[test]
     fn one_document_has_one_form(document in document(), seed: u64) {

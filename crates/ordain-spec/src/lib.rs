@@ -1,8 +1,4 @@
-//! Document types, rule tables and verifiers: what ordain's documents are, and when one is valid.
-//!
-//! Each kind of document has its types and one table of rules. Verifying runs all of them and reports everything
-//! that is wrong, each with its rule and a JSON Pointer. What a document cannot say itself, such as the time, comes
-//! in as [`Facts`]. Nothing here touches a clock, a file, the environment or a network.
+#![doc = include_str!("../README.md")]
 
 pub mod limits;
 
