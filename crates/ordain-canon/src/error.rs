@@ -85,6 +85,11 @@ pub struct ReadError {
 }
 
 impl ReadError {
+    /// The canonical form is longer than a document may be.
+    pub(crate) fn too_long(text: &[u8]) -> Self {
+        Self::new(text, Fault { offset: 0, kind: ReadErrorKind::TooLong })
+    }
+
     /// Finds the line and the pointer only now: readers that succeed never pay for them.
     pub(crate) fn new(text: &[u8], fault: Fault) -> Self {
         let in_member = matches!(fault.kind, ReadErrorKind::DuplicateKey(_));

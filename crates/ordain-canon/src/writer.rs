@@ -74,7 +74,9 @@ impl Canonicalizer {
     fn draft_text(&mut self, text: &[u8]) -> Result<(), ReadError> {
         self.draft.clear();
         self.draft.bytes.reserve(text.len());
-        read(text, None, &mut self.draft)
+        read(text, None, &mut self.draft)?;
+        // Short numbers may grow: `1e15` becomes sixteen digits.
+        if self.draft.bytes.len() > DOCUMENT_BYTES_MAX { Err(ReadError::too_long(text)) } else { Ok(()) }
     }
 
     fn ordered(&mut self) -> &[u8] {

@@ -4,7 +4,7 @@ use crate::args::Canon;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Source, Unreadable};
 use crate::lines;
-use crate::verify::{Checked, too_long};
+use crate::verify::{Checked, too_long, write_report};
 use ordain_canon::Canonicalizer;
 use ordain_spec::RuleId;
 use std::io::Write;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Canon) -> Result<Outcome, Failure> {
             let text = source.text()?;
             let document = text.read(&text.json).map_err(|wrong| document_failure(source, &wrong))?;
             let mut stdout = std::io::stdout().lock();
-            stdout.write_all(canon.value(&document).unwrap_or_default())?;
+            stdout.write_all(canon.value(&document)?)?;
             Ok(stdout.flush()?)
         },
         |canon, line, output| {
@@ -55,7 +55,7 @@ pub(crate) fn each(
                 Err(lines::TooLong) => too_long(),
             };
             output.truncate(start);
-            output.extend_from_slice(canon.value(&refused.report).unwrap_or_default());
+            write_report(&mut canon, &refused.report, output);
             Outcome::Failed
         }
     };

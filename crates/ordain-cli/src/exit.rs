@@ -43,6 +43,9 @@ pub(crate) enum Failure {
         /// Why.
         error: std::io::Error,
     },
+    /// A result has no canonical form: it is too long.
+    #[error("the result cannot be written: {0}")]
+    Result(#[from] ordain_canon::WriteError),
     /// Output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),
@@ -61,7 +64,7 @@ impl Failure {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Usage(_) => Outcome::Usage,
-            Self::File { .. } | Self::Output(_) | Self::Document { .. } => Outcome::Failed,
+            Self::File { .. } | Self::Output(_) | Self::Result(_) | Self::Document { .. } => Outcome::Failed,
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &args::Rules, json: bool) -> Result<Outcome, Failure> {
                 category: rule.category.name(),
                 about: about.map(str::trim),
             };
-            out.write_all(canon.value(&view).unwrap_or_default())?;
+            out.write_all(canon.value(&view)?)?;
             writeln!(out)?;
         } else if args.id.is_some() {
             if position > 0 {
@@ -126,7 +126,7 @@ pub(crate) fn schema(args: &args::Schema, json: bool) -> Result<Outcome, Failure
     let schema = args.kind.schema();
     let mut stdout = std::io::stdout().lock();
     if json {
-        stdout.write_all(Canonicalizer::new().value(&schema).unwrap_or_default())?;
+        stdout.write_all(Canonicalizer::new().value(&schema)?)?;
     } else {
         serde_json::to_writer_pretty(&mut stdout, &schema).map_err(std::io::Error::from)?;
     }

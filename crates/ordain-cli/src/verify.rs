@@ -140,7 +140,7 @@ fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome,
         };
         if json {
             let line = canon.value(&FileReport { file: source.file(), report: &checked.report });
-            output.write_all(line.unwrap_or_default())?;
+            output.write_all(line?)?;
             output.write_all(b"\n")?;
         } else {
             let shown = text.as_ref().filter(|text| text.shows_places()).map(|text| text.json.as_slice());
@@ -194,10 +194,19 @@ fn verify_lines(args: &Verify, facts: &Facts<'_>) -> Result<Outcome, Failure> {
                 }
                 Err(lines::TooLong) => too_long(),
             };
-            output.extend_from_slice(canon.value(&checked.report).unwrap_or_default());
+            write_report(&mut canon, &checked.report, output);
             checked.outcome
         }
     })
+}
+
+/// Appends a report; one that is too long to be written is replaced, never left out.
+pub(crate) fn write_report(canon: &mut Canonicalizer, report: &Report, output: &mut Vec<u8>) {
+    let replacement = match canon.value(report) {
+        Ok(line) => return output.extend_from_slice(line),
+        Err(error) => Report::of(RuleId::Io, String::new(), format!("the report cannot be written: {error}")),
+    };
+    output.extend_from_slice(canon.value(&replacement).unwrap_or(b"{\"ok\":false}"));
 }
 
 /// What stands in place of the result for a line that cannot be kept.
