@@ -1,6 +1,7 @@
 //! A document as a tree that borrows from its text.
 
 use crate::error::ReadError;
+use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::number::{Refused, parse_number};
 use crate::order::compare_utf16;
 use crate::reader::{Builder, RawString, decode, read};
@@ -32,7 +33,7 @@ impl<'a> Value<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, ReadError> {
         // One check of the whole text lets every string be a slice of it. A text that fails the check is read
         // all the same, to say where.
-        let text = std::str::from_utf8(bytes).ok();
+        let text = if bytes.len() > DOCUMENT_BYTES_MAX { None } else { std::str::from_utf8(bytes).ok() };
         read(bytes, text, &mut Tree::default())
     }
 

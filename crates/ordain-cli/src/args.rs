@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ordain_canon::DerivedId;
 use ordain_spec::Kind;
@@ -69,11 +70,12 @@ pub(crate) enum Command {
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Verify {
-    /// Documents; `-` is standard input, a folder is searched for .json, .yaml and .yml
+    /// Documents; `-` is standard input; a folder is searched for .json, .yaml and .yml, but hidden and linked
+    /// folders are not
     #[arg(value_name = "FILE", required_unless_present = "jsonl")]
     pub(crate) files: Vec<PathBuf>,
     /// What the documents are; told from their content when absent
-    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<Kind>,
     /// The policy profile: strict, default, dev, or a file
     #[arg(long, value_name = "PROFILE")]
@@ -179,14 +181,14 @@ pub(crate) struct Rules {
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// Only the rules of this kind of document
-    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<Kind>,
 }
 
 #[derive(Args)]
 pub(crate) struct Schema {
     /// The kind of document
-    #[arg(value_name = "KIND", value_parser = parse_kind)]
+    #[arg(value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Kind,
 }
 
@@ -204,9 +206,8 @@ pub(crate) struct Man {
     pub(crate) dir: Option<PathBuf>,
 }
 
-fn parse_kind(name: &str) -> Result<Kind, String> {
-    Kind::parse(name).ok_or_else(|| {
-        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("expected one of {}", names.join(", "))
-    })
+/// The kinds by name, so that help and completions list them.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
+        .try_map(|name| Kind::parse(&name).ok_or_else(|| format!("`{name}` is no kind")))
 }

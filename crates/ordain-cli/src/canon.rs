@@ -60,7 +60,9 @@ pub(crate) fn each(
         }
     };
     match source {
-        None | Some(Source::Stdin) => lines::run(std::io::stdin().lock(), std::io::stdout(), work),
+        None | Some(Source::Stdin | Source::Folder(..)) => {
+            lines::run(std::io::stdin().lock(), std::io::stdout(), work)
+        }
         Some(Source::File(path)) => {
             let failure = |error| Failure::File { path: path.display().to_string(), error };
             lines::run(std::fs::File::open(&path).map_err(failure)?, std::io::stdout(), work)

@@ -2,7 +2,8 @@
 
 use crate::exit::Failure;
 use crate::yaml;
-use ordain_canon::{ReadError, Value};
+use ordain_canon::{DOCUMENT_BYTES_MAX, ReadError, Value};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Source {
     Stdin,
     File(PathBuf),
+    /// A folder that could not be searched, and why.
+    Folder(PathBuf, String),
 }
 
 impl Source {
@@ -22,7 +25,7 @@ impl Source {
     pub(crate) fn file(&self) -> Option<String> {
         match self {
             Self::Stdin => None,
-            Self::File(path) => Some(path.display().to_string()),
+            Self::File(path) | Self::Folder(path, _) => Some(path.display().to_string()),
         }
     }
 
@@ -33,19 +36,26 @@ impl Source {
 
     fn is_yaml(&self) -> bool {
         let Self::File(path) = self else { return false };
-        path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+        extension(path).is_some_and(|extension| extension == "yaml" || extension == "yml")
     }
 
     /// The raw bytes.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, Failure> {
+        // One byte more than a document may have: reading it then says that it is too long.
+        let limit = DOCUMENT_BYTES_MAX as u64 + 1;
+        let mut bytes = Vec::new();
         let read = match self {
-            Self::Stdin => {
-                let mut bytes = Vec::new();
-                std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+            Self::Stdin => std::io::stdin().lock().take(limit).read_to_end(&mut bytes),
+            Self::File(path) => File::open(path).and_then(|file| {
+                let size = file.metadata().map_or(0, |metadata| metadata.len());
+                bytes.reserve(usize::try_from(size.min(limit)).unwrap_or_default());
+                file.take(limit).read_to_end(&mut bytes)
+            }),
+            Self::Folder(_, problem) => {
+                return Err(Failure::Document { path: self.name(), problem: problem.clone() });
             }
-            Self::File(path) => std::fs::read(path),
         };
-        read.map_err(|error| Failure::File { path: self.name(), error })
+        read.map(|_| bytes).map_err(|error| Failure::File { path: self.name(), error })
     }
 
     /// The text of the document, from JSON or, by the file's name, from YAML.
@@ -106,43 +116,50 @@ impl Text {
 }
 
 /// The documents that a command line names: folders are searched, in the order of their names.
-pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+pub(crate) fn sources(paths: &[PathBuf]) -> Vec<Source> {
     let mut sources = Vec::new();
     for path in paths {
         if path.is_dir() {
             let before = sources.len();
-            search(path, &mut sources)?;
+            search(path, &mut sources);
             if sources.len() == before {
                 let problem = "the folder holds no .json, .yaml or .yml file".to_owned();
-                return Err(Failure::Document { path: path.display().to_string(), problem });
+                sources.push(Source::Folder(path.clone(), problem));
             }
         } else {
             sources.push(Source::of(path));
         }
     }
-    Ok(sources)
+    sources
 }
 
-/// Links are not followed, so that a loop of them ends; hidden entries are passed over.
-fn search(folder: &Path, sources: &mut Vec<Source>) -> Result<(), Failure> {
-    let failure = |error| Failure::File { path: folder.display().to_string(), error };
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failure)? {
-        let entry = entry.map_err(failure)?;
-        entries.push((entry.path(), entry.file_type().map_err(failure)?));
-    }
-    entries.sort_by(|left, right| left.0.cmp(&right.0));
-    for (path, file_type) in entries {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let document = path.extension().is_some_and(|it| it == "json" || it == "yaml" || it == "yml");
+fn extension(path: &Path) -> Option<String> {
+    path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase())
+}
+
+/// Linked folders are not entered, so that a loop of them ends; hidden entries are passed over.
+fn search(folder: &Path, sources: &mut Vec<Source>) {
+    let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+    let mut entries = match entries {
+        Ok(entries) => entries,
+        Err(error) => {
+            sources.push(Source::Folder(folder.to_owned(), format!("cannot be searched: {error}")));
+            return;
+        }
+    };
+    entries.sort_by_key(std::fs::DirEntry::path);
+    for entry in entries {
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let document = extension(&path).is_some_and(|it| it == "json" || it == "yaml" || it == "yml");
         if hidden {
             continue;
         }
-        if file_type.is_dir() {
-            search(&path, sources)?;
-        } else if file_type.is_file() && document {
+        if entry.file_type().is_ok_and(|file_type| file_type.is_dir()) {
+            search(&path, sources);
+        } else if document && !path.is_dir() {
+            // A link to a file counts; one that leads nowhere is reported when it is read.
             sources.push(Source::File(path));
         }
     }
-    Ok(())
 }

@@ -53,7 +53,8 @@ fn main() -> ExitCode {
         }
         Err(failure) => {
             let (red, plain) = (show::RED.render(), show::RED.render_reset());
-            let _ = writeln!(anstream::stderr(), "{red}error:{plain} {failure}");
+            let _ =
+                writeln!(anstream::stderr(), "{red}error:{plain} {}", show::printable(&failure.to_string()));
             failure.outcome().into()
         }
     }

@@ -14,6 +14,16 @@ type Example = (&'static str, &'static str, [Option<&'static str>; 4]);
 
 static EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
+/// What stands in a report in place of a rule when there is no document to judge.
+static ANSWERS: &[(&str, &str)] = &[
+    (
+        "PARSE",
+        "the text is not strict JSON; the message says what and where, docs/contracts/canonical.md why",
+    ),
+    ("KIND", "the document's fields do not show what it is, or show several kinds; say it with `--kind`"),
+    ("IO", "the file could not be read"),
+];
+
 /// A rule as `--json` shows it.
 #[derive(Serialize)]
 struct RuleView<'a> {
@@ -40,6 +50,11 @@ pub(crate) fn run(args: &args::Rules, json: bool) -> Result<Outcome, Failure> {
     };
     if rules.is_empty() {
         let id = args.id.as_deref().unwrap_or_default();
+        let answer = ANSWERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(id) && args.kind.is_none());
+        if let Some((name, about)) = answer {
+            writeln!(anstream::stdout(), "{BOLD}{name}{BOLD:#}: {about}")?;
+            return Ok(Outcome::Ok);
+        }
         return Err(Failure::Usage(format!("there is no rule `{id}`; `ordain rules` lists them")));
     }
     let mut out = BufWriter::new(anstream::stdout().lock());

@@ -5,6 +5,7 @@ use crate::verify::Checked;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::{place_of, span_of};
 use ordain_spec::{RuleId, Violation};
+use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::ops::Range;
 
@@ -18,6 +19,27 @@ pub(crate) const YELLOW: Style = colored(AnsiColor::Yellow);
 pub(crate) const BLUE: Style = colored(AnsiColor::Blue);
 pub(crate) const BOLD: Style = Style::new().bold();
 
+/// Whether a character from outside could move the cursor, change colours, add lines or turn the writing around.
+fn is_treacherous(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Text from outside, made harmless.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_treacherous) {
+        return text.into();
+    }
+    let mut shown = String::new();
+    for character in text.chars() {
+        match is_treacherous(character) {
+            true => shown.extend(character.escape_unicode()),
+            false => shown.push(character),
+        }
+    }
+    shown.into()
+}
+
 /// Places are looked up by reading the text again, which is not worth it a thousand times over.
 const PLACES_SHOWN_MAX: usize = 50;
 
@@ -29,6 +51,7 @@ pub(crate) fn checked(
     text: Option<&[u8]>,
 ) -> Result<()> {
     let what = checked.kind.map_or("document", |kind| kind.title());
+    let name = printable(name);
     let violations = checked.report.violations();
     let warnings = checked.report.warnings();
     match (violations.len(), checked.kind) {
@@ -61,9 +84,9 @@ fn finding(
 ) -> Result<()> {
     let path = match it.path.as_str() {
         "" => "the document",
-        path => path,
+        path => &printable(path),
     };
-    writeln!(out, "  {style}{}{style:#}  {BOLD}{path}{BOLD:#}  {}", it.rule, it.message)?;
+    writeln!(out, "  {style}{}{style:#}  {BOLD}{path}{BOLD:#}  {}", it.rule, printable(&it.message))?;
     match (text, offset) {
         (Some(text), Some(offset)) => excerpt(out, text, offset..offset + 1),
         (Some(text), None) if it.rule != RuleId::Kind => excerpt(out, text, span_of(text, &it.path)),
@@ -71,34 +94,37 @@ fn finding(
     }
 }
 
-/// The line in which a range starts, with the range underlined.
+/// The line in which a range starts, with the range underlined. A canonical document is one long line: only what is
+/// around the place is shown.
 fn excerpt(out: &mut impl Write, text: &[u8], range: Range<usize>) -> Result<()> {
     const CHARS_BEFORE: usize = 40;
     const CHARS_SHOWN: usize = 90;
+    const BYTES_PER_CHAR: usize = 4;
     let start = range.start.min(text.len());
-    let line_start =
-        text.get(..start).unwrap_or_default().iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let rest = text.get(line_start..).unwrap_or_default();
-    let line_end = line_start + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-    let slice =
-        |from: usize, to: usize| String::from_utf8_lossy(text.get(from..to).unwrap_or_default()).into_owned();
-    // A canonical document is one long line: show what is around the place.
-    let before = slice(line_start, start);
-    let skipped = before.chars().count().saturating_sub(CHARS_BEFORE);
-    let before: String = before.chars().skip(skipped).collect();
-    let marked_end = range.end.clamp(start, line_end);
-    let marked: String = slice(start, marked_end).trim_end().chars().take(CHARS_SHOWN).collect();
-    let after: String = slice(marked_end, line_end)
-        .chars()
-        .take(CHARS_SHOWN.saturating_sub(marked.chars().count()))
-        .collect();
-    let clean =
-        |text: &str| text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect::<String>();
-    let (left, number) = (if skipped > 0 { "… " } else { "" }, place_of(text, start).line.to_string());
+    let (before, rest) = text.split_at_checked(start).unwrap_or((text, &[]));
+    let before = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let rest = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let marked_bytes = range.len().min(rest.len());
+    let window = |bytes: &[u8]| -> Vec<char> {
+        let clean = |it: char| if is_treacherous(it) { ' ' } else { it };
+        String::from_utf8_lossy(bytes).chars().map(clean).collect()
+    };
+    let (tail, head) = (CHARS_BEFORE * BYTES_PER_CHAR, CHARS_SHOWN * BYTES_PER_CHAR);
+    let before = window(before.get(before.len().saturating_sub(tail)..).unwrap_or_default());
+    let skipped = before.len().saturating_sub(CHARS_BEFORE);
+    let marked = window(rest.get(..marked_bytes.min(head)).unwrap_or_default());
+    let after = window(rest.get(marked_bytes..rest.len().min(marked_bytes + head)).unwrap_or_default());
+    let shown: Vec<char> = marked.iter().chain(&after).copied().take(CHARS_SHOWN).collect();
+    let cut = marked.len() + after.len() > shown.len();
+    let (left, right) = (if skipped > 0 { "… " } else { "" }, if cut { " …" } else { "" });
+    let before: String = before.into_iter().skip(skipped).collect();
+    let number = place_of(text, start).line.to_string();
     let gutter = " ".repeat(number.len());
-    writeln!(out, "   {BLUE}{number} │{BLUE:#} {left}{}{}{}", clean(&before), clean(&marked), clean(&after))?;
+    let shown: String = shown.into_iter().collect();
+    writeln!(out, "   {BLUE}{number} │{BLUE:#} {left}{before}{}{right}", shown.trim_end())?;
     let indent = " ".repeat(left.chars().count() + before.chars().count());
-    let carets = "^".repeat(marked.chars().count().max(1));
+    let marked: String = marked.into_iter().take(CHARS_SHOWN).collect();
+    let carets = "^".repeat(marked.trim_end().chars().count().max(1));
     writeln!(out, "   {BLUE}{gutter} │{BLUE:#} {indent}{RED}{carets}{RED:#}")
 }
 

@@ -13,6 +13,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
+    let facts =
+        args.bundle.iter().chain(&args.evidence).filter(|path| Source::of(path) == Source::Stdin).count();
+    let documents = args.files.iter().filter(|path| Source::of(path) == Source::Stdin).count();
+    if facts + documents.max(usize::from(args.jsonl)) > 1 {
+        return Err(Failure::Usage("standard input can be read only once".to_owned()));
+    }
     let profile = args.profile.as_deref().map(load_profile).transpose()?;
     let bundle_text = args.bundle.as_ref().map(|path| Source::of(path).text()).transpose()?;
     let bundle = match (&args.bundle, &bundle_text) {
@@ -26,6 +32,13 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
         match read_fact(path, text)? {
             Value::Array(packets) => evidence.extend(packets),
             packet => evidence.push(packet),
+        }
+        if let Some(other) = evidence.iter().find(|packet| Kind::recognise(packet) != Ok(Kind::Packet)) {
+            let problem = match Kind::recognise(other) {
+                Ok(kind) => format!("expected evidence packets, found a document of kind {kind}"),
+                Err(_) => "expected an evidence packet, or an array of them".to_owned(),
+            };
+            return Err(Failure::Document { path: path.display().to_string(), problem });
         }
     }
     let facts = Facts {
@@ -125,7 +138,7 @@ fn check(
 }
 
 fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome, Failure> {
-    let sources = sources(&args.files)?;
+    let sources = sources(&args.files);
     let mut progress = Progress::new("documents", Some(sources.len()));
     let mut canon = Canonicalizer::new();
     let mut output = BufWriter::new(anstream::stdout().lock());
@@ -160,6 +173,7 @@ fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome,
 fn io_message(failure: Failure) -> String {
     match failure {
         Failure::File { error, .. } => format!("cannot be read: {error}"),
+        Failure::Document { problem, .. } => problem,
         other => other.to_string(),
     }
 }

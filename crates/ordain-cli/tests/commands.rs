@@ -331,6 +331,42 @@ fn reports_for_people() {
     assert!(colored.stdout.contains('\u{1b}'));
 }
 
+/// What a document says cannot pass for what ordain says.
+#[test]
+fn terminals_are_safe_from_documents() {
+    let text = br#"{"goal":"a","x\u001b[2J\u202e\nvalid  other.json: intent":1}"#;
+    let ran = ordain(&["verify", "--color", "always", "-"], text);
+    let fake = |line: &str| line.trim_start().starts_with("valid");
+    assert!(ran.code == 3 && !ran.stdout.lines().any(fake), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("\u{1b}[2J") && !ran.stdout.contains('\u{202e}'), "{:?}", ran.stdout);
+    let ran = ordain(&["canon", "--color", "always", "-"], b"{\"a\\u001b[2J\":1,\"a\\u001b[2J\":2}");
+    assert!(ran.code == 1 && !ran.stderr.contains("\u{1b}[2J"), "{:?}", ran.stderr);
+}
+
+/// A folder that cannot be searched is one result among the others; links to files count, other documents given as
+/// evidence do not, and standard input is read once.
+#[test]
+fn nothing_named_is_passed_over() {
+    let folder = std::env::temp_dir().join(format!("ordain-folder-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("empty")).unwrap();
+    std::fs::write(folder.join("a.JSON"), "{\"goal\":\"x\"}").unwrap();
+    std::os::unix::fs::symlink(folder.join("a.JSON"), folder.join("link.json")).unwrap();
+    std::os::unix::fs::symlink(folder.join("nowhere"), folder.join("nowhere.json")).unwrap();
+    std::os::unix::fs::symlink(&folder, folder.join("loop.json")).unwrap();
+    let name = |path: &str| folder.join(path).display().to_string();
+    let ran =
+        ordain(&["verify", "--json", &name("empty"), &name(""), "conformance/note/NP3/reject.json"], b"");
+    let ok: Vec<bool> = ran.stdout.lines().map(|line| line.contains("\"ok\":true")).collect();
+    assert_eq!((ran.code, ok), (3, vec![false, true, true, false, false]), "{}", ran.stdout);
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let note = "conformance/note/NP3/accept.json";
+    let ran = ordain(&["verify", "--evidence", note, note], b"");
+    assert!(ran.code == 1 && ran.stderr.contains("found a document of kind note"), "{}", ran.stderr);
+    assert_eq!(ordain(&["verify", "-", "-"], b"{}").code, 64);
+    assert_eq!(ordain(&["verify", "--jsonl", "--evidence", "-"], b"{}").code, 64);
+}
+
 /// Nesting bombs, giant keys and strings: an error, no crash, and never "valid".
 #[test]
 fn hostile_texts_are_errors() {

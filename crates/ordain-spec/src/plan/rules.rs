@@ -2,10 +2,12 @@
 
 use crate::command::split_command;
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::{check_distinct, check_order};
 use crate::path::{path_problem, shorten};
 use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::verify::verify_value;
 use crate::version::check_version;
 use ordain_canon::{
     BundleHash, Canonicalizer, ContentHash, DerivedId, compare_utf16, is_lower_hex, is_sha256,
@@ -62,6 +64,13 @@ fn source_is_right(facts: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) 
         comparable = None;
     }
     let Some(bundle) = facts.bundle else { return };
+    if let Some(first) = verify_value(Kind::Bundle, facts, bundle).violations().first() {
+        let message = format!(
+            "the bundle given is not valid itself: {} at `{}`: {}",
+            first.rule, first.path, first.message
+        );
+        found.warn(id, message);
+    }
     // The bundle's own id is not trusted either: its content says what it is.
     let mut canon = Canonicalizer::new();
     let digits = |text: &str| text.split_once('_').map(|(_, digits)| digits.to_owned());
@@ -100,10 +109,15 @@ fn action_ids_are_unique(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings
 
 /// PR6.
 fn action_ids_are_well_formed(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
+    let mut canon = Canonicalizer::new();
     for action in plan.get("actions").elements() {
         let id = action.get("id");
         if let Some(text) = id.str().filter(|text| !DerivedId::Action.is_well_formed(text)) {
-            found.at(id, format!("expected `act_` and 16 hexadecimal digits, found `{}`", shorten(text)));
+            let derived = action.value().and_then(|action| DerivedId::Action.of(&mut canon, action).ok());
+            let content = derived.map(|id| format!("; the content gives `{id}`")).unwrap_or_default();
+            let message =
+                format!("expected `act_` and 16 hexadecimal digits, found `{}`{content}", shorten(text));
+            found.at(id, message);
         }
     }
 }
