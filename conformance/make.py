@@ -711,9 +711,9 @@ CASES = [
     Case("note", "NP8", append("/frontmatter/tags", "api-25"),
          accept=lambda: note(tuple(f"api-{number:02}" for number in range(1, 25)))),
     Case("note", "NP9", put("/frontmatter/aliases/0", "")),
-    Case("note", "NP10", put("/body/content_md", " \n")),
+    Case("note", "NP10", put("/body/content_md", "")),
     Case("note", "NP11", put("/governance/related_links/0", {"url": "notes/api/rest-vs-rpc.md"})),
-    Case("note", "NP12", put("/governance/rationale", " ")),
+    Case("note", "NP12", put("/governance/rationale", "")),
     Case("note", "NP13", put("/body/content_md", "# REST vs RPC\n\nREST is always better.\n"), Seal.NONE),
     Case("note", "SCHEMA", put("/frontmatter/author", "agent-notes-002")),
     #

@@ -90,7 +90,26 @@ pub(crate) fn parse_number(token: &[u8]) -> Result<f64, Refused> {
     if (INTEGER_REFUSED_START..INTEGER_REFUSED_END).contains(&size) {
         return Err(Refused::Inexact);
     }
+    // What is below 10^21 as it is written and reaches it only by rounding was inexact too.
+    if size == INTEGER_REFUSED_END && digits_before_point(token) <= DIGITS_OF_REFUSED_END {
+        return Err(Refused::Inexact);
+    }
     Ok(number)
+}
+
+/// 10^21 has one digit more.
+const DIGITS_OF_REFUSED_END: i64 = 21;
+
+/// How many digits the number has before its point when it is written without an exponent and without leading zeros.
+fn digits_before_point(token: &[u8]) -> i64 {
+    let mark = token.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(token.len());
+    let (decimal, exponent) = token.split_at_checked(mark).unwrap_or((token, &[]));
+    let exponent = exponent.get(1..).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<i64>().ok());
+    let decimal = decimal.strip_prefix(b"-").unwrap_or(decimal);
+    let whole = decimal.iter().position(|byte| *byte == b'.').unwrap_or(decimal.len());
+    let significant =
+        decimal.iter().filter(|byte| **byte != b'.').position(|byte| *byte != b'0').unwrap_or_default();
+    whole as i64 - significant as i64 + exponent.unwrap_or_default()
 }
 
 /// Calls `write` with the ECMAScript form of a finite double, which RFC 8785 makes canonical.
@@ -150,7 +169,15 @@ mod tests {
             ("-9007199254740992.5", Err(Refused::Inexact)),
             ("9007199254740991.9", Err(Refused::Inexact)),
             ("1e20", Err(Refused::Inexact)),
-            ("999999999999999999999", Ok(1e21)),
+            ("999999999999999999999", Err(Refused::Inexact)),
+            ("-999999999999999999999", Err(Refused::Inexact)),
+            ("999999999999999934464", Err(Refused::Inexact)),
+            ("9.99999999999999999999e20", Err(Refused::Inexact)),
+            ("0.000999999999999999999999e24", Err(Refused::Inexact)),
+            ("1000000000000000000000", Ok(1e21)),
+            ("1000000000000000000001", Ok(1e21)),
+            ("0.001E+24", Ok(1e21)),
+            ("100e19", Ok(1e21)),
             ("1e21", Ok(1e21)),
             ("1e400", Err(Refused::Infinite)),
             ("1e-400", Ok(0.0)),

@@ -60,51 +60,88 @@ pub(crate) fn pointer_to(text: &[u8], offset: usize, in_member: bool) -> String 
 /// Where the value of a JSON Pointer stands in a well-formed text, or else its nearest ancestor that is there.
 /// The range of a member starts at its key.
 pub fn span_of(text: &[u8], pointer: &str) -> Range<usize> {
-    let mut walk = Walk { text, at: 0, frames: Vec::new() };
-    let mut best: Option<(usize, usize, usize)> = None;
-    // Pointers of ancestors are prefixes, so the longest prefix met is the value or its nearest ancestor.
-    let mut member_start = 0;
-    loop {
-        walk.skip_blanks();
-        let start = walk.at;
-        let is_key = walk.key_comes_next();
-        if is_key {
-            member_start = start;
-        }
-        let starts_value = !is_key && walk.value_comes_next();
-        if starts_value {
-            let here = walk.pointer();
-            let deeper = best.is_none_or(|(length, ..)| here.len() > length);
-            if deeper && covers(&here, pointer) {
-                let from = if matches!(walk.frames.last(), Some(Frame::Object { .. })) {
-                    member_start
-                } else {
-                    start
-                };
-                best = Some((here.len(), from, start));
-                if here.len() == pointer.len() {
-                    break;
-                }
-            }
-        }
-        if walk.step().is_none() {
-            break;
+    let tokens = pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"));
+    let mut value = blanks_end(text, 0);
+    let mut from = value;
+    for token in tokens {
+        let inner = match text.get(value) {
+            Some(b'{') => find_member(text, value + 1, &token),
+            Some(b'[') => token.parse().ok().and_then(|index| find_element(text, value + 1, index)),
+            _ => None,
+        };
+        match inner {
+            Some((inner_from, inner_value)) => (from, value) = (inner_from, inner_value),
+            None => break,
         }
     }
-    let (_, from, value) = best.unwrap_or((0, 0, 0));
     from..value_end(text, value)
 }
 
-/// Whether `here` is `pointer` or one of its ancestors.
-fn covers(here: &str, pointer: &str) -> bool {
-    pointer.strip_prefix(here).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// Where the key and the value of a member start.
+fn find_member(text: &[u8], start: usize, name: &str) -> Option<(usize, usize)> {
+    let mut at = blanks_end(text, start);
+    while text.get(at) == Some(&b'"') {
+        let key = at;
+        let key_end = string_end(text, key + 1);
+        let value = blanks_end(text, blanks_end(text, key_end + 1) + 1);
+        let raw = text.get(key + 1..key_end)?;
+        // Most keys have no escapes and need no decoding.
+        if raw == name.as_bytes() || (raw.contains(&b'\\') && crate::reader::decode(raw) == name) {
+            return Some((key, value));
+        }
+        at = blanks_end(text, blanks_end(text, value_end(text, value)) + 1);
+    }
+    None
 }
 
+/// Where an element starts, twice.
+fn find_element(text: &[u8], start: usize, index: usize) -> Option<(usize, usize)> {
+    let mut at = blanks_end(text, start);
+    for _ in 0..index {
+        if matches!(text.get(at), None | Some(b']')) {
+            return None;
+        }
+        at = blanks_end(text, blanks_end(text, value_end(text, at)) + 1);
+    }
+    (!matches!(text.get(at), None | Some(b']'))).then_some((at, at))
+}
+
+fn blanks_end(text: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// Where the value that starts at `start` ends.
 fn value_end(text: &[u8], start: usize) -> usize {
-    let mut walk = Walk { text, at: start, frames: Vec::new() };
+    let mut depth = 0_usize;
+    let mut at = start;
     loop {
-        if walk.step().is_none() || walk.frames.is_empty() {
-            return walk.at;
+        match text.get(at) {
+            None => return text.len(),
+            Some(b'"') => at = (string_end(text, at + 1) + 1).min(text.len()),
+            Some(b'{' | b'[') => {
+                depth += 1;
+                at += 1;
+            }
+            Some(b'}' | b']') => {
+                // The end of what is around the value: a number or a word ended just before.
+                if depth == 0 {
+                    return at;
+                }
+                depth -= 1;
+                at += 1;
+            }
+            Some(b',' | b':' | b' ' | b'\t' | b'\n' | b'\r') if depth == 0 => return at,
+            Some(_) => {
+                at += 1;
+                continue;
+            }
+        }
+        if depth == 0 {
+            return at;
         }
     }
 }
@@ -126,10 +163,6 @@ impl Walk<'_> {
     fn key_comes_next(&self) -> bool {
         self.text.get(self.at) == Some(&b'"')
             && matches!(self.frames.last(), Some(Frame::Object { key: None }))
-    }
-
-    fn value_comes_next(&self) -> bool {
-        !matches!(self.text.get(self.at), None | Some(b',' | b':' | b']' | b'}'))
     }
 
     /// Passes one token; `None` at the end of the text.

@@ -49,6 +49,14 @@ pub(crate) enum Failure {
     /// Output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),
+    /// A file that `verify` needs does not parse.
+    #[error("{path}: {problem}")]
+    Parse {
+        /// As it was given.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A file that the command needs is not what it should be.
     #[error("{path}: {problem}")]
     Document {
@@ -64,6 +72,7 @@ impl Failure {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Usage(_) => Outcome::Usage,
+            Self::Parse { .. } => Outcome::Unreadable,
             Self::File { .. } | Self::Output(_) | Self::Result(_) | Self::Document { .. } => Outcome::Failed,
         }
     }

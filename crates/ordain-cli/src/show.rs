@@ -41,7 +41,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// Places are looked up by reading the text again, which is not worth it a thousand times over.
-const PLACES_SHOWN_MAX: usize = 50;
+const PLACES_SHOWN_MAX: usize = 20;
 
 /// One document's report, with the offending places where the text is at hand.
 pub(crate) fn checked(

@@ -7,7 +7,9 @@ use crate::progress::Progress;
 use crate::{lines, show};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
 use ordain_spec::profile::Profile;
-use ordain_spec::{Facts, Kind, Report, RuleId, Verified, document_text, verify_as, verify_value};
+use ordain_spec::{
+    Facts, Kind, Report, RuleId, SourceBundle, Verified, document_text, verify_as, verify_value,
+};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -22,24 +24,31 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     let profile = args.profile.as_deref().map(load_profile).transpose()?;
     let bundle_text = args.bundle.as_ref().map(|path| Source::of(path).text()).transpose()?;
     let bundle = match (&args.bundle, &bundle_text) {
-        (Some(path), Some(text)) => Some(read_fact(path, text)?),
+        (Some(path), Some(text)) => {
+            let problem =
+                |error| Failure::Document { path: path.display().to_string(), problem: format!("{error}") };
+            Some(SourceBundle::of(&read_fact(path, text)?).map_err(problem)?)
+        }
         _ => None,
     };
     let evidence_texts: Vec<Text> =
         args.evidence.iter().map(|path| Source::of(path).text()).collect::<Result<_, _>>()?;
     let mut evidence = Vec::new();
     for (path, text) in args.evidence.iter().zip(&evidence_texts) {
-        match read_fact(path, text)? {
-            Value::Array(packets) => evidence.extend(packets),
-            packet => evidence.push(packet),
-        }
-        if let Some(other) = evidence.iter().find(|packet| Kind::recognise(packet) != Ok(Kind::Packet)) {
-            let problem = match Kind::recognise(other) {
-                Ok(kind) => format!("expected evidence packets, found a document of kind {kind}"),
-                Err(_) => "expected an evidence packet, or an array of them".to_owned(),
-            };
+        let packets = match read_fact(path, text)? {
+            Value::Array(packets) => packets,
+            packet => vec![packet],
+        };
+        let other = packets.iter().find_map(|packet| match Kind::recognise(packet) {
+            Ok(Kind::Packet) => None,
+            Ok(kind) => Some(kind.title()),
+            Err(_) => packet.as_object().is_none().then(|| packet.kind()),
+        });
+        if let Some(other) = other {
+            let problem = format!("expected an evidence packet or an array of them, found {other}");
             return Err(Failure::Document { path: path.display().to_string(), problem });
         }
+        evidence.extend(packets);
     }
     let facts = Facts {
         now_ms: args.now,
@@ -53,7 +62,7 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
 
 fn read_fact<'t>(path: &Path, text: &'t Text) -> Result<Value<'t>, Failure> {
     let problem =
-        |wrong: Unreadable| Failure::Document { path: path.display().to_string(), problem: wrong.message };
+        |wrong: Unreadable| Failure::Parse { path: path.display().to_string(), problem: wrong.message };
     text.read(&text.json).map_err(problem)
 }
 

@@ -362,7 +362,7 @@ fn nothing_named_is_passed_over() {
 
     let note = "conformance/note/NP3/accept.json";
     let ran = ordain(&["verify", "--evidence", note, note], b"");
-    assert!(ran.code == 1 && ran.stderr.contains("found a document of kind note"), "{}", ran.stderr);
+    assert!(ran.code == 1 && ran.stderr.contains("found note proposal"), "{}", ran.stderr);
     assert_eq!(ordain(&["verify", "-", "-"], b"{}").code, 64);
     assert_eq!(ordain(&["verify", "--jsonl", "--evidence", "-"], b"{}").code, 64);
 }

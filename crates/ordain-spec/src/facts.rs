@@ -1,8 +1,10 @@
 //! What the caller knows and a document cannot say: the time, the limits, the other documents.
 
+use crate::kind::Kind;
 use crate::limits::FRESHNESS_MS_DEFAULT;
 use crate::profile::Profile;
-use ordain_canon::Value;
+use crate::verify::verify_value;
+use ordain_canon::{BundleHash, Canonicalizer, DeriveError, DerivedId, Value};
 use std::collections::BTreeMap;
 
 /// The facts that rules may ask for. A rule whose fact is missing is not checked, but for two: evidence that is not
@@ -14,7 +16,7 @@ pub struct Facts<'a> {
     /// The policy profile in force.
     pub profile: &'a Profile,
     /// The bundle that a plan proposal names as its source.
-    pub bundle: Option<&'a Value<'a>>,
+    pub bundle: Option<&'a SourceBundle>,
     /// What the transform makes of the intent today.
     pub recomputed: Option<&'a Value<'a>>,
     /// The evidence packets held.
@@ -45,6 +47,33 @@ impl Default for Facts<'_> {
             fields: &[],
             document_bytes: 0,
         }
+    }
+}
+
+/// The bundle that a plan proposal comes from: what its content says, worked out once for any number of plans.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourceBundle {
+    /// The id that its content gives; its own word is not trusted.
+    pub(crate) id: String,
+    /// As a plan names it.
+    pub(crate) hash: String,
+    pub(crate) complete: bool,
+    /// The first thing that is wrong with it.
+    pub(crate) problem: Option<String>,
+}
+
+impl SourceBundle {
+    /// Of a bundle's document. One that is not valid still has an id and a hash, and that it is not valid is said.
+    pub fn of(bundle: &Value<'_>) -> Result<Self, DeriveError> {
+        let mut canon = Canonicalizer::new();
+        let report = verify_value(Kind::Bundle, &Facts::default(), bundle);
+        let problem = report.violations().first();
+        Ok(Self {
+            id: DerivedId::Bundle.of(&mut canon, bundle)?,
+            hash: BundleHash::of(&mut canon, bundle)?.prefixed(),
+            complete: bundle.get("status").and_then(Value::as_str) == Some("complete"),
+            problem: problem.map(|it| format!("{} at `{}`: {}", it.rule, it.path, it.message)),
+        })
     }
 }
 

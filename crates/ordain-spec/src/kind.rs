@@ -6,6 +6,7 @@ use crate::shape::Shape;
 use crate::{action, bundle, evidence, intent, note, packet, patch, plan, profile, routing, run};
 use ordain_canon::Value;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -115,8 +116,8 @@ impl Kind {
         }
     }
 
-    /// Fields that only this kind has at its top. One of them is enough to tell it, so that a document that lacks
-    /// others can still be told what it lacks.
+    /// Fields that show this kind wherever they stand at the top of a document. One of them is enough, so that a
+    /// document that lacks others can still be told what it lacks.
     pub fn signature(self) -> &'static [&'static str] {
         match self {
             Self::Intent => &["goal"],
@@ -135,16 +136,41 @@ impl Kind {
         }
     }
 
-    /// The kind that a document shows by its fields.
+    /// All fields that this kind has at its top and no other kind has.
+    fn own_fields(self) -> &'static [String] {
+        static OWN: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
+            let fields: Vec<BTreeSet<String>> = Kind::ALL.into_iter().map(top_fields).collect();
+            let own = |at: usize, field: &&String| {
+                fields.iter().enumerate().all(|(other, fields)| other == at || !fields.contains(*field))
+            };
+            let own_of = |(at, all): (usize, &BTreeSet<String>)| {
+                all.iter().filter(|it| own(at, it)).cloned().collect()
+            };
+            fields.iter().enumerate().map(own_of).collect()
+        });
+        OWN.get(self.position()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The kind that a document shows by its fields: by those of [`Kind::signature`], or, where none of them is there,
+    /// by any that only one kind has.
     pub fn recognise(document: &Value<'_>) -> Result<Self, KindError> {
-        let shows = |kind: &Self| kind.signature().iter().any(|field| document.get(field).is_some());
-        let kinds: Vec<Self> = Self::ALL.into_iter().filter(shows).collect();
+        let has = |field: &str| document.get(field).is_some();
+        let shows = |kind: &Self| kind.signature().iter().any(|field| has(field));
+        let hints = |kind: &Self| kind.own_fields().iter().any(|field| has(field));
+        let mut kinds: Vec<Self> = Self::ALL.into_iter().filter(shows).collect();
+        if kinds.is_empty() {
+            kinds = Self::ALL.into_iter().filter(hints).collect();
+        }
         match kinds.as_slice() {
             [kind] => Ok(*kind),
             [] if document.as_object().is_none() => Err(KindError::NotObject(document.kind())),
             [] => Err(KindError::Unknown),
             _ => Err(KindError::Ambiguous(kinds)),
         }
+    }
+
+    fn position(self) -> usize {
+        Self::ALL.iter().position(|kind| *kind == self).unwrap_or_default()
     }
 
     /// The rule for unknown fields and leftover shape.
@@ -167,11 +193,21 @@ impl Kind {
         });
         let position = match self {
             Self::Action if action::is_request(document) => Self::ALL.len(),
-            _ => Self::ALL.iter().position(|kind| *kind == self).unwrap_or_default(),
+            _ => self.position(),
         };
         #[expect(clippy::expect_used, reason = "there is one for each kind")]
         SHAPES.get(position).expect("every kind has a shape")
     }
+}
+
+fn top_fields(kind: Kind) -> BTreeSet<String> {
+    let mut schemas = vec![kind.schema()];
+    if kind == Kind::Action {
+        schemas.push(schema_of::<action::KernelRequest>());
+    }
+    let fields =
+        |schema: &Json| schema.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+    schemas.iter().flat_map(|schema| fields(schema).into_iter().map(|(name, _)| name)).collect()
 }
 
 fn compile(kind: Kind, schema: &Json) -> Shape {

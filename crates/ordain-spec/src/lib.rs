@@ -39,10 +39,10 @@ mod shape;
 mod version;
 
 pub use command::{CommandError, split_command};
-pub use facts::{Approvers, Facts, Sensor};
+pub use facts::{Approvers, Facts, Sensor, SourceBundle};
 pub use kind::{Kind, KindError};
 pub use path::{Clash, PathFault, clashes, path_faults, path_problem};
 pub use report::{Report, Violation};
 pub use rule::{Category, Check, Findings, Rule, RuleId, Series};
-pub use schema::{Hex64, NonBlank, Nullable, Sha256};
+pub use schema::{Hex64, NonEmpty, Nullable, Sha256};
 pub use verify::{Document, Verified, document_text, verify_as, verify_text, verify_value};

@@ -109,8 +109,16 @@ fn folded(path: &str) -> String {
     if path.is_ascii() {
         return path.to_ascii_lowercase();
     }
-    // Upper case first: it joins letters that have two lower-case forms, such as the two sigmas.
-    let cased: String = path.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    let mut cased = String::new();
+    for character in path.nfd() {
+        match character {
+            // Letters that lower case alone leaves apart from others of their kind.
+            'ς' => cased.push('σ'),
+            'ſ' => cased.push('s'),
+            'ß' | 'ẞ' => cased.push_str("ss"),
+            other => cased.extend(other.to_lowercase()),
+        }
+    }
     cased.nfc().collect()
 }
 
@@ -228,6 +236,8 @@ mod tests {
         assert_eq!(check(&["a-b", "a/b", "a.c"]), []);
         assert_eq!(check(&["a", "a", "A"]), [(1, 0, "Same".into()), (2, 0, "SameFile".into())]);
         assert_eq!(check(&["stra\u{df}e", "STRASSE"]), [(1, 0, "SameFile".into())]);
+        assert_eq!(check(&["ilik.txt", "\u{131}l\u{131}k.txt"]), []);
+        assert_eq!(check(&["\u{3a3}\u{3c2}", "\u{3c3}\u{3a3}"]), [(1, 0, "SameFile".into())]);
         assert_eq!(check(&["caf\u{e9}", "cafe\u{301}/x"]), [(1, 0, "Folder".into())]);
         assert_eq!(check(&["a/b/c", "a/b", "a"]), [(0, 2, "Folder".into()), (1, 2, "Folder".into())]);
     }

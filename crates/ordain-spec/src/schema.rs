@@ -1,6 +1,6 @@
 //! JSON Schemas (2020-12) from the types.
 
-use crate::shape::{HEX64_PATTERN, NOT_BLANK_PATTERN, SHA256_PATTERN};
+use crate::shape::{HEX64_PATTERN, SHA256_PATTERN};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -115,12 +115,31 @@ text_type! {
     /// 64 hexadecimal digits.
     Hex64, HEX64_PATTERN
 }
-text_type! {
-    /// Text that is not blank.
-    NonBlank, NOT_BLANK_PATTERN
+/// Text that is not empty.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NonEmpty(String);
+
+impl JsonSchema for NonEmpty {
+    fn schema_name() -> Cow<'static, str> {
+        "NonEmpty".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "minLength": 1})
+    }
 }
 
-impl NonBlank {
+impl NonEmpty {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// For text whose document is verified afterwards.
     pub(crate) fn of(text: String) -> Self {
         Self(text)

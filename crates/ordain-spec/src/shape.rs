@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// The annotation that names the rule which owns a field.
 pub(crate) const RULE_KEYWORD: &str = "x-rule";
 
+/// The annotation that the rule owns the field alone, not what is inside.
+const SHALLOW_KEYWORD: &str = "x-rule-shallow";
+
 /// A schema made ready for walking. Shapes refer to each other by position, since nodes contain nodes.
 pub(crate) struct Shape {
     parts: Vec<Part>,
@@ -39,6 +42,8 @@ struct Field {
     name: String,
     required: bool,
     owner: Option<RuleId>,
+    /// Whether what is inside has the same owner.
+    deep: bool,
     part: usize,
 }
 
@@ -101,7 +106,6 @@ struct TextForm {
 
 pub(crate) const SHA256_PATTERN: &str = "^sha256:[a-f0-9]{64}$";
 pub(crate) const HEX64_PATTERN: &str = "^[a-f0-9]{64}$";
-pub(crate) const NOT_BLANK_PATTERN: &str = "\\S";
 
 static TEXT_FORMS: &[TextForm] = &[
     TextForm {
@@ -113,11 +117,6 @@ static TEXT_FORMS: &[TextForm] = &[
         pattern: HEX64_PATTERN,
         described: "64 lower-case hexadecimal digits",
         fits: |text| is_lower_hex(text, 64),
-    },
-    TextForm {
-        pattern: NOT_BLANK_PATTERN,
-        described: "text that is not blank",
-        fits: |text| text.contains(|character: char| !character.is_whitespace()),
     },
 ];
 
@@ -137,12 +136,13 @@ impl Shape {
 
     /// Finds what does not fit.
     pub(crate) fn check(&self, document: Node<'_, '_>, found: &mut Findings) {
-        self.walk(0, document, self.rest, found);
+        self.walk(0, document, self.rest, true, found);
     }
 
-    fn walk(&self, part: usize, node: Node<'_, '_>, owner: RuleId, found: &mut Findings) {
+    fn walk(&self, part: usize, node: Node<'_, '_>, owner: RuleId, deep: bool, found: &mut Findings) {
         let (Some(part), Some(value)) = (self.parts.get(part), node.value()) else { return };
         found.set_rule(owner);
+        let inside = if deep { owner } else { self.rest };
         if !part.kinds.is_empty() && !part.kinds.iter().any(|kind| kind.fits(value)) {
             found.at(node, format!("expected {}, found {}", part.described(), described_value(value)));
             return;
@@ -155,10 +155,10 @@ impl Shape {
                     found.at(node, part.count_message(elements.len()));
                 }
                 if let Some(inner) = part.elements {
-                    node.elements().for_each(|element| self.walk(inner, element, owner, found));
+                    node.elements().for_each(|element| self.walk(inner, element, inside, true, found));
                 }
             }
-            Value::Object(_) => self.walk_object(part, node, owner, found),
+            Value::Object(_) => self.walk_object(part, node, inside, found),
             Value::Null | Value::Bool(_) => {}
         }
     }
@@ -166,7 +166,7 @@ impl Shape {
     fn walk_object(&self, part: &Part, node: Node<'_, '_>, owner: RuleId, found: &mut Findings) {
         let Some(fields) = &part.fields else {
             if let Some(Some(inner)) = part.others {
-                node.members().for_each(|(_, member)| self.walk(inner, member, owner, found));
+                node.members().for_each(|(_, member)| self.walk(inner, member, owner, true, found));
             }
             return;
         };
@@ -175,10 +175,10 @@ impl Shape {
             match fields.iter().find(|field| field.name == key) {
                 Some(field) => {
                     there += usize::from(field.required);
-                    self.walk(field.part, member, field.owner.unwrap_or(owner), found);
+                    self.walk(field.part, member, field.owner.unwrap_or(owner), field.deep, found);
                 }
                 None => match part.others {
-                    Some(Some(inner)) => self.walk(inner, member, owner, found),
+                    Some(Some(inner)) => self.walk(inner, member, owner, true, found),
                     Some(None) => {}
                     None => {
                         found.set_rule(self.rest);
@@ -374,6 +374,7 @@ impl Compiler<'_> {
                 name: name.clone(),
                 required: required(name),
                 owner,
+                deep: schema.get(SHALLOW_KEYWORD).is_none(),
                 part: self.part(schema)?,
             });
         }

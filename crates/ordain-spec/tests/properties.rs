@@ -341,11 +341,64 @@ fn a_plan_is_not_vouched_for_by_a_forged_bundle() {
     forged["id"] = "bundle_0000000000000000".into();
     let bundle_text = serde_json::to_vec(&forged).unwrap();
     let bundle = Value::read(&bundle_text).unwrap();
-    let facts = Facts { bundle: Some(&bundle), ..Facts::default() };
+    let source = ordain_spec::SourceBundle::of(&bundle).unwrap();
+    let facts = Facts { bundle: Some(&source), ..Facts::default() };
     let hash = ordain_canon::BundleHash::of(&mut Canonicalizer::new(), &bundle).unwrap().prefixed();
     let found = found_after(Kind::Plan, "PR2", &facts, |it| {
         it["source_bundle_id"] = "bundle_0000000000000000".into();
         it["source_bundle_hash"] = hash.clone().into();
     });
     assert!(found.contains(&"PR2 /source_bundle_id".to_owned()), "{found:?}");
+}
+
+/// Evidence is a set: the same packet twice is one, and packets that contradict each other prove nothing.
+#[test]
+fn evidence_must_not_contradict_itself() {
+    let vector = vectors().into_iter().find(|it| it.rule == "V-PROP-013").unwrap();
+    let facts: serde_json::Value = serde_json::from_str(&vector.file("facts.json").unwrap()).unwrap();
+    let packet = facts["evidence"][0].clone();
+    let mut other = packet.clone();
+    other["evidence_id"] = "evidence-002".into();
+    other["payload"]["record_exists"] = false.into();
+    let payload = Value::read(other["payload"].to_string().as_bytes()).map(|payload| {
+        ordain_canon::PayloadHash::of(&mut Canonicalizer::new(), &payload).unwrap().to_string()
+    });
+    other["payload_hash"] = payload.unwrap().into();
+    let check = |packets: &[&serde_json::Value]| {
+        let texts: Vec<String> = packets.iter().map(|packet| packet.to_string()).collect();
+        let evidence: Vec<Value<'_>> =
+            texts.iter().map(|text| Value::read(text.as_bytes()).unwrap()).collect();
+        let facts = Facts { evidence: &evidence, ..Facts::default() };
+        found_after(Kind::Action, "V-PROP-013", &facts, |_| {})
+    };
+    let refused = ["V-PROP-013 /preconditions/0/evidence_ref"];
+    assert_eq!(check(&[&packet]), [""; 0]);
+    assert_eq!(check(&[&packet, &packet]), [""; 0]);
+    assert_eq!(check(&[&packet, &other]), refused);
+    other["evidence_id"] = "evidence-001".into();
+    assert_eq!(check(&[&packet, &other]), refused);
+    assert_eq!(check(&[]), refused);
+}
+
+/// A document that lacks any one field is still recognised, and told what it lacks.
+#[test]
+fn documents_are_recognised_without_any_one_field() {
+    for_each_accepted(|vector, _, document| {
+        let members = document.as_object().unwrap();
+        for (left_out, _) in members {
+            let rest = members.iter().filter(|(key, _)| key != left_out).cloned().collect();
+            let kind = Kind::recognise(&Value::Object(rest));
+            assert!(kind == Ok(vector.kind) || members.len() == 1, "{vector} without {left_out}: {kind:?}");
+        }
+    });
+    let recognise = |text: &str| Kind::recognise(&Value::read(text.as_bytes()).unwrap());
+    assert_eq!(
+        recognise(r#"{"proposal_id":"p","ts_ms":1,"actor":"a","target":{},"parameters":{}}"#),
+        Ok(Kind::Action)
+    );
+    assert_eq!(recognise(r#"{"ts_ms":1,"actor":"a","intent":"x"}"#), Ok(Kind::Action));
+    assert_eq!(recognise(r#"{"constraints":["a"],"context":{}}"#), Ok(Kind::Intent));
+    assert!(recognise(r#"{"goal":"x","operations":[]}"#).is_err());
+    // One foreign field does not make a document ambiguous when its own kind shows.
+    assert_eq!(recognise(r#"{"goal":"x","summary":"y"}"#), Ok(Kind::Intent));
 }

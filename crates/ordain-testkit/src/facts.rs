@@ -2,7 +2,7 @@
 
 use ordain_canon::Value;
 use ordain_spec::profile::Profile;
-use ordain_spec::{Approvers, Facts, Sensor};
+use ordain_spec::{Approvers, Facts, Sensor, SourceBundle};
 use std::collections::BTreeMap;
 
 /// The facts that a vector states, with what they refer to.
@@ -11,7 +11,7 @@ pub struct OwnedFacts<'a> {
     now_ms: Option<i64>,
     freshness_ms: Option<i64>,
     profile: Option<Profile>,
-    bundle: Option<Value<'a>>,
+    bundle: Option<SourceBundle>,
     recomputed: Option<Value<'a>>,
     evidence: Vec<Value<'a>>,
     fields: Vec<String>,
@@ -38,7 +38,7 @@ impl<'a> OwnedFacts<'a> {
                         other => other.to_typed().expect("a profile"),
                     });
                 }
-                "bundle" => facts.bundle = Some(value.clone()),
+                "bundle" => facts.bundle = Some(SourceBundle::of(value).expect("a bundle")),
                 "recomputed" => facts.recomputed = Some(value.clone()),
                 "evidence" => facts.evidence = value.as_array().expect("an array").to_vec(),
                 "fields" => facts.fields = value.to_typed().expect("an array of strings"),

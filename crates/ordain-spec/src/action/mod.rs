@@ -3,7 +3,7 @@
 mod request;
 mod rules;
 
-use crate::schema::NonBlank;
+use crate::schema::NonEmpty;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -26,7 +26,7 @@ pub struct Proposal {
     pub ts_ms: u64,
     /// Who asks.
     #[schemars(extend("x-rule" = "V-PROP-003"))]
-    pub actor: NonBlank,
+    pub actor: NonEmpty,
     /// What kind of action.
     #[schemars(extend("x-rule" = "V-PROP-004"))]
     pub action_type: ActionType,
@@ -88,11 +88,11 @@ pub enum ActionType {
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// Such as `crm_record` or `github_pr`.
-    pub resource_type: NonBlank,
+    pub resource_type: NonEmpty,
     /// Unique within the type.
-    pub resource_id: NonBlank,
+    pub resource_id: NonEmpty,
     /// Such as `github.com`.
-    pub domain: NonBlank,
+    pub domain: NonEmpty,
     /// Open; `allowed_fields` and `forbidden_fields` are enforced, the rest reaches the policy.
     pub constraints: Map<String, Json>,
 }
@@ -102,7 +102,7 @@ pub struct Target {
 #[serde(deny_unknown_fields)]
 pub struct Precondition {
     /// A JSON Pointer or a dotted path into the payload.
-    pub field: NonBlank,
+    pub field: NonEmpty,
     /// How to compare.
     pub operator: Operator,
     /// What to compare with.
@@ -154,7 +154,7 @@ pub struct TimeWindow {
     #[schemars(extend("x-rule" = "V-PROP-011"))]
     pub valid_from_ms: u64,
     /// Until then.
-    #[schemars(extend("x-rule" = "V-PROP-011"))]
+    #[schemars(extend("x-rule" = "V-PROP-010"))]
     pub valid_until_ms: u64,
     /// How long it may take.
     #[schemars(range(min = 1))]
@@ -221,7 +221,7 @@ pub struct CompensatingAction {
 #[serde(deny_unknown_fields)]
 pub struct EvidenceBinding {
     /// The packet.
-    pub evidence_id: NonBlank,
+    pub evidence_id: NonEmpty,
     /// What it is for.
     pub binding_type: BindingType,
     /// Whether the action fails without it.

@@ -4,7 +4,7 @@ use super::{ActionType, BindingType, EvidenceBinding, Proposal, Target};
 use crate::limits::FRESHNESS_MS_DEFAULT;
 use crate::node::Node;
 use crate::rule::Findings;
-use crate::schema::NonBlank;
+use crate::schema::NonEmpty;
 use ordain_canon::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct KernelRequest {
     pub ts_ms: u64,
     /// Who asks.
     #[schemars(extend("x-rule" = "V-PROP-003"))]
-    pub actor: NonBlank,
+    pub actor: NonEmpty,
     /// What it is for, in words; the kernel does not interpret it.
     pub intent: String,
     /// The tool and its parameters.
@@ -44,7 +44,7 @@ pub struct KernelRequest {
 pub struct ToolCall {
     /// The tool's name.
     #[schemars(extend("x-rule" = "V-PROP-004"))]
-    pub name: NonBlank,
+    pub name: NonEmpty,
     /// Its parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "V-PROP-006"))]
@@ -53,7 +53,9 @@ pub struct ToolCall {
 
 /// Whether a document is a KernelRequest rather than an action proposal.
 pub(crate) fn is_request(document: &Value<'_>) -> bool {
-    document.get("request_id").is_some() && document.get("proposal_id").is_none()
+    let has = |field: &&str| document.get(field).is_some();
+    ["request_id", "tool_call", "params", "intent"].iter().any(has)
+        && !["proposal_id", "action_type", "target", "parameters"].iter().any(has)
 }
 
 /// V-PROP-000 for `evidence`: ids, or bindings.
@@ -156,7 +158,7 @@ pub fn map_request(
     })
 }
 
-fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> Result<NonBlank, MapError> {
+fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> Result<NonEmpty, MapError> {
     let broken = || MapError::Template(template.to_owned());
     let mut filled = String::new();
     let mut rest = template;
@@ -176,13 +178,13 @@ fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> 
         return Err(broken());
     }
     filled.push_str(rest);
-    Ok(NonBlank::of(filled))
+    Ok(NonEmpty::of(filled))
 }
 
 fn bindings(evidence: &[Json]) -> Result<Vec<EvidenceBinding>, MapError> {
     let binding = |(position, entry): (usize, &Json)| match entry {
         Json::String(id) => Ok(EvidenceBinding {
-            evidence_id: NonBlank::of(id.clone()),
+            evidence_id: NonEmpty::of(id.clone()),
             binding_type: BindingType::Context,
             required: true,
             freshness_ms: FRESHNESS_MS_DEFAULT.unsigned_abs(),

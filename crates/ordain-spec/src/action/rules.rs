@@ -87,7 +87,7 @@ fn depth(value: &Value<'_>) -> usize {
 fn window_is_open(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
     let window = proposal.get("time_window");
     let until = window.get("valid_until_ms");
-    let Some(until_ms) = until.integer() else { return };
+    let Some(until_ms) = until.integer().filter(|until_ms| *until_ms >= 0) else { return };
     match facts.now_ms {
         None => found.warn(until, "not checked: the time was not given (`--now`)"),
         Some(now_ms) if until_ms <= now_ms => {
@@ -103,6 +103,7 @@ fn window_is_in_order(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Finding
     let from = window.get("valid_from_ms");
     if let (Some(from_ms), Some(until_ms)) = (from.integer(), window.get("valid_until_ms").integer())
         && from_ms > until_ms
+        && until_ms >= 0
     {
         found.at(from, format!("is {} ms after `valid_until_ms`", from_ms.saturating_sub(until_ms)));
     }
@@ -120,29 +121,59 @@ fn evidence_is_there(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Find
             freshness.entry(id).and_modify(|least| *least = limit_ms.min(*least)).or_insert(limit_ms);
         }
     }
-    let mut problems: BTreeMap<&str, Option<String>> = BTreeMap::new();
+    let mut packets: BTreeMap<&str, (&Value<'_>, Option<String>)> = BTreeMap::new();
     if preconditions.elements().len() > 0 {
         for packet in facts.evidence {
             let Some(id) = packet.get("evidence_id").and_then(Value::as_str) else { continue };
             let freshness_ms = freshness.get(id).copied().unwrap_or(facts.freshness_ms);
             let facts = &Facts { freshness_ms, ..*facts };
-            match problems.entry(id) {
-                Entry::Vacant(entry) => drop(entry.insert(packet_problem(facts, packet))),
-                Entry::Occupied(mut entry) => *entry.get_mut() = Some("it was given twice".to_owned()),
+            match packets.entry(id) {
+                Entry::Vacant(entry) => drop(entry.insert((packet, packet_problem(facts, packet)))),
+                // Evidence is a set: the same packet again is no other packet.
+                Entry::Occupied(mut entry) if !entry.get().0.same_as(packet) => {
+                    entry.get_mut().1 = Some("it was given twice, with other content".to_owned());
+                }
+                Entry::Occupied(_) => {}
             }
         }
     }
+    let mut disputes: BTreeMap<&str, Option<[&str; 2]>> = BTreeMap::new();
     for precondition in preconditions.elements() {
         let reference = precondition.get("evidence_ref");
         let Some(id) = reference.str() else { continue };
-        match problems.get(id) {
+        match packets.get(id) {
             None => found.at(reference, format!("no evidence `{}` was given", shorten(id))),
-            Some(Some(problem)) => {
+            Some((_, Some(problem))) => {
                 found.at(reference, format!("evidence `{}` is not valid: {problem}", shorten(id)));
             }
-            Some(None) => {}
+            Some((_, None)) => {
+                let Some(field) = precondition.get("field").str() else { continue };
+                let payloads =
+                    || packets.iter().filter_map(|(id, (packet, _))| Some((*id, packet.get("payload")?)));
+                if let Some([one, other]) =
+                    disputes.entry(field).or_insert_with(|| dispute(payloads(), field))
+                {
+                    let message = format!(
+                        "V-EVID-022: evidence `{}` and `{}` disagree on `{}`",
+                        shorten(one),
+                        shorten(other),
+                        shorten(field)
+                    );
+                    found.at(reference, message);
+                }
+            }
         }
     }
+}
+
+/// Two packets that disagree on a field.
+fn dispute<'v>(
+    payloads: impl Iterator<Item = (&'v str, &'v Value<'v>)>,
+    field: &str,
+) -> Option<[&'v str; 2]> {
+    let mut values = payloads.filter_map(|(id, payload)| Some((id, field_value(payload, field)?)));
+    let (first, value) = values.next()?;
+    values.find(|(_, other)| !other.same_as(value)).map(|(other, _)| [first, other])
 }
 
 /// V-PROP-014.

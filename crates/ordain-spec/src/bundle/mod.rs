@@ -28,7 +28,7 @@ pub struct Bundle {
     /// The whole tree.
     pub root_node: ContextNode,
     /// The leaves of the tree, sorted by id.
-    #[schemars(extend("x-rule" = "BS11"))]
+    #[schemars(extend("x-rule" = "BS11", "x-rule-shallow" = true))]
     pub terminal_nodes: Vec<ContextNode>,
     /// What was made, sorted by path.
     pub outputs: Vec<Output>,

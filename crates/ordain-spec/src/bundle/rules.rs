@@ -202,7 +202,12 @@ fn check_parents(node: Node<'_, '_>, depth: Option<usize>, found: &mut Findings)
 
 /// BS11.
 fn figures_agree(_: &Facts<'_>, bundle: Node<'_, '_>, found: &mut Findings) {
-    check_status(bundle, found);
+    let mut open_in_tree = false;
+    collect(bundle.get("root_node"), 0, &mut |node, _| {
+        open_in_tree |=
+            node.get("unresolved_questions").array().is_some_and(|questions| !questions.is_empty());
+    });
+    check_status(bundle, open_in_tree, found);
     let (mut nodes, mut depth_max) = (0, 0);
     let mut leaves: BTreeMap<&str, Vec<&Value<'_>>> = BTreeMap::new();
     let mut leaf_count = 0;
@@ -231,12 +236,17 @@ fn figures_agree(_: &Facts<'_>, bundle: Node<'_, '_>, found: &mut Findings) {
     let root = bundle.get("root_node");
     let in_tree = |figure: usize| root.value().and_then(Value::as_object).map(|_| figure);
     let count = |field| bundle.get(field).array().map(<[_]>::len);
-    let average = |measure: &'static str, score: &'static str| {
+    let average = |measure: &'static str, score: &'static str, figure: &'static str| {
         let terminal = bundle.get("terminal_nodes");
         terminal.array()?;
         let scores: Option<Vec<i64>> =
             terminal.elements().map(|node| node.get(measure).get(score).integer()).collect();
-        scores.map(|scores| average_half_up(&scores))
+        let scores = scores.filter(|scores| scores.iter().all(|score| SCORES.contains(score)));
+        let average = scores.map(|scores| average_half_up(&scores));
+        // A score out of range is a matter of BS10.
+        average.filter(|_| {
+            bundle.get("stats").get(figure).integer().is_some_and(|named| SCORES.contains(&named))
+        })
     };
     for (field, real) in [
         ("total_nodes", in_tree(nodes)),
@@ -244,8 +254,8 @@ fn figures_agree(_: &Facts<'_>, bundle: Node<'_, '_>, found: &mut Findings) {
         ("max_depth", in_tree(depth_max)),
         ("total_outputs", count("outputs")),
         ("unresolved_count", count("unresolved_questions")),
-        ("avg_terminal_entropy", average("entropy", "entropy_score")),
-        ("avg_terminal_density", average("density", "density_score")),
+        ("avg_terminal_entropy", average("entropy", "entropy_score", "avg_terminal_entropy")),
+        ("avg_terminal_density", average("density", "density_score", "avg_terminal_density")),
     ] {
         let named = stats.get(field);
         if let (Some(number), Some(real)) = (named.integer(), real)
@@ -267,6 +277,9 @@ fn collect<'v>(node: Node<'_, 'v>, depth: usize, visit: &mut dyn FnMut(Node<'_, 
     }
 }
 
+/// What a score may be.
+const SCORES: std::ops::RangeInclusive<i64> = 0..=100;
+
 /// The average of nothing is 0.
 fn average_half_up(scores: &[i64]) -> usize {
     let (sum, count) =
@@ -278,12 +291,15 @@ fn average_half_up(scores: &[i64]) -> usize {
     usize::try_from(rounded.clamp(0, 100)).unwrap_or_default()
 }
 
-fn check_status(bundle: Node<'_, '_>, found: &mut Findings) {
+fn check_status(bundle: Node<'_, '_>, open_in_tree: bool, found: &mut Findings) {
     let status = bundle.get("status");
     let empty = |field| bundle.get(field).array().map(<[_]>::is_empty);
     match (status.str(), empty("unresolved_questions"), empty("outputs")) {
         (Some("complete"), Some(false), _) => found.at(status, "is `complete`, but questions are open"),
         (Some("incomplete"), Some(true), _) => found.at(status, "is `incomplete`, but no question is open"),
+        (Some("complete"), ..) if open_in_tree => {
+            found.at(status, "is `complete`, but a node has open questions")
+        }
         (Some("complete"), _, Some(true)) => found.at(status, "is `complete`, but there is no output"),
         _ => {}
     }

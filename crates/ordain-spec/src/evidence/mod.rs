@@ -2,7 +2,7 @@
 
 mod rules;
 
-use crate::schema::{NonBlank, Sha256};
+use crate::schema::{NonEmpty, Sha256};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -18,7 +18,7 @@ pub struct ExecutionEvidence {
     pub evidence_schema_version: String,
     /// The proposal that was tried.
     #[schemars(extend("x-rule" = "EV2"))]
-    pub proposal_id: NonBlank,
+    pub proposal_id: NonEmpty,
     /// The hash of that proposal.
     #[schemars(extend("x-rule" = "EV2"))]
     pub proposal_hash: Sha256,
@@ -82,7 +82,7 @@ pub struct Produced {
 #[serde(deny_unknown_fields)]
 pub struct TestResult {
     /// The acceptance test.
-    pub test_id: NonBlank,
+    pub test_id: NonEmpty,
     /// Whether it passed.
     pub passed: bool,
     /// What was found instead.

@@ -3,7 +3,7 @@
 mod rules;
 
 use crate::limits::{NOTE_ALIASES_MAX, NOTE_TAGS_MAX, NOTE_TITLE_CHARS_MIN};
-use crate::schema::{Hex64, NonBlank};
+use crate::schema::{Hex64, NonEmpty};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ pub enum Origin {
 #[serde(deny_unknown_fields)]
 pub struct NoteTarget {
     /// The route in the vault's routing.
-    pub route_id: NonBlank,
+    pub route_id: NonEmpty,
     /// The file, ending in `.md`.
     #[schemars(extend("x-rule" = "NP5"))]
     pub path: String,
@@ -78,11 +78,11 @@ pub struct Frontmatter {
     /// At most 24.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = NOTE_TAGS_MAX), extend("x-rule" = "NP8"))]
-    pub tags: Option<Vec<NonBlank>>,
+    pub tags: Option<Vec<NonEmpty>>,
     /// At most 8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = NOTE_ALIASES_MAX), extend("x-rule" = "NP9"))]
-    pub aliases: Option<Vec<NonBlank>>,
+    pub aliases: Option<Vec<NonEmpty>>,
 }
 
 /// Where a note stands.
@@ -102,7 +102,7 @@ pub enum NoteStatus {
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// Markdown.
-    pub content_md: NonBlank,
+    pub content_md: NonEmpty,
 }
 
 /// Why a note should be.
@@ -113,5 +113,5 @@ pub struct Governance {
     #[schemars(extend("x-rule" = "NP11"))]
     pub related_links: Vec<String>,
     /// The reason.
-    pub rationale: NonBlank,
+    pub rationale: NonEmpty,
 }

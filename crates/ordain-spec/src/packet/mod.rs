@@ -2,7 +2,7 @@
 
 mod rules;
 
-use crate::schema::{NonBlank, Sha256};
+use crate::schema::{NonEmpty, Sha256};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -16,15 +16,15 @@ pub(crate) use rules::packet_problem;
 pub struct EvidencePacket {
     /// What proposals refer to.
     #[schemars(extend("x-rule" = "V-EVID-001"))]
-    pub evidence_id: NonBlank,
+    pub evidence_id: NonEmpty,
     /// What kind of observation.
     #[schemars(extend("x-rule" = "V-EVID-002"))]
     pub packet_type: PacketType,
     /// Who observed.
     #[schemars(extend("x-rule" = "V-EVID-003"))]
-    pub sensor_id: NonBlank,
+    pub sensor_id: NonEmpty,
     /// What kind of sensor.
-    pub sensor_type: NonBlank,
+    pub sensor_type: NonEmpty,
     /// When it was observed, in milliseconds since 1970.
     #[schemars(range(min = 1), extend("x-rule" = "V-EVID-004"))]
     pub observed_at_ms: u64,

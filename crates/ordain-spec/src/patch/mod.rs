@@ -2,7 +2,7 @@
 
 mod rules;
 
-use crate::schema::{NonBlank, Sha256};
+use crate::schema::{NonEmpty, Sha256};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct PatchSet {
     #[schemars(extend("x-rule" = "PS1"))]
     pub patch_schema_version: String,
     /// The proposal that it comes from.
-    pub source_proposal_id: NonBlank,
+    pub source_proposal_id: NonEmpty,
     /// The hash of that proposal.
     pub source_proposal_hash: Sha256,
     /// What to do, sorted by order and path.

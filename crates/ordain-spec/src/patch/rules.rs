@@ -95,7 +95,7 @@ fn content_fits(_: &Facts<'_>, set: Node<'_, '_>, found: &mut Findings) {
             Some(op @ ("create" | "modify")) if content.is_missing() => {
                 found.at(content, format!("`content` is missing; `{op}` needs it"));
             }
-            Some("delete") if !content.is_missing() => found.at(content, "`delete` has no content"),
+            Some("delete") if content.str().is_some() => found.at(content, "`delete` has no content"),
             _ => {}
         }
         let Some(text) = content.str() else { continue };

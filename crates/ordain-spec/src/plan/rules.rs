@@ -2,16 +2,12 @@
 
 use crate::command::split_command;
 use crate::facts::Facts;
-use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::{check_distinct, check_order};
 use crate::path::{path_problem, shorten};
 use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
-use crate::verify::verify_value;
 use crate::version::check_version;
-use ordain_canon::{
-    BundleHash, Canonicalizer, ContentHash, DerivedId, compare_utf16, is_lower_hex, is_sha256,
-};
+use ordain_canon::{Canonicalizer, ContentHash, DerivedId, compare_utf16, is_lower_hex, is_sha256};
 use std::collections::BTreeSet;
 
 const PR: Series = Series::Plan;
@@ -64,28 +60,15 @@ fn source_is_right(facts: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) 
         comparable = None;
     }
     let Some(bundle) = facts.bundle else { return };
-    if let Some(first) = verify_value(Kind::Bundle, facts, bundle).violations().first() {
-        let message = format!(
-            "the bundle given is not valid itself: {} at `{}`: {}",
-            first.rule, first.path, first.message
-        );
-        found.warn(id, message);
+    if let Some(problem) = &bundle.problem {
+        found.warn(id, format!("the bundle given is not valid itself: {problem}"));
     }
-    // The bundle's own id is not trusted either: its content says what it is.
-    let mut canon = Canonicalizer::new();
     let digits = |text: &str| text.split_once('_').map(|(_, digits)| digits.to_owned());
-    if let (Some(named), Ok(real)) = (comparable, DerivedId::Bundle.of(&mut canon, bundle))
-        && digits(named) != digits(&real)
-    {
-        found.at(id, format!("names another bundle than the one given, which is `{real}`"));
+    if comparable.is_some_and(|named| digits(named) != digits(&bundle.id)) {
+        found.at(id, format!("names another bundle than the one given, which is `{}`", bundle.id));
     }
-    if let (Some(named), Ok(real)) =
-        (hash.str().filter(|it| is_sha256(it)), BundleHash::of(&mut canon, bundle))
-    {
-        let real = real.prefixed();
-        if named != real {
-            found.at(hash, format!("is not the hash of the bundle given, which is `{real}`"));
-        }
+    if hash.str().is_some_and(|named| is_sha256(named) && named != bundle.hash) {
+        found.at(hash, format!("is not the hash of the bundle given, which is `{}`", bundle.hash));
     }
 }
 
@@ -95,9 +78,8 @@ fn actions_are_there(facts: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings
     if actions.array().is_none_or(|actions| !actions.is_empty()) {
         return;
     }
-    let status = facts.bundle.and_then(|bundle| bundle.get("status")?.as_str());
-    match status {
-        Some("complete") => found.at(actions, "is empty although the bundle is complete"),
+    match facts.bundle {
+        Some(bundle) if bundle.complete => found.at(actions, "is empty although the bundle is complete"),
         _ => found.warn(actions, "is empty: this plan does nothing"),
     }
 }
@@ -199,7 +181,7 @@ fn content_is_there(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
         let content = action.get("content");
         if is_file_write(action) && content.is_missing() {
             found.at(content, "`content` is missing; a file to write needs it");
-        } else if action.get("type").str() == Some("delete_file") && !content.is_missing() {
+        } else if action.get("type").str() == Some("delete_file") && content.str().is_some() {
             found.at(content, "`delete_file` has no content");
         }
     }
@@ -245,11 +227,11 @@ fn targets_are_safe(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
         if let Some(message) = problem {
             found.at(target, message);
         }
-        if action.get("type").str() == Some("execute_command") && !content.is_missing() {
+        if action.get("type").str() == Some("execute_command") && content.str().is_some() {
             found.at(content, "`execute_command` has no content; arguments stand in the target");
         }
         let Some(text) = content.str() else { continue };
-        if is_file_write(action) && text.contains('\0') {
+        if text.contains('\0') {
             found.at(content, "content has a NUL character; only text can be written");
         }
         if let Some(named) = expected.str().filter(|named| is_file_write(action) && is_sha256(named)) {

@@ -2,7 +2,7 @@
 
 mod rules;
 
-use crate::schema::NonBlank;
+use crate::schema::NonEmpty;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,10 +34,10 @@ pub struct Routing {
 pub struct Route {
     /// Unique in the file.
     #[schemars(extend("x-rule" = "RT2"))]
-    pub id: NonBlank,
+    pub id: NonEmpty,
     /// A glob for the paths of its notes.
     #[schemars(extend("x-rule" = "RT3"))]
-    pub pattern: NonBlank,
+    pub pattern: NonEmpty,
     /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
@@ -48,7 +48,7 @@ pub struct Route {
     /// Headings that every note must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "RT6"))]
-    pub required_sections: Option<Vec<NonBlank>>,
+    pub required_sections: Option<Vec<NonEmpty>>,
 }
 
 /// What front matter must have.
@@ -81,7 +81,7 @@ pub struct Template {
     /// Headings that its notes must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "RT6"))]
-    pub required_sections: Option<Vec<NonBlank>>,
+    pub required_sections: Option<Vec<NonEmpty>>,
     /// Text to start from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,

@@ -19,7 +19,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: RT.rule(3), title: "patterns are relative globs that can match a note", section: "routing", category: Category::Content, check: patterns_are_globs },
     Rule { id: RT.rule(4), title: "no two routes have the same pattern", section: "routing", category: Category::Consistency, check: patterns_are_unique },
     Rule { id: RT.rule(5), title: "a route's template exists", section: "routing", category: Category::Reference, check: templates_exist },
-    Rule { id: RT.rule(6), title: "required sections are distinct and not blank", section: "routing", category: Category::Field, check: sections_are_distinct },
+    Rule { id: RT.rule(6), title: "required sections are distinct and not empty", section: "routing", category: Category::Field, check: sections_are_distinct },
     Rule { id: RT.rule(7), title: "front matter rules name known fields and statuses", section: "routing", category: Category::Field, check: by_shape },
 ];
 

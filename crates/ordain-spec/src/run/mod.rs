@@ -4,7 +4,7 @@ mod rules;
 
 use crate::evidence::ExecutionStatus;
 use crate::profile::Profile;
-use crate::schema::{NonBlank, Nullable, Sha256};
+use crate::schema::{NonEmpty, Nullable, Sha256};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -19,7 +19,7 @@ pub struct RunResult {
     #[schemars(extend("x-rule" = "RN1"))]
     pub run_schema_version: String,
     /// The run.
-    pub run_id: NonBlank,
+    pub run_id: NonEmpty,
     /// When it began: RFC 3339, UTC.
     #[schemars(extend("x-rule" = "RN2"))]
     pub started_at: String,
@@ -27,7 +27,7 @@ pub struct RunResult {
     #[schemars(extend("x-rule" = "RN2"))]
     pub completed_at: String,
     /// The kernel that ran it.
-    pub kernel_version: NonBlank,
+    pub kernel_version: NonEmpty,
     /// The profile in force, as it was.
     #[schemars(extend("x-rule" = "RN3"))]
     pub policy: Profile,
@@ -50,10 +50,10 @@ pub struct RunResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("x-rule" = "RN6"))]
     pub clarify_questions: Option<Vec<Json>>,
-    /// Why, with REFUSE.
+    /// Why, with REFUSE: `CODE: message`, or an object with the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "RN6"))]
-    pub refuse_reason: Option<NonBlank>,
+    pub refuse_reason: Option<Json>,
 }
 
 /// The intent of a run.

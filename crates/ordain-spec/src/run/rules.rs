@@ -127,6 +127,14 @@ fn outcome_fields_fit(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
             _ => {}
         }
     }
+    let reason = run.get("refuse_reason");
+    let text = match reason.value() {
+        Some(Value::Object(_)) => reason.get("code").str().and(reason.get("message").str()),
+        _ => reason.str(),
+    };
+    if !reason.is_missing() && text.is_none_or(str::is_empty) {
+        found.at(reason, "expected a reason: its text, or an object with `code` and `message`");
+    }
     for question in run.get("clarify_questions").elements() {
         let text = match question.value() {
             Some(Value::Object(_)) => question.get("text").str(),
