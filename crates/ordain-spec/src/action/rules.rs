@@ -214,28 +214,29 @@ fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findin
     let constraints = target.get("constraints");
     let parameters = proposal.get("parameters");
     let updates = parameters.get("updates");
-    let any_list =
-        ["allowed_fields", "forbidden_fields"].iter().any(|key| !constraints.get(key).is_missing());
-    if any_list && updates.value().is_some_and(|updates| updates.as_object().is_none()) {
-        found.at(updates, "must be an object, so that the target's field lists can be enforced");
-    }
-    for (key, allowing) in [("allowed_fields", true), ("forbidden_fields", false)] {
+    let mut lists: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    for key in ["allowed_fields", "forbidden_fields"] {
         let list = constraints.get(key);
         if list.is_missing() {
             continue;
         }
-        let names: Option<BTreeSet<&str>> =
-            list.array().and_then(|names| names.iter().map(Value::as_str).collect());
-        let Some(names) = names else {
-            found.at(list, "must be an array of field names");
-            continue;
+        match list.array().and_then(|names| names.iter().map(Value::as_str).collect()) {
+            Some(names) => lists.push((key, names)),
+            None => found.at(list, "must be an array of field names"),
+        }
+    }
+    if !lists.is_empty() && updates.value().is_some_and(|updates| updates.as_object().is_none()) {
+        found.at(updates, "must be an object, so that the target's field lists can be enforced");
+    }
+    for (name, update) in updates.members() {
+        let reason = |(key, names): &(&str, BTreeSet<&str>)| match (*key, names.contains(name)) {
+            ("allowed_fields", false) => Some("is not among the allowed fields"),
+            ("forbidden_fields", true) => Some("is a forbidden field"),
+            _ => None,
         };
-        for (name, update) in updates.members() {
-            if names.contains(name) != allowing {
-                let reason =
-                    if allowing { "is not among the allowed fields" } else { "is a forbidden field" };
-                found.at(update, format!("`{}` {reason}", shorten(name)));
-            }
+        let reasons: Vec<&str> = lists.iter().filter_map(reason).collect();
+        if !reasons.is_empty() {
+            found.at(update, format!("`{}` {}", shorten(name), reasons.join(" and ")));
         }
     }
 }
