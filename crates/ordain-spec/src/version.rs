@@ -10,7 +10,8 @@ pub(crate) fn check_version(version: Node<'_, '_>, major_known: u64, found: &mut
     let Some(text) = version.str() else { return };
     match major(text) {
         None if text.is_empty() => found.at(version, "must not be empty"),
-        None => found.at(version, format!("`{}` is not MAJOR.MINOR.PATCH", shorten(text))),
+        None => found
+            .at(version, format!("`{}` is not MAJOR.MINOR.PATCH, as in `{major_known}.1.0`", shorten(text))),
         Some(major) if major != major_known => {
             found.at(
                 version,

@@ -75,7 +75,10 @@ fn answers_are_plain(_: &Facts<'_>, intent: Node<'_, '_>, found: &mut Findings) 
     let context = intent.get("context");
     for (key, answer) in context.get("answers").members() {
         if !DerivedId::Question.is_well_formed(key) {
-            found.at(answer, format!("`{}` is not the id of a question", shorten(key)));
+            found.at(
+                answer,
+                format!("`{}` is not the id of a question: `q_` and 16 hexadecimal digits", shorten(key)),
+            );
             continue;
         }
         let fits = match answer.value() {
