@@ -20,12 +20,8 @@ pub(crate) fn run_hash(args: &Hash, json: bool) -> Result<Outcome, Failure> {
                 ContentHash::of(&source.bytes()?).to_string()
             } else {
                 let text = source.text()?;
-                match text.shows_places() {
-                    true => hash_text(canon, args.what, &text.json),
-                    // Reading says what is wrong with YAML; its places would be those of the converted text.
-                    false => text.read(&text.json).and_then(|_| hash_text(canon, args.what, &text.json)),
-                }
-                .map_err(|wrong| document_failure(source, &wrong))?
+                let hash = text.checked().and_then(|json| hash_text(canon, args.what, json));
+                hash.map_err(|wrong| document_failure(source, &wrong))?
             };
             print_line("hash", &hash, json)
         },

@@ -98,6 +98,15 @@ impl Text {
         self.yaml.is_none()
     }
 
+    /// The JSON text for those who read it themselves. YAML is read here first, since only this can say what is wrong
+    /// with it in the words of its file.
+    pub(crate) fn checked(&self) -> Result<&[u8], Unreadable> {
+        if self.yaml.is_some() {
+            self.read(&self.json)?;
+        }
+        Ok(&self.json)
+    }
+
     /// Reads `json`, or a part of it that starts later.
     pub(crate) fn read<'a>(&self, json: &'a [u8]) -> Result<Value<'a>, Unreadable> {
         match &self.yaml {

@@ -9,6 +9,7 @@ mod progress;
 mod yaml;
 
 mod canon;
+mod facts;
 mod hash;
 mod manual;
 mod rules;

@@ -2,17 +2,15 @@
 
 use crate::args::Verify;
 use crate::exit::{Failure, Outcome};
+use crate::facts::{load_bundle, load_profile, read_packets};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
 use crate::{lines, show};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
 use ordain_spec::profile::Profile;
-use ordain_spec::{
-    Facts, Kind, Report, RuleId, SourceBundle, Verified, document_text, verify_as, verify_value,
-};
+use ordain_spec::{Facts, Kind, Report, RuleId, document_text, verify_value};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     let facts =
@@ -22,33 +20,12 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
         return Err(Failure::Usage("standard input can be read only once".to_owned()));
     }
     let profile = args.profile.as_deref().map(load_profile).transpose()?;
-    let bundle_text = args.bundle.as_ref().map(|path| Source::of(path).text()).transpose()?;
-    let bundle = match (&args.bundle, &bundle_text) {
-        (Some(path), Some(text)) => {
-            let problem =
-                |error| Failure::Document { path: path.display().to_string(), problem: format!("{error}") };
-            Some(SourceBundle::of(&read_fact(path, text)?).map_err(problem)?)
-        }
-        _ => None,
-    };
+    let bundle = args.bundle.as_deref().map(load_bundle).transpose()?;
     let evidence_texts: Vec<Text> =
         args.evidence.iter().map(|path| Source::of(path).text()).collect::<Result<_, _>>()?;
     let mut evidence = Vec::new();
     for (path, text) in args.evidence.iter().zip(&evidence_texts) {
-        let packets = match read_fact(path, text)? {
-            Value::Array(packets) => packets,
-            packet => vec![packet],
-        };
-        let other = packets.iter().find_map(|packet| match Kind::recognise(packet) {
-            Ok(Kind::Packet) => None,
-            Ok(kind) => Some(kind.title()),
-            Err(_) => packet.as_object().is_none().then(|| packet.kind()),
-        });
-        if let Some(other) = other {
-            let problem = format!("expected an evidence packet or an array of them, found {other}");
-            return Err(Failure::Document { path: path.display().to_string(), problem });
-        }
-        evidence.extend(packets);
+        evidence.extend(read_packets(path, text)?);
     }
     let facts = Facts {
         now_ms: args.now,
@@ -58,39 +35,6 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
         ..Facts::default()
     };
     if args.jsonl { verify_lines(args, &facts) } else { verify_files(args, &facts, json) }
-}
-
-fn read_fact<'t>(path: &Path, text: &'t Text) -> Result<Value<'t>, Failure> {
-    let problem =
-        |wrong: Unreadable| Failure::Parse { path: path.display().to_string(), problem: wrong.message };
-    text.read(&text.json).map_err(problem)
-}
-
-/// A built-in profile, or one from a file, which must be valid itself.
-fn load_profile(name: &str) -> Result<Profile, Failure> {
-    if let Some(profile) = Profile::built_in(name) {
-        return Ok(profile);
-    }
-    let path = PathBuf::from(name);
-    if !path.exists() {
-        let names = Profile::BUILT_IN.join(", ");
-        return Err(Failure::Usage(format!(
-            "unknown profile `{name}`: built in are {names}, and there is no such file"
-        )));
-    }
-    let text = Source::of(&path).text()?;
-    let value = read_fact(&path, &text)?;
-    verify_as::<Profile>(&Facts::default(), &value).map(Verified::into_inner).map_err(|report| {
-        let problems: Vec<_> = report
-            .violations()
-            .iter()
-            .map(|it| format!("{} at `{}`: {}", it.rule, it.path, it.message))
-            .collect();
-        Failure::Document {
-            path: name.to_owned(),
-            problem: format!("not a valid profile: {}", problems.join("; ")),
-        }
-    })
 }
 
 /// What verifying one document gave.
