@@ -1,10 +1,11 @@
 //! Reading documents from files, folders and standard input.
 
 use crate::exit::Failure;
-use crate::yaml;
-use ordain_canon::{DOCUMENT_BYTES_MAX, ReadError, Value};
+use crate::yaml::{self, Converted};
+use ordain_canon::{DOCUMENT_BYTES_MAX, ReadError, Value, place_of, span_of};
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Where a document comes from.
@@ -64,18 +65,19 @@ impl Source {
         if !self.is_yaml() {
             return Ok(Text { json: bytes, yaml: None });
         }
-        Ok(match yaml::to_json(&bytes) {
-            Ok(json) => Text { json, yaml: Some(Ok(())) },
-            Err(error) => Text { json: Vec::new(), yaml: Some(Err(error)) },
-        })
+        let (json, converted) = match yaml::to_json(&bytes) {
+            Ok(mut converted) => (std::mem::take(&mut converted.json), Ok(converted)),
+            Err(error) => (Vec::new(), Err(error)),
+        };
+        Ok(Text { json, yaml: Some((bytes, converted)) })
     }
 }
 
 /// The text of a document.
 pub(crate) struct Text {
     pub(crate) json: Vec<u8>,
-    /// Whether it was YAML, and whether that could be read.
-    yaml: Option<Result<(), String>>,
+    /// The file's own bytes and where what stands, if it was YAML; or why it cannot be read.
+    yaml: Option<(Vec<u8>, Result<Converted, String>)>,
 }
 
 /// Why a text is no document, and where.
@@ -93,9 +95,18 @@ impl From<ReadError> for Unreadable {
 }
 
 impl Text {
-    /// Whether places in `json` are places in the file.
-    pub(crate) fn shows_places(&self) -> bool {
-        self.yaml.is_none()
+    /// The file's own bytes.
+    pub(crate) fn file(&self) -> &[u8] {
+        self.yaml.as_ref().map_or(&self.json, |(bytes, _)| bytes)
+    }
+
+    /// Where in the file a value, or its nearest ancestor, stands.
+    pub(crate) fn span_of(&self, pointer: &str) -> Option<Range<usize>> {
+        match &self.yaml {
+            None => Some(span_of(&self.json, pointer)),
+            Some((bytes, Ok(converted))) => Some(converted.span_of(bytes, pointer)),
+            Some((_, Err(_))) => None,
+        }
     }
 
     /// The JSON text for those who read it themselves. YAML is read here first, since only this can say what is wrong
@@ -110,14 +121,17 @@ impl Text {
     /// Reads `json`, or a part of it that starts later.
     pub(crate) fn read<'a>(&self, json: &'a [u8]) -> Result<Value<'a>, Unreadable> {
         match &self.yaml {
-            Some(Err(error)) => {
+            Some((_, Err(error))) => {
                 Err(Unreadable { pointer: String::new(), message: error.clone(), offset: None })
             }
             // The converted text's lines are not the file's.
-            Some(Ok(())) => Value::read(json).map_err(|error| Unreadable {
-                message: error.kind.to_string(),
-                offset: None,
-                pointer: error.pointer,
+            Some((bytes, Ok(converted))) => Value::read(json).map_err(|error| {
+                let place = place_of(bytes, converted.span_of(bytes, &error.pointer).start);
+                Unreadable {
+                    message: format!("{} at line {}, column {}", error.kind, place.line, place.column),
+                    offset: Some(place.offset),
+                    pointer: error.pointer,
+                }
             }),
             None => Value::read(json).map_err(Unreadable::from),
         }

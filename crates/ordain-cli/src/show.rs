@@ -1,9 +1,10 @@
 //! Reports for people.
 
 use crate::exit::Outcome;
+use crate::input::Text;
 use crate::verify::Checked;
 use anstyle::{AnsiColor, Color, Style};
-use ordain_canon::{place_of, span_of};
+use ordain_canon::place_of;
 use ordain_spec::{RuleId, Violation};
 use std::borrow::Cow;
 use std::io::{Result, Write};
@@ -48,7 +49,7 @@ pub(crate) fn checked(
     out: &mut impl Write,
     name: &str,
     checked: &Checked,
-    text: Option<&[u8]>,
+    text: Option<&Text>,
 ) -> Result<()> {
     let what = checked.kind.map_or("document", |kind| kind.title());
     let name = printable(name);
@@ -79,7 +80,7 @@ fn finding(
     out: &mut impl Write,
     style: Style,
     it: &Violation,
-    text: Option<&[u8]>,
+    text: Option<&Text>,
     offset: Option<usize>,
 ) -> Result<()> {
     let path = match it.path.as_str() {
@@ -88,8 +89,11 @@ fn finding(
     };
     writeln!(out, "  {style}{}{style:#}  {BOLD}{path}{BOLD:#}  {}", it.rule, printable(&it.message))?;
     match (text, offset) {
-        (Some(text), Some(offset)) => excerpt(out, text, offset..offset + 1),
-        (Some(text), None) if it.rule != RuleId::Kind => excerpt(out, text, span_of(text, &it.path)),
+        (Some(text), Some(offset)) => excerpt(out, text.file(), offset..offset + 1),
+        (Some(text), None) if it.rule != RuleId::Kind => match text.span_of(&it.path) {
+            Some(range) => excerpt(out, text.file(), range),
+            None => Ok(()),
+        },
         _ => Ok(()),
     }
 }

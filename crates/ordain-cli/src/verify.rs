@@ -109,8 +109,7 @@ fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome,
             output.write_all(line?)?;
             output.write_all(b"\n")?;
         } else {
-            let shown = text.as_ref().filter(|text| text.shows_places()).map(|text| text.json.as_slice());
-            show::checked(&mut output, &source.name(), &checked, shown)?;
+            show::checked(&mut output, &source.name(), &checked, text.as_ref())?;
         }
         outcomes.push(checked.outcome);
         progress.add(1);

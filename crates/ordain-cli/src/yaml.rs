@@ -4,36 +4,74 @@
 //! of YAML 1.2 says. The result is read strictly like any other JSON, so that duplicate keys and large integers are
 //! found there.
 
-use ordain_canon::DEPTH_MAX;
+use ordain_canon::{DEPTH_MAX, push_pointer_token};
 use saphyr_parser::{Event, Parser, ScalarStyle};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A YAML document as JSON text, and where its values stand in the file.
+pub(crate) struct Converted {
+    pub(crate) json: Vec<u8>,
+    /// By JSON Pointer: the line, from 1, and the column, from 0, of a member's key or of an element.
+    places: BTreeMap<String, (usize, usize)>,
+}
+
+impl Converted {
+    /// Where the value of a pointer, or its nearest ancestor, stands: from there to the end of the line.
+    pub(crate) fn span_of(&self, yaml: &[u8], pointer: &str) -> Range<usize> {
+        let mut pointer = pointer;
+        let (line, column) = loop {
+            match (self.places.get(pointer), pointer.rsplit_once('/')) {
+                (Some(place), _) => break *place,
+                (None, Some((parent, _))) => pointer = parent,
+                (None, None) => break (1, 0),
+            }
+        };
+        let mut start = 0;
+        for _ in 1..line {
+            let rest = yaml.get(start..).unwrap_or_default();
+            start += rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
+        }
+        let rest = yaml.get(start..).unwrap_or_default();
+        let text = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let before: usize = String::from_utf8_lossy(text).chars().take(column).map(char::len_utf8).sum();
+        start + before.min(text.len())..start + text.len()
+    }
+}
 
 /// The document as JSON text, or what is wrong and where.
-pub(crate) fn to_json(bytes: &[u8]) -> Result<Vec<u8>, String> {
+pub(crate) fn to_json(bytes: &[u8]) -> Result<Converted, String> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| format!("not UTF-8 from byte {} on", error.valid_up_to()))?;
-    let mut writer = Writer { json: Vec::new(), open: Vec::new(), documents: 0 };
+    let mut writer = Writer::default();
     for event in Parser::new_from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
         let (event, span) = event.map_err(|error| format!("not YAML: {error}"))?;
-        let place = span.start;
-        writer
-            .event(event)
-            .map_err(|problem| format!("{problem} at line {}, column {}", place.line(), place.col() + 1))?;
+        writer.place = (span.start.line(), span.start.col());
+        writer.event(event).map_err(|problem| {
+            format!("{problem} at line {}, column {}", writer.place.0, writer.place.1 + 1)
+        })?;
     }
     if writer.documents == 0 {
         return Err("the file holds no document".to_owned());
     }
-    Ok(writer.json)
+    Ok(Converted { json: writer.json, places: writer.places })
 }
 
+#[derive(Default)]
 struct Writer {
     json: Vec<u8>,
     open: Vec<Open>,
     documents: usize,
+    /// Where the current event stands.
+    place: (usize, usize),
+    /// The pointer of the value that is being written.
+    pointer: String,
+    places: BTreeMap<String, (usize, usize)>,
 }
 
 enum Open {
-    List { any: bool },
-    Map { any: bool, key_is_next: bool },
+    List { count: usize, pointer_len: usize },
+    Map { any: bool, key_is_next: bool, pointer_len: usize },
 }
 
 impl Writer {
@@ -53,8 +91,12 @@ impl Writer {
                 return Err("a tag; leave it out");
             }
             Event::Scalar(text, style, _, None) => self.scalar(&text, style)?,
-            Event::SequenceStart(_, None) => self.begin(b'[', Open::List { any: false })?,
-            Event::MappingStart(_, None) => self.begin(b'{', Open::Map { any: false, key_is_next: true })?,
+            Event::SequenceStart(_, None) => {
+                self.begin(b'[', |pointer_len| Open::List { count: 0, pointer_len })?;
+            }
+            Event::MappingStart(_, None) => {
+                self.begin(b'{', |pointer_len| Open::Map { any: false, key_is_next: true, pointer_len })?;
+            }
             Event::SequenceEnd => self.end(b']'),
             Event::MappingEnd => self.end(b'}'),
         }
@@ -65,13 +107,17 @@ impl Writer {
     fn separate(&mut self) -> bool {
         match self.open.last_mut() {
             None => false,
-            Some(Open::List { any }) => {
-                if std::mem::replace(any, true) {
+            Some(Open::List { count, pointer_len }) => {
+                if *count > 0 {
                     self.json.push(b',');
                 }
+                self.pointer.truncate(*pointer_len);
+                push_pointer_token(&mut self.pointer, &count.to_string());
+                self.places.insert(self.pointer.clone(), self.place);
+                *count += 1;
                 false
             }
-            Some(Open::Map { any, key_is_next }) => {
+            Some(Open::Map { any, key_is_next, .. }) => {
                 let is_key = *key_is_next;
                 *key_is_next = !is_key;
                 if !is_key {
@@ -84,7 +130,7 @@ impl Writer {
         }
     }
 
-    fn begin(&mut self, bracket: u8, open: Open) -> Result<(), &'static str> {
+    fn begin(&mut self, bracket: u8, open: impl Fn(usize) -> Open) -> Result<(), &'static str> {
         if self.separate() {
             return Err("a key that is not text");
         }
@@ -92,17 +138,31 @@ impl Writer {
             return Err("values are nested too deep");
         }
         self.json.push(bracket);
-        self.open.push(open);
+        self.open.push(open(self.pointer.len()));
         Ok(())
     }
 
     fn end(&mut self, bracket: u8) {
-        self.open.pop();
+        if let Some(Open::List { pointer_len, .. } | Open::Map { pointer_len, .. }) = self.open.pop() {
+            self.pointer.truncate(pointer_len);
+        }
         self.json.push(bracket);
+    }
+
+    /// The key of the next member is `key`, here.
+    fn name(&mut self, key: &str) {
+        if let Some(Open::Map { pointer_len, .. }) = self.open.last() {
+            self.pointer.truncate(*pointer_len);
+            push_pointer_token(&mut self.pointer, key);
+            self.places.insert(self.pointer.clone(), self.place);
+        }
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle) -> Result<(), &'static str> {
         let is_key = self.separate();
+        if is_key {
+            self.name(text);
+        }
         let plain = matches!(style, ScalarStyle::Plain).then(|| core_schema(text)).flatten();
         match plain {
             Some(Err(problem)) => return Err(problem),
@@ -159,7 +219,7 @@ mod tests {
     use super::*;
 
     fn json(yaml: &str) -> Result<String, String> {
-        to_json(yaml.as_bytes()).map(|json| String::from_utf8(json).unwrap())
+        to_json(yaml.as_bytes()).map(|converted| String::from_utf8(converted.json).unwrap())
     }
 
     #[test]
@@ -195,5 +255,19 @@ mod tests {
         ] {
             assert!(json(yaml).is_err(), "{yaml}: {:?}", json(yaml));
         }
+    }
+
+    #[test]
+    fn places_are_those_of_the_file() {
+        let yaml =
+            "goal: x\ncontext:\n  files:\n    - path: é.md\n      content: |\n        a\n    - {path: b}\n";
+        let converted = to_json(yaml.as_bytes()).unwrap();
+        let shown = |pointer: &str| &yaml[converted.span_of(yaml.as_bytes(), pointer)];
+        assert_eq!(shown("/goal"), "goal: x");
+        assert_eq!(shown("/context/files"), "files:");
+        assert_eq!(shown("/context/files/0/path"), "path: é.md");
+        assert_eq!(shown("/context/files/1/path"), "path: b}");
+        assert_eq!(shown("/context/files/1/missing"), "{path: b}");
+        assert_eq!(shown("/missing"), "goal: x");
     }
 }
