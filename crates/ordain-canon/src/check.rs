@@ -137,9 +137,7 @@ impl<'a, P: FnMut(&[u8])> Check<'a, P> {
                     return None;
                 }
                 let key = self.string()?;
-                if last.is_some_and(|last| last.compare(key) != Ordering::Less)
-                    || key.bytes.len() > KEY_BYTES_MAX
-                {
+                if last.is_some_and(|last| last.compare(key) != Ordering::Less) || key.is_too_long() {
                     return None;
                 }
                 last = Some(key);
@@ -206,6 +204,12 @@ impl<'a, P: FnMut(&[u8])> Check<'a, P> {
 }
 
 impl Key<'_> {
+    /// Escapes count as what they mean.
+    fn is_too_long(self) -> bool {
+        let long = self.bytes.len() > KEY_BYTES_MAX;
+        long && (!self.escaped || crate::reader::decode(self.bytes).len() > KEY_BYTES_MAX)
+    }
+
     fn compare(self, other: Key<'_>) -> Ordering {
         compare_keys(self.bytes, self.escaped, other.bytes, other.escaped)
     }

@@ -164,6 +164,7 @@ fn limits() {
     // Escapes count as what they mean: 1,024 line feeds are 1,024 bytes.
     let escaped = |count: usize| format!(r#"{{"{}":1}}"#, r"\n".repeat(count));
     assert_eq!(canon(&escaped(1024)), escaped(1024));
+    assert!(is_canonical(escaped(1024).as_bytes()));
     assert_eq!(refused(escaped(1025)).0, ReadErrorKind::KeyTooLong);
 }
 
