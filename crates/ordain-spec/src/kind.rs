@@ -1,6 +1,6 @@
 //! The kinds of documents, and how to tell one from its content.
 
-use crate::rule::{Rule, RuleId, Series};
+use crate::rule::{Rule, RuleId};
 use crate::schema::schema_of;
 use crate::shape::Shape;
 use crate::{action, bundle, evidence, intent, note, packet, patch, plan, profile, routing, run};
@@ -80,6 +80,11 @@ impl Kind {
     /// The kind of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Its rule of that number.
+    pub const fn rule(self, number: u16) -> RuleId {
+        RuleId::Numbered(self, number)
     }
 
     /// The rules, in the order of the contract.
@@ -176,7 +181,7 @@ impl Kind {
     /// The rule for unknown fields and leftover shape.
     pub(crate) fn schema_rule(self) -> RuleId {
         match self {
-            Self::Action => Series::Action.rule(0),
+            Self::Action => self.rule(0),
             _ => RuleId::Schema,
         }
     }

@@ -43,6 +43,6 @@ pub use facts::{Approvers, Facts, Sensor, SourceBundle};
 pub use kind::{Kind, KindError};
 pub use path::{Clash, PathFault, clashes, path_faults, path_problem};
 pub use report::{Report, Violation};
-pub use rule::{Category, Check, Findings, Rule, RuleId, Series};
+pub use rule::{Category, Check, Findings, Rule, RuleId};
 pub use schema::{Hex64, NonEmpty, Nullable, Sha256};
 pub use verify::{Document, Verified, document_text, verify_as, verify_text, verify_value};

@@ -1,45 +1,12 @@
 //! A rule: what it is called, what it says, and the small function that checks it.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::report::{Report, Violation};
 use ordain_canon::push_pointer_token;
 use std::borrow::Cow;
 use std::fmt;
-
-/// The rules of one contract, as they are numbered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Series {
-    /// Intents, `IN1`.
-    Intent,
-    /// Bundles, `BS1`.
-    Bundle,
-    /// Plan proposals, `PR1`.
-    Plan,
-    /// Patch sets, `PS1`.
-    Patch,
-    /// Action proposals, `V-PROP-001`.
-    Action,
-    /// Evidence packets, `V-EVID-001`.
-    Packet,
-    /// Policy profiles, `PF1`.
-    Profile,
-    /// Execution evidence, `EV1`.
-    Evidence,
-    /// Run results, `RN1`.
-    Run,
-    /// Note proposals, `NP1`.
-    Note,
-    /// Vault routing, `RT1`.
-    Routing,
-}
-
-impl Series {
-    /// The rule of that number.
-    pub const fn rule(self, number: u16) -> RuleId {
-        RuleId::Numbered(self, number)
-    }
-}
 
 /// The name of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,8 +19,8 @@ pub enum RuleId {
     Kind,
     /// Unknown fields, and shape that no numbered rule covers.
     Schema,
-    /// A rule of a contract.
-    Numbered(Series, u16),
+    /// A rule of a kind's contract.
+    Numbered(Kind, u16),
 }
 
 impl RuleId {
@@ -64,18 +31,18 @@ impl RuleId {
             Self::Io => return "IO".into(),
             Self::Kind => return "KIND".into(),
             Self::Schema => return "SCHEMA".into(),
-            Self::Numbered(series, number) => match series {
-                Series::Action => return format!("V-PROP-{number:03}").into(),
-                Series::Packet => return format!("V-EVID-{number:03}").into(),
-                Series::Intent => ("IN", number),
-                Series::Bundle => ("BS", number),
-                Series::Plan => ("PR", number),
-                Series::Patch => ("PS", number),
-                Series::Profile => ("PF", number),
-                Series::Evidence => ("EV", number),
-                Series::Run => ("RN", number),
-                Series::Note => ("NP", number),
-                Series::Routing => ("RT", number),
+            Self::Numbered(kind, number) => match kind {
+                Kind::Action => return format!("V-PROP-{number:03}").into(),
+                Kind::Packet => return format!("V-EVID-{number:03}").into(),
+                Kind::Intent => ("IN", number),
+                Kind::Bundle => ("BS", number),
+                Kind::Plan => ("PR", number),
+                Kind::Patch => ("PS", number),
+                Kind::Profile => ("PF", number),
+                Kind::Evidence => ("EV", number),
+                Kind::Run => ("RN", number),
+                Kind::Note => ("NP", number),
+                Kind::Routing => ("RT", number),
             },
         };
         format!("{prefix}{number}").into()

@@ -43,8 +43,12 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 "/commands",
                 "/tests",
                 "/required",
-            ]) || (damage == "empty" && any_of(&["/constraints/", "/context/"]))
-                || (damage == "unknown field" && matches!(pointer, "/context"))
+            ]) || (damage == "empty"
+                && (any_of(&["/constraints/"])
+                    || pointer.ends_with("/content")
+                    || pointer.ends_with("/name")))
+                || (damage == "empty" && any_of(&["/context/commands/"]) && !pointer.ends_with("/argv/0"))
+                || (damage == "unknown field" && pointer == "/context")
                 || (any_of(&["/context/"])
                     && !any_of(&[
                         "/context/answers",
@@ -68,7 +72,7 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 "/evidence",
             ]) || any_of(&["/parameters/", "/target/constraints/"])
                 || (matches!(pointer, "/parameters" | "/target/constraints") && damage == "unknown field")
-                || pointer.contains("/value")
+                || (pointer.ends_with("/value") && damage != "left out")
                 || (damage == "empty" && pointer.contains("effects/"))
         }
         // Without a recomputed hash nothing may change in the payload; `context` and an unsigned signature are free.
@@ -77,7 +81,6 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 || any_of(&["/context/"])
                 || (pointer == "/context" && damage == "unknown field")
                 || (pointer == "/sensor_signature" && damage == "empty")
-                || (pointer == "/sensor_id" && damage != "empty")
         }
         Kind::Evidence => {
             // Another failure is still a failure.
@@ -90,7 +93,6 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
             // A plan that was not tried has no execution.
             (damage == "null" && pointer == "/execution")
                 || (damage == "empty" && any_of(&["/decision/reasons/"]))
-                || any_of(&["/clarify_questions/"])
         }
         Kind::Routing => {
             optional_field(&[

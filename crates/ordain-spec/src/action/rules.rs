@@ -2,16 +2,17 @@
 
 use crate::action::check_evidence;
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::limits::{OPEN_OBJECT_BYTES_MAX, OPEN_OBJECT_DEPTH_MAX};
 use crate::node::Node;
 use crate::packet::packet_problem;
 use crate::path::shorten;
-use crate::rule::{Category, Findings, Rule, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, by_shape};
 use ordain_canon::{Canonicalizer, Value};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-const VP: Series = Series::Action;
+const VP: Kind = Kind::Action;
 
 /// The rules of an action proposal.
 #[rustfmt::skip]

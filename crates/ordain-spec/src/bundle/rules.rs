@@ -1,15 +1,16 @@
 //! BS1–BS11 (BUNDLE_SPEC, as the rulings number it), in order.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::{check_order, check_strings};
 use crate::path::path_problem;
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use crate::version::check_version;
 use ordain_canon::{Canonicalizer, ContentHash, DerivedId, Value, branch_id, compare_utf16, is_sha256};
 use std::collections::BTreeMap;
 
-const BS: Series = Series::Bundle;
+const BS: Kind = Kind::Bundle;
 
 /// The rules of a bundle.
 #[rustfmt::skip]

@@ -1,14 +1,15 @@
 //! EV1–EV7.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::{check_distinct, check_order};
 use crate::path::{path_problem, shorten};
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use crate::version::check_version;
 use ordain_canon::{DerivedId, compare_utf16};
 
-const EV: Series = Series::Evidence;
+const EV: Kind = Kind::Evidence;
 
 /// The rules of execution evidence.
 #[rustfmt::skip]

@@ -2,16 +2,17 @@
 
 use super::normalize::normal_constraint;
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::limits::{CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX, GOAL_CHARS_MAX, INTENT_BYTES_MAX};
 use crate::node::Node;
 use crate::patch::check_clashes;
 use crate::path::{nfc, path_problem, shorten};
 use crate::plan::check_test;
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use ordain_canon::{DerivedId, Value};
 use std::collections::BTreeSet;
 
-const IN: Series = Series::Intent;
+const IN: Kind = Kind::Intent;
 
 /// The rules of an intent.
 #[rustfmt::skip]

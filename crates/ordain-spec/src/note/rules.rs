@@ -1,13 +1,14 @@
 //! NP1–NP13.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::limits::NOTE_ID_CHARS_MIN;
 use crate::node::Node;
 use crate::path::{path_problem, shorten};
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use ordain_canon::{Canonicalizer, NoteHash, is_lower_hex};
 
-const NP: Series = Series::Note;
+const NP: Kind = Kind::Note;
 const SPEC: &str = "PROPOSAL_SERVICE, ProposalV1";
 
 /// The rules of a note proposal.

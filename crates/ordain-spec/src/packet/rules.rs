@@ -2,15 +2,16 @@
 
 use crate::action::field_value;
 use crate::facts::{Facts, Sensor};
+use crate::kind::Kind;
 use crate::limits::CLOCK_SKEW_MS;
 use crate::node::Node;
 use crate::path::shorten;
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signature, VerifyingKey};
 use ordain_canon::{Canonicalizer, PayloadHash, Value, is_sha256};
 
-const VE: Series = Series::Packet;
+const VE: Kind = Kind::Packet;
 
 /// The rules of an evidence packet.
 #[rustfmt::skip]

@@ -1,14 +1,15 @@
 //! PS1–PS10 (PATCH_SPEC §8), in spec order.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::check_order;
 use crate::path::{clashes, describe, path_faults};
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use crate::version::check_version;
 use ordain_canon::{ContentHash, compare_utf16, is_sha256};
 
-const PS: Series = Series::Patch;
+const PS: Kind = Kind::Patch;
 
 /// The rules of a patch set.
 #[rustfmt::skip]

@@ -2,15 +2,16 @@
 
 use crate::command::split_command;
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::{check_distinct, check_order};
 use crate::path::{path_problem, shorten};
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use crate::version::check_version;
 use ordain_canon::{Canonicalizer, ContentHash, DerivedId, compare_utf16, is_lower_hex, is_sha256};
 use std::collections::BTreeSet;
 
-const PR: Series = Series::Plan;
+const PR: Kind = Kind::Plan;
 const SPEC: &str = "PROPOSAL_INTERNAL_SPEC §8";
 
 /// The rules of a plan proposal.

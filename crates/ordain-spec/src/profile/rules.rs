@@ -1,12 +1,13 @@
 //! PF1–PF7.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::check_distinct;
 use crate::path::{path_problem, shorten};
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 
-const PF: Series = Series::Profile;
+const PF: Kind = Kind::Profile;
 
 /// The rules of a policy profile.
 #[rustfmt::skip]

@@ -1,14 +1,15 @@
 //! RT1–RT7.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::check_distinct;
 use crate::path::{PathFault, path_faults, shorten};
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use globset::GlobBuilder;
 use std::collections::BTreeSet;
 
-const RT: Series = Series::Routing;
+const RT: Kind = Kind::Routing;
 
 /// The rules of a routing file.
 #[rustfmt::skip]

@@ -1,14 +1,15 @@
 //! RN1–RN8.
 
 use crate::facts::Facts;
+use crate::kind::Kind;
 use crate::node::Node;
 use crate::path::{path_problem, shorten};
 use crate::profile;
-use crate::rule::{Category, Findings, Rule, RuleId, Series, by_shape};
+use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use crate::version::check_version;
 use ordain_canon::{DerivedId, Value};
 
-const RN: Series = Series::Run;
+const RN: Kind = Kind::Run;
 
 /// The rules of a run result.
 #[rustfmt::skip]
