@@ -4,6 +4,7 @@ mod process;
 mod tools;
 
 mod bench;
+mod clarity;
 mod fmt;
 mod fuzz;
 mod generate;
@@ -53,6 +54,12 @@ static COMMANDS: &[Command] = &[
         arguments: "",
         about: "measures, each figure beside a peer in the same run",
         run: bench::run,
+    },
+    Command {
+        name: "clarity",
+        arguments: "[--show SET] [FILE…]",
+        about: "measures the clarity rules on labelled requests",
+        run: clarity::run,
     },
     Command {
         name: "gen",

@@ -1,7 +1,19 @@
 #![doc = include_str!("../README.md")]
 
-mod derive;
-
 mod outcome;
 
+mod derive;
+
+mod lexicon;
+mod text;
+
+mod detect;
+mod placeholder;
+mod rules;
+mod technology;
+
+mod findings;
+
+pub use findings::rule_counts;
 pub use outcome::{Refusal, RefusalCode, Transformed};
+pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};

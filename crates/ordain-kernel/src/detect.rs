@@ -1,0 +1,552 @@
+//! What the clarity rules look for that is more than a list of words.
+
+use crate::lexicon::{EMPTY_GOAL_WORDS, NUMBER_WORDS, REQUEST_VERBS, UNITS};
+use crate::rules::{CLARITY_RULES, Find};
+use crate::text::{Kind, Text, Token};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Words in a text that a rule found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Hit {
+    /// Where they start in the text.
+    pub(crate) start: usize,
+    /// As they stand in the text.
+    pub(crate) words: String,
+    /// What to choose from, where the text offers it.
+    pub(crate) options: Vec<String>,
+}
+
+fn hit(text: &Text<'_>, first: &Token<'_>, last: &Token<'_>) -> Hit {
+    Hit { start: first.start, words: text.between(first, last).to_owned(), options: Vec::new() }
+}
+
+/// Words that end a noun phrase.
+#[rustfmt::skip]
+static PHRASE_ENDS: &[&str] = &[
+    "a", "an", "and", "are", "as", "at", "be", "because", "but", "by", "can", "for", "from", "has", "have", "i", "if", "in", "into",
+    "is", "it", "must", "of", "on", "or", "shall", "should", "so", "such", "than", "that", "the", "then", "they", "to",
+    "using", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "you", "without", "between",
+    "before", "after", "over", "under", "via", "per", "until", "unless", "not", "may", "might", "could", "would",
+];
+
+/// How many words of a noun phrase are quoted.
+const PHRASE_WORDS_MAX: usize = 3;
+
+/// The last token of the noun phrase that starts behind `from`, or `from` itself.
+fn phrase_end<'s, 't>(tokens: &'s [Token<'t>], from: usize) -> Option<&'s Token<'t>> {
+    let mut last = tokens.get(from)?;
+    for token in tokens.iter().skip(from + 1).take(PHRASE_WORDS_MAX) {
+        let ends = token.kind == Kind::Mark || (token.is_word() && PHRASE_ENDS.contains(&&*token.lower));
+        if ends {
+            break;
+        }
+        last = token;
+    }
+    Some(last)
+}
+
+/// Phrases by their first word, longest first, each with the rules that list it.
+struct Phrases(BTreeMap<&'static str, Vec<(Vec<&'static str>, usize)>>);
+
+static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    let mut phrases: BTreeMap<&'static str, Vec<(Vec<&'static str>, usize)>> = BTreeMap::new();
+    for (index, rule) in CLARITY_RULES.iter().enumerate() {
+        let (Find::Words(list) | Find::Phrases(list)) = rule.find else { continue };
+        for phrase in list {
+            let words: Vec<&str> = phrase.split(' ').collect();
+            if let Some(first) = words.first() {
+                phrases.entry(first).or_default().push((words, index));
+            }
+        }
+    }
+    for list in phrases.values_mut() {
+        list.sort_by(|left, right| right.0.len().cmp(&left.0.len()).then_with(|| left.1.cmp(&right.1)));
+    }
+    Phrases(phrases)
+});
+
+/// Runs all rules that look at one text. `found` gets the position of the rule in the table with each hit.
+pub(crate) fn find_all(text: &Text<'_>, found: &mut Vec<(usize, Hit)>) {
+    find_words(text, found);
+    let mut hits = Vec::new();
+    for (index, rule) in CLARITY_RULES.iter().enumerate() {
+        if let Find::Pattern(find) = rule.find {
+            find(text, &mut hits);
+            found.extend(hits.drain(..).map(|hit| (index, hit)));
+        }
+    }
+}
+
+fn find_words(text: &Text<'_>, found: &mut Vec<(usize, Hit)>) {
+    let tokens = &text.tokens;
+    // For each rule the token up to which it has matched, so that a longer phrase hides the shorter ones inside it.
+    let mut matched: BTreeMap<usize, usize> = BTreeMap::new();
+    for (position, token) in tokens.iter().enumerate() {
+        if !token.is_word() {
+            continue;
+        }
+        let Some(list) = PHRASES.0.get(&*token.lower) else { continue };
+        for (words, rule) in list {
+            if matched.get(rule).is_some_and(|end| position < *end) {
+                continue;
+            }
+            let window = tokens.get(position..position + words.len()).unwrap_or_default();
+            if window.len() != words.len() || !window.iter().zip(words).all(|(token, word)| token.is(word)) {
+                continue;
+            }
+            let end = position + words.len();
+            matched.insert(*rule, end);
+            let with_phrase =
+                CLARITY_RULES.get(*rule).is_some_and(|rule| matches!(rule.find, Find::Phrases(_)));
+            let last = match with_phrase {
+                true => phrase_end(tokens, end - 1),
+                false => tokens.get(end - 1),
+            };
+            if let Some(last) = last {
+                found.push((*rule, hit(text, token, last)));
+            }
+        }
+    }
+}
+
+/// A goal in which nothing but verbs, pronouns and filling stands.
+pub(crate) fn no_object(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let empty = |token: &Token<'_>| match token.kind {
+        Kind::Mark => true,
+        Kind::Word => EMPTY_GOAL_WORDS.contains(&&*token.lower) || REQUEST_VERBS.contains(&&*token.lower),
+        _ => false,
+    };
+    // One noun is an object: `Changelog`. A marked gap is a matter of its own rule.
+    if let (Some(first), Some(last)) = (text.tokens.first(), text.tokens.last())
+        && text.tokens.iter().all(empty)
+        && !text.source.contains(['<', '{', '[', '_'])
+    {
+        found.push(hit(text, first, last));
+    }
+}
+
+/// Words between which an `or` is no choice left open.
+static OR_INSIDE: &[&str] = &[
+    "one",
+    "two",
+    "more",
+    "less",
+    "not",
+    "whether",
+    "if",
+    "when",
+    "unless",
+    "any",
+    "no",
+    "without",
+    "fewer",
+    "greater",
+    "equal",
+    "later",
+    "earlier",
+    "higher",
+    "above",
+    "below",
+    "null",
+    "empty",
+    "missing",
+    "so",
+    "similar",
+    "something",
+    "whatever",
+];
+
+/// `A or B` outside conditions, with what there is to choose from.
+pub(crate) fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
+    for range in &text.sentences {
+        let sentence = text.sentence(range);
+        let conditional = sentence.iter().any(|token| {
+            matches!(
+                &*token.lower,
+                "if" | "when"
+                    | "whether"
+                    | "unless"
+                    | "any"
+                    | "no"
+                    | "not"
+                    | "never"
+                    | "without"
+                    | "each"
+                    | "every"
+                    | "until"
+                    | "whenever"
+                    | "regardless"
+            )
+        });
+        if conditional {
+            continue;
+        }
+        let either = sentence.iter().any(|token| token.is("either"));
+        for (position, token) in sentence.iter().enumerate() {
+            if !token.is("or") || !token.is_word() {
+                continue;
+            }
+            let (Some(left), Some(right)) =
+                (position.checked_sub(1).and_then(|at| sentence.get(at)), sentence.get(position + 1))
+            else {
+                continue;
+            };
+            let nameable = |token: &Token<'_>| {
+                token.kind != Kind::Mark
+                    && token.kind != Kind::Number
+                    && !(token.is_word()
+                        && (OR_INSIDE.contains(&&*token.lower) || PHRASE_ENDS.contains(&&*token.lower)))
+            };
+            // Two names, or an explicit `either`: other uses of `or` mostly describe, they do not ask to choose.
+            let named = |token: &Token<'_>| token.is_literal() || token.is_capitalized();
+            if nameable(left) && nameable(right) && (either || (named(left) && named(right))) {
+                let options =
+                    vec![left.text.trim_matches('`').to_owned(), right.text.trim_matches('`').to_owned()];
+                found.push(Hit { options, ..hit(text, left, right) });
+            }
+        }
+    }
+}
+
+/// Things that exist before the work starts.
+#[rustfmt::skip]
+static SOURCES: &[&str] = &[
+    "account", "api", "api's", "article", "book", "bucket", "channel", "city", "company", "csv", "database", "dataset", "directory", "document", "email", "endpoint", "feed", "file",
+    "folder", "image", "list", "log", "page", "pdf", "person", "product", "project", "repo", "repository", "server", "site",
+    "spreadsheet", "table", "text", "topic", "url", "video", "website", "webpage", "stock",
+];
+
+/// `from a website`, `of an Excel file`: a preposition, an indefinite article, and something that exists already.
+pub(crate) fn some_source(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    for (position, token) in tokens.iter().enumerate() {
+        let preposition =
+            matches!(&*token.lower, "from" | "in" | "of" | "on" | "into" | "within" | "inside" | "through");
+        let Some(article) =
+            tokens.get(position + 1).filter(|it| matches!(&*it.lower, "a" | "an" | "some" | "any"))
+        else {
+            continue;
+        };
+        if !preposition {
+            continue;
+        }
+        let Some(last) = phrase_end(tokens, position + 1) else { continue };
+        let phrase = tokens.iter().skip(position + 2).take_while(|it| it.start <= last.start);
+        let (mut named, mut noun) = (false, false);
+        for token in phrase {
+            named |= token.is_literal();
+            noun |=
+                token.is_word() && SOURCES.contains(&token.lower.strip_suffix('s').unwrap_or(&token.lower));
+        }
+        if noun && !named {
+            found.push(hit(text, article, last));
+        }
+    }
+}
+
+/// Asking for advice, by a verb or by a noun that stands for advice. A technical plan or guide is none.
+#[rustfmt::skip]
+static ADVICE: &[&str] = &[
+    "recommend", "recommendation", "recommendations", "suggest", "suggestion", "suggestions", "advice", "advise",
+    "tips", "idea", "ideas", "guidance", "inspiration", "teach", "learn", "tutorial", "tutorials", "strategies", "techniques",
+    "routine", "organize", "organise", "plan", "guide", "ways", "resources", "courses", "schedule",
+];
+
+pub(crate) fn advice(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    for (position, token) in tokens.iter().enumerate() {
+        let help =
+            token.is("help") && tokens.get(position + 1).is_some_and(|it| matches!(&*it.lower, "me" | "us"));
+        let noun = matches!(&*token.lower, "plan" | "guide" | "schedule" | "routine");
+        let definite = noun
+            && position
+                .checked_sub(1)
+                .and_then(|at| tokens.get(at))
+                .is_some_and(|it| it.is("the") || it.is("query") || it.is("terraform"));
+        if token.is_word() && (help || ADVICE.contains(&&*token.lower)) && !definite {
+            let from = if help { position + 1 } else { position };
+            if let Some(last) = phrase_end(tokens, from) {
+                found.push(hit(text, token, last));
+            }
+        }
+    }
+}
+
+#[rustfmt::skip]
+static QUALITIES: &[&str] = &[
+    "acceptable", "adequate", "adequately", "aesthetic", "affordable", "appropriate", "appropriately", "attractive",
+    "balanced", "better", "carefully", "cheap", "clean", "cleaner", "comfortable", "comfortably", "comprehensive", "convenient",
+    "conveniently", "cool", "creative", "cumbersome", "decent", "detailed", "eco-friendly", "easier", "easily", "easy", "effective", "effectively", "efficient",
+    "efficiently", "elegant", "engaging", "extensible", "fancy", "fast", "faster", "flexible", "flexibly", "friendly", "fun", "future-proof", "good", "graceful", "gracefully",
+    "great", "healthy", "healthier", "helpful", "high-quality", "ideal", "ideally", "interesting", "intuitive", "intuitively", "legible", "lightweight", "maintainable", "meaningful",
+    "minimal", "minimally", "natural", "neat", "nice", "nicer", "nicely", "optimal", "optimally", "performant", "pleasant", "polished", "powerful", "pretty", "professional",
+    "proper", "properly", "quick", "quickly", "readable", "reasonable", "reasonably", "reliable", "reliably", "responsive",
+    "robust", "satisfactory", "scalable", "seamless", "seamlessly", "sensible", "simple", "simpler", "simply", "sleek", "slick", "slow", "smooth",
+    "smoothly", "snappy", "sophisticated", "stable", "strong", "stylish", "sufficient", "sufficiently", "suitable", "suitably", "thorough", "thoroughly", "timely",
+    "updatable", "useful", "user-friendly", "user-intuitive", "well", "compatible", "consistent", "consistently", "secure", "securely", "safe", "safely",
+];
+
+/// Words of quality in sentences that give no figure.
+pub(crate) fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
+    for range in &text.sentences {
+        let sentence = text.sentence(range);
+        if sentence.iter().enumerate().any(|(position, _)| is_measure(sentence, position)) {
+            continue;
+        }
+        for (position, token) in sentence.iter().enumerate() {
+            let after = sentence.get(position + 1);
+            let joined = after.is_some_and(|next| next.is("as")) && token.is("well");
+            if token.is_word() && !joined && QUALITIES.contains(&&*token.lower) {
+                found.push(hit(text, token, token));
+            }
+        }
+    }
+}
+
+/// A number with a unit, a percentage, or a number behind a bound.
+pub(crate) fn is_measure(sentence: &[Token<'_>], position: usize) -> bool {
+    let Some(token) = sentence.get(position).filter(|it| it.kind == Kind::Number) else { return false };
+    let unit =
+        |it: &Token<'_>| UNITS.iter().any(|unit| unit.names.contains(&it.lower.to_lowercase().as_str()));
+    let next = sentence.get(position + 1);
+    let before = position.checked_sub(1).and_then(|at| sentence.get(at));
+    let bound = before.is_some_and(|it| {
+        matches!(
+            &*it.lower,
+            "<" | ">"
+                | "≤"
+                | "≥"
+                | "="
+                | "than"
+                | "least"
+                | "most"
+                | "to"
+                | "$"
+                | "€"
+                | "within"
+                | "under"
+                | "over"
+                | "below"
+                | "above"
+                | "exceed"
+        )
+    });
+    next.is_some_and(unit) || (bound && !token.text.contains(':'))
+}
+
+static SUPERLATIVES: &[&str] =
+    &["best", "worst", "perfect", "ultimate", "must-have", "must-haves", "top-notch", "most"];
+
+pub(crate) fn superlatives(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    for (position, token) in tokens.iter().enumerate() {
+        if !token.is_word() {
+            continue;
+        }
+        let before = position.checked_sub(1).and_then(|at| tokens.get(at));
+        let at_most = before.is_some_and(|it| it.is("at"));
+        let listed = SUPERLATIVES.contains(&&*token.lower) && !at_most;
+        // `fastest`, `cheapest`: a word on -est behind `the`; `test`, `request` and `latest` are none.
+        let formed = token.lower.len() > 5
+            && token.lower.ends_with("est")
+            && !matches!(
+                &*token.lower,
+                "latest"
+                    | "request"
+                    | "interest"
+                    | "digest"
+                    | "manifest"
+                    | "harvest"
+                    | "protest"
+                    | "suggest"
+                    | "invest"
+                    | "contest"
+                    | "forest"
+                    | "honest"
+                    | "attest"
+                    | "pytest"
+                    | "doctest"
+                    | "unittest"
+            )
+            && before.is_some_and(|it| matches!(&*it.lower, "the" | "their" | "its" | "your" | "my"));
+        if listed || formed {
+            let last = phrase_end(tokens, position).unwrap_or(token);
+            found.push(hit(text, token, last));
+        }
+    }
+}
+
+/// `a script`, `some file`: counted, not asked about.
+pub(crate) fn indefinite(text: &Text<'_>, found: &mut Vec<Hit>) {
+    for pair in text.tokens.windows(2) {
+        if let [article, noun] = pair
+            && matches!(&*article.lower, "a" | "an" | "some" | "any")
+            && noun.is_word()
+            && !noun.is_capitalized()
+        {
+            found.push(hit(text, article, noun));
+        }
+    }
+}
+
+pub(crate) fn passive(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    for (position, token) in tokens.iter().enumerate() {
+        if !matches!(&*token.lower, "be" | "is" | "are" | "was" | "were" | "been" | "being") {
+            continue;
+        }
+        let adverb = tokens.get(position + 1).is_some_and(|it| it.lower.ends_with("ly"));
+        let Some(verb) = tokens.get(position + 1 + usize::from(adverb)) else { continue };
+        let participle =
+            ["ed", "wn", "en", "pt", "ilt", "ade", "und", "ent"].iter().any(|it| verb.lower.ends_with(it));
+        if verb.is_word() && verb.lower.len() > 4 && participle {
+            found.push(hit(text, token, verb));
+        }
+    }
+}
+
+/// Numbers that count something; the number of a section does not.
+pub(crate) fn numbers(text: &Text<'_>, found: &mut Vec<Hit>) {
+    for (position, token) in text.tokens.iter().enumerate() {
+        let section = position == 0 || text.sentences.binary_search_by_key(&position, |range| range.start).is_ok();
+        let counts = match token.kind {
+            Kind::Number => !(section && token.text.matches('.').count() >= 1),
+            Kind::Word => NUMBER_WORDS.iter().any(|(word, value)| token.is(word) && *value > 1.0),
+            _ => false,
+        };
+        if counts {
+            found.push(hit(text, token, token));
+        }
+    }
+}
+
+pub(crate) fn quotes(text: &Text<'_>, found: &mut Vec<Hit>) {
+    found.extend(text.tokens.iter().filter(|it| it.kind == Kind::Quote).map(|it| hit(text, it, it)));
+}
+
+pub(crate) fn code(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let is_code = |it: &&Token<'_>| matches!(it.kind, Kind::Code | Kind::Path | Kind::Identifier);
+    found.extend(text.tokens.iter().filter(is_code).map(|it| hit(text, it, it)));
+}
+
+/// Words with a capital letter that no sentence start explains.
+pub(crate) fn names(text: &Text<'_>, found: &mut Vec<Hit>) {
+    for pair in text.tokens.windows(2) {
+        let [before, token] = pair else { continue };
+        let inside =
+            before.is_word() || before.kind == Kind::Number || matches!(before.text, "," | "(" | "/" | "-");
+        let acronym = token.text.len() > 1 && token.text.chars().all(char::is_uppercase);
+        if token.is_word()
+            && token.is_capitalized()
+            && !token.is("i")
+            && !token.lower.starts_with("i'")
+            && (inside || acronym)
+            && token.text.len() > 1
+        {
+            found.push(hit(text, token, token));
+        }
+    }
+}
+
+/// `the capital of Tasmania`: an article, at most three words, a preposition, and nothing indefinite behind it.
+pub(crate) fn definite(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    for (position, token) in tokens.iter().enumerate() {
+        if !token.is("the") {
+            continue;
+        }
+        for ahead in 2..=4 {
+            let Some(preposition) = tokens.get(position + ahead) else { break };
+            if preposition.kind == Kind::Mark {
+                break;
+            }
+            if matches!(&*preposition.lower, "of" | "in" | "for" | "between" | "from" | "by" | "at" | "on") {
+                let next = tokens.get(position + ahead + 1);
+                let open = next.is_none_or(|it| {
+                    matches!(&*it.lower, "a" | "an" | "some" | "any" | "my" | "our" | "your")
+                });
+                if !open {
+                    found.push(hit(text, token, preposition));
+                }
+                break;
+            }
+        }
+    }
+}
+
+pub(crate) fn periods(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    for (position, token) in tokens.iter().enumerate() {
+        let year = token.kind == Kind::Number
+            && token.text.len() == 4
+            && (token.text.starts_with("19") || token.text.starts_with("20"));
+        let unit = |it: &Token<'_>| {
+            matches!(
+                &*it.lower,
+                "day"
+                    | "days"
+                    | "week"
+                    | "weeks"
+                    | "month"
+                    | "months"
+                    | "year"
+                    | "years"
+                    | "decade"
+                    | "century"
+                    | "quarter"
+            )
+        };
+        let span = matches!(&*token.lower, "last" | "past" | "next" | "previous")
+            && (tokens.get(position + 1).is_some_and(unit) || tokens.get(position + 2).is_some_and(unit));
+        if year || span {
+            found.push(hit(text, token, token));
+        }
+    }
+}
+
+/// Sentences that say when the work is done, or that something passes.
+pub(crate) fn acceptance(text: &Text<'_>, found: &mut Vec<Hit>) {
+    for range in &text.sentences {
+        let sentence = text.sentence(range);
+        if is_acceptance(sentence)
+            && let (Some(first), Some(last)) = (sentence.first(), sentence.last())
+        {
+            found.push(hit(text, first, last));
+        }
+    }
+}
+
+pub(crate) fn is_acceptance(sentence: &[Token<'_>]) -> bool {
+    let word = |at: usize| sentence.get(at).map(|it| &*it.lower).unwrap_or_default();
+    let opening = matches!(
+        (word(0), word(1)),
+        ("done", "when" | "if" | "once" | "means")
+            | ("acceptance", _)
+            | ("accepted", "when" | "if")
+            | ("success", "is" | "means" | ":")
+            | ("definition", "of")
+            | ("complete", "when")
+            | ("finished", "when")
+            | ("verify", "that")
+            | ("verified", "by")
+            | ("given", _)
+    ) && (word(0) != "given" || sentence.iter().any(|it| it.is("then")));
+    let checked = |it: &Token<'_>| {
+        it.is_literal()
+            || it.lower.starts_with("test")
+            || it.is("checks")
+            || it.is("build")
+            || it.is("suite")
+            || it.is("lint")
+            || it.is("ci")
+    };
+    let passes = sentence.iter().enumerate().any(|(position, token)| {
+        let before = sentence.get(..position).unwrap_or_default();
+        let verb = matches!(&*token.lower, "passes" | "pass" | "succeeds" | "succeed" | "green");
+        let exit =
+            token.is("exits") && sentence.get(position + 1).is_some_and(|it| it.is("0") || it.is("with"));
+        (verb || exit) && before.iter().any(checked)
+    });
+    opening || passes
+}

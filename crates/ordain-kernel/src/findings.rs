@@ -1,0 +1,301 @@
+//! What the clarity rules find in an intent, and the entropy score that follows.
+
+use crate::detect::{self, Hit};
+use crate::lexicon::Category;
+use crate::rules::{BASE_SCORE, CLARITY_RULES, ClarityRule, Effect, index_of};
+use crate::technology::{Named, technologies};
+use crate::text::{Kind, Text, Token};
+
+/// Where something was found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Part {
+    Goal,
+    /// The position of the constraint.
+    Constraint(usize),
+}
+
+/// One finding of one rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Finding {
+    /// Its position in the table.
+    pub(crate) rule: usize,
+    pub(crate) part: Part,
+    pub(crate) hit: Hit,
+}
+
+impl Finding {
+    pub(crate) fn rule(&self) -> Option<&'static ClarityRule> {
+        CLARITY_RULES.get(self.rule)
+    }
+
+    pub(crate) fn is(&self, effect: Effect) -> bool {
+        self.rule().is_some_and(|rule| rule.effect == effect)
+    }
+}
+
+/// What else the intent says besides its texts.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Brought<'a> {
+    /// The paths of the files that it brings.
+    pub(crate) files: &'a [String],
+    /// Whether it brings tests or commands that check the result.
+    pub(crate) checks: bool,
+}
+
+/// The texts of an intent, taken apart.
+pub(crate) struct Reading<'t> {
+    pub(crate) goal: Text<'t>,
+    pub(crate) constraints: Vec<Text<'t>>,
+}
+
+impl<'t> Reading<'t> {
+    pub(crate) fn new(goal: &'t str, constraints: &'t [String]) -> Self {
+        Self { goal: Text::new(goal), constraints: constraints.iter().map(|it| Text::new(it)).collect() }
+    }
+
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &Text<'t>)> {
+        let constraints = self.constraints.iter().enumerate().map(|(at, text)| (Part::Constraint(at), text));
+        std::iter::once((Part::Goal, &self.goal)).chain(constraints)
+    }
+
+    /// Everything that is found in the texts, but for contradictions.
+    pub(crate) fn findings(&self, brought: Brought<'_>) -> Vec<Finding> {
+        let no_object = index_of("no-object");
+        let mut findings = Vec::new();
+        let mut hits = Vec::new();
+        let mut named = Vec::new();
+        for (part, text) in self.parts() {
+            detect::find_all(text, &mut hits);
+            let of_part = hits.drain(..).filter(|(rule, _)| *rule != no_object || part == Part::Goal);
+            findings.extend(of_part.map(|(rule, hit)| Finding { rule, part, hit }));
+            named.extend(technologies(text));
+        }
+        self.find_gaps(&named, brought, &mut findings);
+        self.find_absences(brought, &mut findings);
+        findings
+    }
+
+    /// What a program, a store, a login or an export needs and nobody named.
+    fn find_gaps(&self, named: &[Named], brought: Brought<'_>, findings: &mut Vec<Finding>) {
+        for gap in GAPS {
+            let by_file =
+                brought.files.iter().filter_map(|path| path.rsplit_once('.')).any(|(_, extension)| {
+                    crate::lexicon::EXTENSIONS
+                        .iter()
+                        .any(|(name, category)| *name == extension && *category == gap.category)
+                });
+            if by_file || named.iter().any(|it| gap.settled_by(it.category)) {
+                continue;
+            }
+            let found = self.parts().find_map(|(part, text)| Some((part, gap.find(text)?)));
+            if let Some((part, hit)) = found {
+                findings.push(Finding { rule: index_of(gap.rule), part, hit });
+            }
+        }
+    }
+
+    fn find_absences(&self, brought: Brought<'_>, findings: &mut Vec<Finding>) {
+        let has = |id: &str| findings.iter().any(|it| it.rule == index_of(id));
+        let specific = ["number", "quote", "code", "name", "period"].iter().any(|id| has(id));
+        let checked = has("acceptance") || brought.checks;
+        let whole = |rule: &str| Finding {
+            rule: index_of(rule),
+            part: Part::Goal,
+            hit: Hit { start: 0, words: excerpt(&self.goal), options: Vec::new() },
+        };
+        let mut absent = Vec::new();
+        if !specific && brought.files.is_empty() {
+            absent.push(whole("nothing-specific"));
+        }
+        if !checked {
+            absent.push(whole("no-acceptance"));
+        }
+        findings.extend(absent);
+    }
+}
+
+/// How many characters of a goal are quoted.
+const EXCERPT_CHARS_MAX: usize = 80;
+
+/// The first sentence of a text, cut where a word ends.
+pub(crate) fn excerpt(text: &Text<'_>) -> String {
+    let sentence = text.sentences.first().map_or(text.source, |range| text.sentence_text(range));
+    cut(sentence.trim_end_matches(['.', '!', '?', ';', ':']), EXCERPT_CHARS_MAX)
+}
+
+/// At most that many characters in one line, cut where a word ends.
+pub(crate) fn cut(text: &str, chars_max: usize) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let line = line.join(" ");
+    if line.chars().nth(chars_max).is_none() {
+        return line;
+    }
+    let end = line.char_indices().nth(chars_max).map_or(line.len(), |(at, _)| at);
+    let head = line.get(..end).unwrap_or(&line);
+    let head = head.rsplit_once(' ').map_or(head, |(head, _)| head);
+    format!("{}…", head.trim_end_matches([',', ';', ':', '.', '(', '-']))
+}
+
+/// Something that needs a choice which nobody made.
+struct Gap {
+    rule: &'static str,
+    category: Category,
+    /// What shows that the choice is needed.
+    nouns: &'static [&'static str],
+    /// A verb that must stand in the same sentence.
+    verbs: &'static [&'static str],
+}
+
+static GAPS: &[Gap] = &[
+    Gap {
+        rule: "gap-language",
+        category: Category::Language,
+        nouns: &[
+            "script",
+            "program",
+            "service",
+            "microservice",
+            "library",
+            "app",
+            "application",
+            "bot",
+            "scraper",
+            "daemon",
+            "function",
+        ],
+        verbs: &["write", "create", "build", "develop", "implement", "make", "code", "generate"],
+    },
+    Gap {
+        rule: "gap-database",
+        category: Category::Database,
+        nouns: &["database", "db", "datastore"],
+        verbs: &[
+            "store", "save", "persist", "create", "write", "build", "design", "set", "use", "add", "keep",
+            "stores", "saves", "persists",
+        ],
+    },
+    Gap {
+        rule: "gap-authentication",
+        category: Category::Authentication,
+        nouns: &["authentication", "login", "sign-in", "auth", "authenticate"],
+        verbs: &[
+            "add",
+            "implement",
+            "build",
+            "create",
+            "support",
+            "require",
+            "requires",
+            "need",
+            "needs",
+            "develop",
+            "with",
+            "must",
+        ],
+    },
+    Gap {
+        rule: "gap-format",
+        category: Category::Format,
+        nouns: &["report", "export", "dump", "spreadsheet"],
+        verbs: &["export", "generate", "produce", "create", "write", "send", "output", "download"],
+    },
+];
+
+impl Gap {
+    /// A framework or a shell command settles the language too; a table of values settles a format.
+    fn settled_by(&self, category: Category) -> bool {
+        category == self.category || (self.category == Category::Language && category == Category::Framework)
+    }
+
+    fn find(&self, text: &Text<'_>) -> Option<Hit> {
+        text.sentences.iter().find_map(|range| {
+            let sentence = text.sentence(range);
+            let verb = |it: &Token<'_>| self.verbs.contains(&&*it.lower);
+            if !sentence.iter().any(verb) {
+                return None;
+            }
+            let (at, noun) = sentence
+                .iter()
+                .enumerate()
+                .find(|(_, it)| it.is_word() && self.nouns.contains(&&*it.lower) && !verb(it))
+                .or_else(|| {
+                    sentence
+                        .iter()
+                        .enumerate()
+                        .find(|(_, it)| self.nouns.contains(&&*it.lower) && it.kind == Kind::Word)
+                })?;
+            let article = at
+                .checked_sub(1)
+                .and_then(|at| sentence.get(at))
+                .filter(|it| it.is("a") || it.is("the") || it.is("an"));
+            // A script with a name of its own has its language in the name or in the code around it.
+            let own_name = sentence.get(at + 1).is_some_and(Token::is_literal);
+            (!own_name).then(|| Hit {
+                start: noun.start,
+                words: text.between(article.unwrap_or(noun), noun).to_owned(),
+                options: Vec::new(),
+            })
+        })
+    }
+}
+
+/// How many findings of each rule there are, by its position in the table.
+pub(crate) fn counts(findings: &[Finding]) -> Vec<usize> {
+    let mut counts = vec![0_usize; CLARITY_RULES.len()];
+    for finding in findings {
+        if let Some(count) = counts.get_mut(finding.rule) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+/// The entropy score: the base, what is unclear added, what is settled taken off.
+pub(crate) fn entropy_score(findings: &[Finding]) -> u8 {
+    let mut score = BASE_SCORE;
+    for (rule, count) in CLARITY_RULES.iter().zip(counts(findings)) {
+        let counted = count.min(usize::from(rule.counts_max));
+        let points = i32::from(rule.points) * i32::try_from(counted).unwrap_or(i32::MAX);
+        match rule.effect {
+            Effect::Hard | Effect::Unclear => score += points,
+            Effect::Settles => score -= points,
+        }
+    }
+    u8::try_from(score.clamp(0, 100)).unwrap_or_default()
+}
+
+/// For measuring rules one by one: the name of each rule and how often it finds something in a goal that stands alone.
+pub fn rule_counts(goal: &str) -> Vec<(&'static str, usize)> {
+    let findings = Reading::new(goal, &[]).findings(Brought::default());
+    CLARITY_RULES.iter().map(|rule| rule.id).zip(counts(&findings)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_tells_its_examples_apart() {
+        let mut wrong = Vec::new();
+        for (index, rule) in CLARITY_RULES.iter().enumerate() {
+            let count = |text: &str| {
+                let findings = Reading::new(text, &[]).findings(Brought::default());
+                counts(&findings)[index]
+            };
+            let missed = rule.accept.iter().filter(|text| count(text) == 0);
+            wrong.extend(missed.map(|text| format!("{} finds nothing in {text:?}", rule.id)));
+            let mistaken = rule.reject.iter().filter(|text| count(text) > 0);
+            wrong.extend(mistaken.map(|text| format!("{} finds something in {text:?}", rule.id)));
+            assert!(rule.id == "contradiction" || (!rule.accept.is_empty() && !rule.reject.is_empty()), "{}", rule.id);
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn rules_are_named_once() {
+        let mut ids: Vec<_> = CLARITY_RULES.iter().map(|rule| rule.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), CLARITY_RULES.len());
+    }
+}

@@ -1,0 +1,243 @@
+//! Words with a meaning for more than one rule: technologies, units, verbs, opposites, and words without weight.
+
+/// What a technology is chosen for. Within one of these a choice of one thing is a choice against the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Category {
+    Language,
+    Database,
+    Authentication,
+    Format,
+    Framework,
+    Protocol,
+    Messaging,
+    Platform,
+}
+
+/// A name, its category, and whether the name is also an everyday word, which then counts only where the text shows
+/// that it is meant.
+pub(crate) struct Technology {
+    pub(crate) name: &'static str,
+    pub(crate) category: Category,
+    pub(crate) everyday: bool,
+}
+
+const fn named(name: &'static str, category: Category) -> Technology {
+    Technology { name, category, everyday: false }
+}
+
+const fn everyday(name: &'static str, category: Category) -> Technology {
+    Technology { name, category, everyday: true }
+}
+
+#[rustfmt::skip]
+pub(crate) static TECHNOLOGIES: &[Technology] = {
+    use Category::*;
+    &[
+        named("ada", Language), named("bash", Language), everyday("c", Language), named("c#", Language),
+        named("c++", Language), named("clojure", Language), named("cobol", Language), everyday("dart", Language),
+        named("elixir", Language), named("erlang", Language), named("f#", Language), named("fortran", Language),
+        everyday("go", Language), named("golang", Language), named("groovy", Language), named("haskell", Language),
+        named("java", Language), named("javascript", Language), everyday("julia", Language), named("kotlin", Language),
+        named("lua", Language), named("matlab", Language), named("ocaml", Language), named("perl", Language),
+        named("php", Language), named("powershell", Language), named("python", Language), named("python3", Language),
+        everyday("r", Language), everyday("ruby", Language), everyday("rust", Language), named("scala", Language),
+        everyday("shell", Language), everyday("swift", Language), named("typescript", Language), named("zig", Language),
+        named("latex", Language), named("node", Language), named("nodejs", Language), named("sql", Language),
+        named("cassandra", Database), named("clickhouse", Database), named("cockroachdb", Database),
+        named("couchdb", Database), named("duckdb", Database), named("dynamodb", Database),
+        named("elasticsearch", Database), named("firestore", Database), named("mariadb", Database),
+        named("mongodb", Database), named("mongo", Database), named("mysql", Database), named("neo4j", Database),
+        everyday("oracle", Database), named("postgres", Database), named("postgresql", Database),
+        named("redis", Database), named("sqlite", Database), named("sqlserver", Database), named("memcached", Database),
+        named("s3", Database),
+        named("jwt", Authentication), named("oauth", Authentication), named("oauth2", Authentication),
+        named("oidc", Authentication), named("openid", Authentication), named("saml", Authentication),
+        named("ldap", Authentication), named("kerberos", Authentication), named("mtls", Authentication),
+        named("passkey", Authentication), named("webauthn", Authentication), named("password", Authentication),
+        named("passwords", Authentication), named("sso", Authentication), named("totp", Authentication),
+        named("api-key", Authentication), named("cookie", Authentication),
+        named("avro", Format), named("csv", Format), named("docx", Format), named("html", Format),
+        named("json", Format), named("jsonl", Format), named("markdown", Format), named("parquet", Format),
+        named("pdf", Format), named("png", Format), named("protobuf", Format), named("svg", Format),
+        named("toml", Format), named("tsv", Format), named("xlsx", Format), named("excel", Format),
+        named("xml", Format), named("yaml", Format), named("utf-8", Format), named("jpeg", Format),
+        named("angular", Framework), named("axum", Framework), named("django", Framework),
+        everyday("express", Framework), named("fastapi", Framework), everyday("flask", Framework),
+        named("laravel", Framework), named("nextjs", Framework), named("numpy", Framework), named("pandas", Framework),
+        named("rails", Framework), everyday("react", Framework), everyday("spring", Framework),
+        named("svelte", Framework), named("vue", Framework),
+        named("graphql", Protocol), named("grpc", Protocol), named("http", Protocol), named("https", Protocol),
+        named("mqtt", Protocol), named("rest", Protocol), named("restful", Protocol), named("sftp", Protocol),
+        named("soap", Protocol), named("ssh", Protocol), named("tls", Protocol), named("websocket", Protocol),
+        named("websockets", Protocol),
+        named("kafka", Messaging), named("nats", Messaging), named("rabbitmq", Messaging), named("sqs", Messaging),
+        named("aws", Platform), named("azure", Platform), named("debian", Platform), named("docker", Platform),
+        named("gcp", Platform), named("kubernetes", Platform), named("linux", Platform), named("macos", Platform),
+        named("terraform", Platform), named("ubuntu", Platform), named("windows", Platform), named("ansible", Platform),
+    ]
+};
+
+/// Other names of the same thing.
+pub(crate) static ALIASES: &[(&str, &str)] = &[
+    ("golang", "go"),
+    ("postgres", "postgresql"),
+    ("mongo", "mongodb"),
+    ("python3", "python"),
+    ("oauth2", "oauth"),
+    ("openid", "oidc"),
+    ("nodejs", "node"),
+    ("restful", "rest"),
+    ("websockets", "websocket"),
+    ("passwords", "password"),
+];
+
+/// File extensions that say which language something is written in, or which format it has.
+#[rustfmt::skip]
+pub(crate) static EXTENSIONS: &[(&str, Category)] = &[
+    ("c", Category::Language), ("cpp", Category::Language), ("cs", Category::Language), ("go", Category::Language),
+    ("java", Category::Language), ("js", Category::Language), ("kt", Category::Language), ("lua", Category::Language),
+    ("php", Category::Language), ("pl", Category::Language), ("py", Category::Language), ("rb", Category::Language),
+    ("rs", Category::Language), ("scala", Category::Language), ("sh", Category::Language), ("sql", Category::Language),
+    ("swift", Category::Language), ("ts", Category::Language), ("tsx", Category::Language), ("tf", Category::Language),
+    ("csv", Category::Format), ("html", Category::Format), ("json", Category::Format), ("md", Category::Format),
+    ("pdf", Category::Format), ("toml", Category::Format), ("xlsx", Category::Format), ("xml", Category::Format),
+    ("yaml", Category::Format), ("yml", Category::Format), ("txt", Category::Format),
+];
+
+/// A unit: what it measures, and how many of the smallest make one.
+pub(crate) struct Unit {
+    pub(crate) names: &'static [&'static str],
+    pub(crate) measures: &'static str,
+    pub(crate) factor: f64,
+}
+
+#[rustfmt::skip]
+pub(crate) static UNITS: &[Unit] = &[
+    Unit { names: &["ns", "nanosecond", "nanoseconds"], measures: "time", factor: 1e-6 },
+    Unit { names: &["µs", "us", "microsecond", "microseconds"], measures: "time", factor: 1e-3 },
+    Unit { names: &["ms", "msec", "millisecond", "milliseconds"], measures: "time", factor: 1.0 },
+    Unit { names: &["s", "sec", "secs", "second", "seconds"], measures: "time", factor: 1e3 },
+    Unit { names: &["min", "mins", "minute", "minutes"], measures: "time", factor: 6e4 },
+    Unit { names: &["h", "hr", "hrs", "hour", "hours"], measures: "time", factor: 3.6e6 },
+    Unit { names: &["day", "days"], measures: "time", factor: 8.64e7 },
+    Unit { names: &["week", "weeks"], measures: "time", factor: 6.048e8 },
+    Unit { names: &["month", "months"], measures: "months", factor: 1.0 },
+    Unit { names: &["year", "years"], measures: "months", factor: 12.0 },
+    Unit { names: &["b", "byte", "bytes"], measures: "size", factor: 1.0 },
+    Unit { names: &["kb", "kilobyte", "kilobytes"], measures: "size", factor: 1e3 },
+    Unit { names: &["mb", "megabyte", "megabytes"], measures: "size", factor: 1e6 },
+    Unit { names: &["gb", "gigabyte", "gigabytes"], measures: "size", factor: 1e9 },
+    Unit { names: &["tb", "terabyte", "terabytes"], measures: "size", factor: 1e12 },
+    Unit { names: &["kib"], measures: "size", factor: 1024.0 },
+    Unit { names: &["mib"], measures: "size", factor: 1_048_576.0 },
+    Unit { names: &["gib"], measures: "size", factor: 1_073_741_824.0 },
+    Unit { names: &["%", "percent"], measures: "share", factor: 1.0 },
+    Unit { names: &["px", "pixel", "pixels"], measures: "pixels", factor: 1.0 },
+    Unit { names: &["mm"], measures: "length", factor: 1.0 },
+    Unit { names: &["cm"], measures: "length", factor: 10.0 },
+    Unit { names: &["m", "meter", "meters", "metre", "metres"], measures: "length", factor: 1e3 },
+    Unit { names: &["km", "kilometer", "kilometers"], measures: "length", factor: 1e6 },
+    Unit { names: &["hz"], measures: "frequency", factor: 1.0 },
+    Unit { names: &["khz"], measures: "frequency", factor: 1e3 },
+    Unit { names: &["mhz"], measures: "frequency", factor: 1e6 },
+    Unit { names: &["ghz"], measures: "frequency", factor: 1e9 },
+    Unit { names: &["rps", "qps", "tps"], measures: "rate", factor: 1.0 },
+    Unit { names: &["$", "usd", "dollar", "dollars"], measures: "dollars", factor: 1.0 },
+    Unit { names: &["€", "eur", "euro", "euros"], measures: "euros", factor: 1.0 },
+    Unit { names: &["character", "characters", "chars"], measures: "characters", factor: 1.0 },
+    Unit { names: &["time", "times"], measures: "times", factor: 1.0 },
+];
+
+pub(crate) static NUMBER_WORDS: &[(&str, f64)] = &[
+    ("one", 1.0),
+    ("two", 2.0),
+    ("three", 3.0),
+    ("four", 4.0),
+    ("five", 5.0),
+    ("six", 6.0),
+    ("seven", 7.0),
+    ("eight", 8.0),
+    ("nine", 9.0),
+    ("ten", 10.0),
+    ("twelve", 12.0),
+    ("twenty", 20.0),
+    ("hundred", 100.0),
+    ("thousand", 1000.0),
+    ("million", 1e6),
+];
+
+/// Verbs that a request starts with. They tell a sentence that asks for something from one that explains.
+#[rustfmt::skip]
+pub(crate) static REQUEST_VERBS: &[&str] = &[
+    "adapt", "add", "adjust", "allow", "analyse", "analyze", "apply", "audit", "automate", "backfill", "benchmark",
+    "build", "bump", "cache", "change", "check", "clean", "collect", "combine", "compare", "compose", "compress", "compute",
+    "configure", "connect", "consolidate", "convert", "copy", "correct", "cover", "create", "debug", "define", "delete",
+    "deploy", "deprecate", "describe", "design", "develop", "disable", "document", "draft", "drop", "edit", "enable",
+    "encrypt", "enforce", "ensure", "establish", "evaluate", "explain", "export", "expose", "extend", "extract", "fetch",
+    "filter", "find", "fix", "format", "generate", "give", "group", "guard", "handle", "harden", "implement", "import",
+    "improve", "include", "index", "inline", "install", "instrument", "integrate", "introduce", "investigate", "isolate",
+    "let", "limit", "link", "list", "log", "make", "measure", "merge", "migrate", "mock", "model", "modernise",
+    "modernize", "monitor", "move", "normalise", "normalize", "optimise", "optimize", "organise", "organize", "parse",
+    "patch", "pin", "plan", "port", "prepare", "prevent", "print", "produce", "profile", "protect", "provide", "publish",
+    "put", "query", "read", "rebuild", "record", "redact", "redesign", "reduce", "refactor", "refresh", "reject",
+    "release", "remove", "rename", "render", "reorganise", "reorganize", "replace", "report", "require", "research",
+    "reset", "resolve", "restore", "restrict", "restructure", "return", "review", "revoke", "rewrite", "roll", "rotate",
+    "run", "sanitise", "sanitize", "schedule", "scan", "search", "secure", "send", "serve", "set", "setup", "ship",
+    "show", "simplify", "sort", "specify", "split", "standardise", "standardize", "start", "stop", "store", "stream",
+    "structure", "summarise", "summarize", "support", "switch", "sync", "test", "trace", "track", "train", "transform",
+    "translate", "truncate", "tune", "turn", "unify", "update", "upgrade", "upload", "use", "validate", "verify",
+    "visualise", "visualize", "wire", "wrap", "write",
+];
+
+/// Verbs, pronouns and the like that leave a goal without an object when nothing else is in it.
+#[rustfmt::skip]
+pub(crate) static EMPTY_GOAL_WORDS: &[&str] = &[
+    "all", "again", "anything", "asap", "bit", "bug", "bugs", "can", "care", "complete", "continue", "could", "deal",
+    "do", "done", "everything", "finish", "for", "get", "go", "going", "good", "great", "happen", "have", "help",
+    "here", "hey", "hi", "hello", "improvement", "improvements", "in", "is", "issue", "issues", "job", "just", "keep",
+    "kindly", "lot", "magic", "my", "need", "needs", "nice", "nicely", "now", "of", "off", "ok", "okay", "on", "one",
+    "ones", "out", "over", "perfect", "please", "problem", "problems", "proceed", "properly", "quick", "quickly",
+    "really", "right", "should", "some", "something", "soon", "sort", "stuff", "take", "task", "thanks", "that", "the",
+    "there", "thing", "things", "this", "to", "today", "try", "up", "us", "want", "way", "well", "will", "with", "work",
+    "works", "would", "you", "your", "better", "best", "faster", "fast", "nicer", "cleaner", "clean", "more", "less",
+    "much", "very", "so", "too", "also", "and", "or", "be", "as", "at", "by", "if", "possible", "needed", "whatever",
+    "a", "an", "it", "its", "they", "them", "these", "those", "i", "me", "we", "he", "she", "him", "her", "our", "like",
+    "think", "best", "ideal", "working", "running", "broken", "wrong", "mess", "before", "same", "usual", "first",
+    "somehow", "someone", "how", "what", "when", "modern", "scalable", "robust", "simple", "simpler", "easy", "easier",
+    "great", "awesome", "cool", "efficient", "smart", "smarter", "safe", "safer", "stable", "pretty", "prettier",
+];
+
+/// Words that say nothing about which thing is meant, dropped before two statements are compared.
+#[rustfmt::skip]
+pub(crate) static WEIGHTLESS: &[&str] = &[
+    "a", "all", "also", "always", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can",
+    "configured", "current", "do", "does", "each", "every", "exactly", "for", "from", "has", "have", "having", "here", "i", "in", "into", "is",
+    "it", "its", "least", "may", "might", "more", "most", "must", "need", "needs", "of", "on", "onto", "or", "our",
+    "shall", "should", "so", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those",
+    "to", "use", "used", "uses", "using", "value", "was", "we", "were", "which", "will", "with", "would", "you", "your",
+    "system", "service", "server", "application", "app", "program", "software", "tool", "product", "run", "runs",
+    "listen", "listens", "set", "equal", "equals", "required", "requires", "require", "ensure", "please", "get", "only", "exclusively",
+    "not", "never", "no", "without", "avoid", "don't", "doesn't", "mustn't", "cannot", "can't", "shouldn't", "ever",
+    "both", "either", "neither", "nor", "support", "supports", "supported", "new",
+];
+
+/// Opposites: of the same thing both cannot hold.
+#[rustfmt::skip]
+pub(crate) static OPPOSITES: &[(&str, &str)] = &[
+    ("ascending", "descending"), ("asc", "desc"), ("enable", "disable"), ("enabled", "disabled"), ("allow", "deny"),
+    ("allow", "forbid"), ("allow", "block"), ("allow", "prevent"), ("allowed", "denied"), ("allowed", "forbidden"),
+    ("allowed", "prohibited"), ("permit", "forbid"), ("permitted", "forbidden"), ("synchronous", "asynchronous"),
+    ("synchronously", "asynchronously"), ("sync", "async"), ("required", "optional"), ("mandatory", "optional"),
+    ("public", "private"), ("include", "exclude"), ("included", "excluded"), ("on", "off"), ("online", "offline"),
+    ("encrypted", "unencrypted"), ("encrypted", "plaintext"), ("mutable", "immutable"),
+    ("case-sensitive", "case-insensitive"), ("read-only", "writable"), ("increase", "decrease"), ("open", "closed"),
+    ("accept", "reject"), ("show", "hide"), ("visible", "hidden"), ("stateless", "stateful"),
+    ("single-threaded", "multi-threaded"), ("blocking", "non-blocking"), ("signed", "unsigned"), ("keep", "remove"),
+    ("keep", "delete"), ("retain", "delete"), ("add", "remove"), ("start", "stop"), ("uppercase", "lowercase"),
+    ("true", "false"), ("local", "remote"), ("static", "dynamic"), ("anonymous", "authenticated"),
+    ("sorted", "unsorted"), ("ordered", "unordered"), ("cached", "uncached"), ("opt-in", "opt-out"),
+    ("compressed", "uncompressed"), ("manual", "automatic"), ("manually", "automatically"), ("ipv4", "ipv6"),
+    ("light", "dark"), ("left", "right"), ("horizontal", "vertical"), ("inclusive", "exclusive"),
+    ("big-endian", "little-endian"), ("monolith", "microservices"), ("persistent", "ephemeral"),
+];

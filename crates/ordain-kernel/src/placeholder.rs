@@ -1,0 +1,251 @@
+//! Gaps that somebody meant to fill: `TBD`, `???`, `<name>`, `{new_name}`, `[insert region here]`.
+
+use crate::detect::Hit;
+use crate::text::{Kind, Text, Token};
+
+/// Names of HTML elements and the like that stand in angle brackets for themselves.
+#[rustfmt::skip]
+static ELEMENTS: &[&str] = &[
+    "a", "article", "aside", "audio", "b", "base", "body", "br", "button", "canvas", "code", "col", "data", "dd", "details", "dialog",
+    "div", "dl", "dt", "em", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
+    "hr", "html", "i", "iframe", "img", "input", "kbd", "label", "legend", "li", "link", "main", "meta", "nav", "noscript", "object", "ol",
+    "option", "p", "path", "pre", "script", "section", "select", "slot", "small", "source", "span", "strong", "style", "sub", "summary", "sup",
+    "svg", "table", "tbody", "td", "template", "textarea", "tfoot", "th", "thead", "time", "title", "tr", "u", "ul", "video",
+    "module", "stdin", "lambda", "genexpr", "listcomp", "locals", "string", "unknown", "stdio", "iostream", "vector", "map",
+];
+
+/// Nouns behind brackets that show that the brackets are meant: `the <title> element`, `a {name} parameter`.
+static MEANT: &[&str] = &[
+    "argument",
+    "arguments",
+    "element",
+    "elements",
+    "option",
+    "parameter",
+    "parameters",
+    "syntax",
+    "tag",
+    "tags",
+    "variable",
+    "variables",
+    "token",
+    "tokens",
+    "type",
+    "placeholder",
+    "placeholders",
+];
+
+/// What a marker may be followed by when it is a word like any other: a `TODO` app, `FIXME` comments.
+static AFTER_TODO: &[&str] = &[
+    "app",
+    "apps",
+    "application",
+    "comment",
+    "comments",
+    "entries",
+    "entry",
+    "item",
+    "items",
+    "list",
+    "lists",
+    "marker",
+    "markers",
+    "note",
+    "notes",
+    "tracker",
+    "s",
+    "api",
+    "file",
+];
+
+pub(crate) fn find(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    let mut position = 0;
+    while position < tokens.len() {
+        let end = placeholder_end(text, position);
+        if let (Some(end), Some(first)) = (end, tokens.get(position))
+            && let Some(last) = tokens.get(end)
+        {
+            found.push(Hit {
+                start: first.start,
+                words: text.between(first, last).to_owned(),
+                options: Vec::new(),
+            });
+            position = end;
+        }
+        position += 1;
+    }
+}
+
+/// The last token of the placeholder that starts at `position`, if one does.
+fn placeholder_end(text: &Text<'_>, position: usize) -> Option<usize> {
+    let tokens = &text.tokens;
+    let token = tokens.get(position)?;
+    let next = tokens.get(position + 1);
+    match (token.kind, token.text) {
+        (Kind::Word, "TBD" | "TBC" | "TBA" | "tbd" | "Tbd" | "XXX" | "XXXX") => Some(position),
+        (Kind::Word, "TODO" | "FIXME") => {
+            let word = next.is_some_and(|it| AFTER_TODO.contains(&&*it.lower));
+            (!word).then_some(position)
+        }
+        (Kind::Word, _) => phrase_end(tokens, position),
+        (Kind::Mark, "?") => run_end(text, position, 2),
+        (Kind::Mark, "_") => run_end(text, position, 3),
+        (Kind::Mark, "<") => bracket_end(text, position, ">", is_gap_name),
+        (Kind::Mark, "{") => bracket_end(text, position, "}", is_gap_name),
+        (Kind::Mark, "[") => bracket_end(text, position, "]", is_instruction),
+        (Kind::Code, code) => whole_code_is_gap(code).then_some(position),
+        (Kind::Identifier, name) => {
+            let underscores = name.len() >= 3 && name.chars().all(|it| it == '_');
+            underscores.then_some(position)
+        }
+        _ => None,
+    }
+}
+
+/// `to be decided`, `not yet known`, `lorem ipsum`.
+fn phrase_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
+    let word = |ahead: usize| {
+        tokens.get(position + ahead).filter(|it| it.is_word()).map(|it| &*it.lower).unwrap_or_default()
+    };
+    match (word(0), word(1), word(2)) {
+        (
+            "to",
+            "be",
+            "decided" | "determined" | "defined" | "confirmed" | "announced" | "specified" | "agreed"
+            | "clarified",
+        ) => {
+            // `to be defined by the user` says who; only an open end is a gap.
+            let by = matches!(
+                word(3),
+                "by" | "in"
+                    | "as"
+                    | "at"
+                    | "on"
+                    | "from"
+                    | "per"
+                    | "with"
+                    | "using"
+                    | "for"
+                    | "before"
+                    | "when"
+            );
+            (!by).then_some(position + 2)
+        }
+        ("not", "yet", "decided" | "determined" | "defined" | "known" | "specified" | "agreed") => {
+            Some(position + 2)
+        }
+        ("lorem", "ipsum", _) => Some(position + 1),
+        _ => None,
+    }
+}
+
+/// A run of one mark that stands alone: `???`, `____`.
+fn run_end(text: &Text<'_>, position: usize, length_min: usize) -> Option<usize> {
+    let tokens = &text.tokens;
+    let first = tokens.get(position)?;
+    let mut end = position;
+    while let (Some(last), Some(next)) = (tokens.get(end), tokens.get(end + 1)) {
+        if next.text != first.text || next.start != last.end() {
+            break;
+        }
+        end += 1;
+    }
+    let before = text.source.get(..first.start)?.chars().next_back();
+    let after = text.source.get(tokens.get(end)?.end()..)?.chars().next();
+    let alone = before.is_none_or(|it| it.is_whitespace() || matches!(it, '(' | '[' | '=' | ':' | '"' | '/'))
+        && after.is_none_or(|it| !it.is_alphanumeric());
+    (alone && end + 1 - position >= length_min).then_some(end)
+}
+
+/// How many tokens may stand between brackets.
+const INSIDE_MAX: usize = 8;
+
+fn bracket_end(text: &Text<'_>, position: usize, close: &str, is_gap: fn(&str) -> bool) -> Option<usize> {
+    let tokens = &text.tokens;
+    let open = tokens.get(position)?;
+    let end = (position + 1..=position + 1 + INSIDE_MAX)
+        .find(|at| tokens.get(*at).is_some_and(|it| it.text == close))?;
+    let last = tokens.get(end)?;
+    let inside = text.source.get(open.end()..last.start)?;
+    let before = text.source.get(..open.start)?.chars().next_back();
+    let after = text.source.get(last.end()..)?.chars().next();
+    // `Vec<u8>`, `${HOME}`, `f{x}`, `/users/{id}`, `[text](url)`
+    let attached = before.is_some_and(|it| {
+        it.is_alphanumeric() || matches!(it, '$' | '/' | '%' | '#' | '\\' | '_' | '?' | '=')
+    }) || after
+        .is_some_and(|it| matches!(it, '/' | '(' | '_' | '=') || (it.is_alphanumeric()));
+    let meant = tokens.get(end + 1).is_some_and(|it| MEANT.contains(&&*it.lower));
+    let element = ELEMENTS.contains(&inside.trim_matches('/').trim().to_lowercase().as_str());
+    let loose = close == ">" && inside.trim() != inside;
+    (!attached && !meant && !loose && !(close == ">" && element) && is_gap(inside)).then_some(end)
+}
+
+/// `name`, `new_name`, `your name`: letters, and not a type parameter such as `T`.
+fn is_gap_name(inside: &str) -> bool {
+    let inside = inside.trim_matches(['{', '}', '<', '>', ' ']);
+    inside.len() > 1
+        && inside.starts_with(char::is_alphabetic)
+        && inside.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '-' | ' '))
+}
+
+/// Words in square brackets that tell the reader to fill something in.
+fn is_instruction(inside: &str) -> bool {
+    let lower = inside.trim().to_lowercase();
+    let words: Vec<&str> = lower.split(|it: char| !it.is_alphanumeric()).collect();
+    let says = |word: &str| words.contains(&word);
+    says("insert")
+        || says("tbd")
+        || says("todo")
+        || says("placeholder")
+        || says("your")
+        || says("here")
+        || lower.starts_with("fill in")
+}
+
+/// Code that is nothing but a gap: `` `<new_name>` ``. Code with more in it describes a syntax.
+fn whole_code_is_gap(code: &str) -> bool {
+    let inside = code.trim_matches('`').trim();
+    let bare = |open: char, close: char| {
+        inside
+            .strip_prefix(open)
+            .and_then(|it| it.strip_suffix(close))
+            .filter(|it| !it.contains([open, close]))
+    };
+    if matches!(inside, "TBD" | "???" | "XXX") {
+        return true;
+    }
+    let angle =
+        bare('<', '>').is_some_and(|it| is_gap_name(it) && !ELEMENTS.contains(&it.to_lowercase().as_str()));
+    angle || bare('{', '}').is_some_and(is_gap_name)
+}
+
+/// Whether a whole answer is a placeholder and so no answer.
+pub(crate) fn is_placeholder(answer: &str) -> bool {
+    let trimmed = answer.trim();
+    let text = Text::new(trimmed);
+    let mut found = Vec::new();
+    find(&text, &mut found);
+    let marks_only = !trimmed.chars().any(char::is_alphanumeric);
+    let lower = trimmed.to_lowercase();
+    let evasive = matches!(
+        lower.as_str(),
+        "todo"
+            | "tbd"
+            | "tba"
+            | "tbc"
+            | "n/a"
+            | "xxx"
+            | "fixme"
+            | "unknown"
+            | "later"
+            | "not sure"
+            | "dunno"
+            | "idk"
+            | "don't know"
+            | "i don't know"
+            | "whatever"
+            | "placeholder"
+    );
+    marks_only || evasive || !found.is_empty()
+}
