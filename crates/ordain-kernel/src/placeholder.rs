@@ -96,7 +96,7 @@ fn placeholder_end(text: &Text<'_>, position: usize) -> Option<usize> {
         (Kind::Mark, "[") => bracket_end(text, position, "]", is_instruction),
         (Kind::Code, code) => whole_code_is_gap(code).then_some(position),
         (Kind::Identifier, name) => {
-            let underscores = name.len() >= 3 && name.chars().all(|it| it == '_');
+            let underscores = (3..=RUN_MAX).contains(&name.len()) && name.chars().all(|it| it == '_');
             underscores.then_some(position)
         }
         _ => None,
@@ -140,6 +140,9 @@ fn phrase_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
     }
 }
 
+/// Longer runs of one mark are drawings.
+const RUN_MAX: usize = 12;
+
 /// A run of one mark that stands alone: `???`, `____`.
 fn run_end(text: &Text<'_>, position: usize, length_min: usize) -> Option<usize> {
     let tokens = &text.tokens;
@@ -155,7 +158,8 @@ fn run_end(text: &Text<'_>, position: usize, length_min: usize) -> Option<usize>
     let after = text.source.get(tokens.get(end)?.end()..)?.chars().next();
     let alone = before.is_none_or(|it| it.is_whitespace() || matches!(it, '(' | '[' | '=' | ':' | '"' | '/'))
         && after.is_none_or(|it| !it.is_alphanumeric());
-    (alone && end + 1 - position >= length_min).then_some(end)
+    // A long run is a line across the page.
+    (alone && (length_min..=RUN_MAX).contains(&(end + 1 - position))).then_some(end)
 }
 
 /// How many tokens may stand between brackets.
@@ -181,12 +185,13 @@ fn bracket_end(text: &Text<'_>, position: usize, close: &str, is_gap: fn(&str) -
     (!attached && !meant && !loose && !(close == ">" && element) && is_gap(inside)).then_some(end)
 }
 
-/// `name`, `new_name`, `your name`: letters, and not a type parameter such as `T`.
+/// `name`, `new_name`, `your name`: letters, but no type parameter such as `T` and no name of a character.
 fn is_gap_name(inside: &str) -> bool {
     let inside = inside.trim_matches(['{', '}', '<', '>', ' ']);
     inside.len() > 1
         && inside.starts_with(char::is_alphabetic)
-        && inside.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '-' | ' '))
+        && inside.chars().all(|it| it.is_alphabetic() || matches!(it, '_' | '-' | ' '))
+        && !matches!(inside, "EOF" | "CR" | "LF" | "CRLF" | "TAB" | "ESC" | "NUL" | "BOM" | "NULL")
 }
 
 /// Words in square brackets that tell the reader to fill something in.

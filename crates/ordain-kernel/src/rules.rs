@@ -68,7 +68,7 @@ pub(crate) struct Ask {
 pub const BASE_SCORE: i32 = 36;
 
 /// From this entropy score on, soft findings are asked about.
-pub const CLARIFY_SCORE: u8 = 50;
+pub const CLARIFY_SCORE: u8 = 47;
 
 /// Questions in one bundle at most.
 pub const QUESTIONS_MAX: usize = 6;
