@@ -12,8 +12,8 @@ mod canon;
 mod facts;
 mod hash;
 mod manual;
+mod report;
 mod rules;
-mod show;
 mod verify;
 
 use args::{Cli, Color, Command};
@@ -53,9 +53,12 @@ fn main() -> ExitCode {
             Outcome::Failed.into()
         }
         Err(failure) => {
-            let (red, plain) = (show::RED.render(), show::RED.render_reset());
-            let _ =
-                writeln!(anstream::stderr(), "{red}error:{plain} {}", show::printable(&failure.to_string()));
+            let (red, plain) = (report::RED.render(), report::RED.render_reset());
+            let _ = writeln!(
+                anstream::stderr(),
+                "{red}error:{plain} {}",
+                report::printable(&failure.to_string())
+            );
             failure.outcome().into()
         }
     }

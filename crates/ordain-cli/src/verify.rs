@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::facts::{load_bundle, load_profile, read_packets};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
-use crate::{lines, show};
+use crate::{lines, report};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
 use ordain_spec::profile::Profile;
 use ordain_spec::{Facts, Kind, Report, RuleId, document_text, verify_value};
@@ -109,14 +109,14 @@ fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome,
             output.write_all(line?)?;
             output.write_all(b"\n")?;
         } else {
-            show::checked(&mut output, &source.name(), &checked, text.as_ref())?;
+            report::checked(&mut output, &source.name(), &checked, text.as_ref())?;
         }
         outcomes.push(checked.outcome);
         progress.add(1);
     }
     drop(progress);
     if !json && outcomes.len() > 1 {
-        show::summary(&mut output, &outcomes)?;
+        report::summary(&mut output, &outcomes)?;
     }
     output.flush()?;
     Ok(outcomes.into_iter().max().unwrap_or(Outcome::Ok))
