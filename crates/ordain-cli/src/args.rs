@@ -51,6 +51,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Check documents: is it valid, and if not, exactly what is wrong
     Verify(Verify),
+    /// Show a document to a person: what it says, laid out for a terminal
+    Show(Show),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(Canon),
     /// Print the hash of a document
@@ -92,6 +94,19 @@ pub(crate) struct Verify {
     /// Read one document a line, write one result a line, in order, on all cores
     #[arg(long)]
     pub(crate) jsonl: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Show {
+    /// The document; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What the document is; told from its content when absent
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    pub(crate) kind: Option<Kind>,
+    /// Show the content of files as well
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 #[derive(Args)]

@@ -5,16 +5,19 @@ mod exit;
 
 mod input;
 mod lines;
+mod page;
 mod progress;
+mod report;
+mod wording;
 mod yaml;
 
 mod canon;
 mod facts;
 mod hash;
 mod manual;
-mod report;
 mod rules;
 mod verify;
+mod view;
 
 use args::{Cli, Color, Command};
 use clap::Parser;
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     }
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
+        Command::Show(args) => view::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
         Command::Id(args) => hash::run_id(args, cli.global.json),
