@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Show a document to a person: what it says, laid out for a terminal
     Show(Show),
+    /// Compare two bundles: what changed from one to the other
+    Diff(Diff),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(Canon),
     /// Print the hash of a document
@@ -107,6 +109,19 @@ pub(crate) struct Show {
     /// Show the content of files as well
     #[arg(long)]
     pub(crate) full: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 the same bundle; 1 the bundles differ, or one is not valid; usage errors 64."
+)]
+pub(crate) struct Diff {
+    /// The bundle before; `-` is standard input
+    #[arg(value_name = "A")]
+    pub(crate) before: PathBuf,
+    /// The bundle after; `-` is standard input
+    #[arg(value_name = "B")]
+    pub(crate) after: PathBuf,
 }
 
 #[derive(Args)]

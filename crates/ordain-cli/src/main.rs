@@ -12,6 +12,7 @@ mod wording;
 mod yaml;
 
 mod canon;
+mod diff;
 mod facts;
 mod hash;
 mod manual;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),
+        Command::Diff(args) => diff::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
         Command::Id(args) => hash::run_id(args, cli.global.json),
