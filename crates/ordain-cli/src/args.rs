@@ -51,6 +51,10 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Check documents: is it valid, and if not, exactly what is wrong
     Verify(Verify),
+    /// Show a document to a person: what it says, laid out for a terminal
+    Show(Show),
+    /// Compare two bundles: what changed from one to the other
+    Diff(Diff),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(Canon),
     /// Print the hash of a document
@@ -92,6 +96,32 @@ pub(crate) struct Verify {
     /// Read one document a line, write one result a line, in order, on all cores
     #[arg(long)]
     pub(crate) jsonl: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Show {
+    /// The document; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What the document is; told from its content when absent
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    pub(crate) kind: Option<Kind>,
+    /// Show the content of files as well
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 the same bundle; 1 the bundles differ, or one is not valid; usage errors 64."
+)]
+pub(crate) struct Diff {
+    /// The bundle before; `-` is standard input
+    #[arg(value_name = "A")]
+    pub(crate) before: PathBuf,
+    /// The bundle after; `-` is standard input
+    #[arg(value_name = "B")]
+    pub(crate) after: PathBuf,
 }
 
 #[derive(Args)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Outcome {
     /// All is well.
     Ok,
-    /// `verify`: a file could not be read. Any other command: it failed.
+    /// `verify`: a file could not be read. `diff`: the bundles differ. Any command but `verify`: it failed.
     Failed,
     /// `verify`: a text is no document.
     Unreadable,

@@ -5,16 +5,20 @@ mod exit;
 
 mod input;
 mod lines;
+mod page;
 mod progress;
+mod report;
+mod wording;
 mod yaml;
 
 mod canon;
+mod diff;
 mod facts;
 mod hash;
 mod manual;
 mod rules;
-mod show;
 mod verify;
+mod view;
 
 use args::{Cli, Color, Command};
 use clap::Parser;
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
     }
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
+        Command::Show(args) => view::run(args, cli.global.json),
+        Command::Diff(args) => diff::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
         Command::Id(args) => hash::run_id(args, cli.global.json),
@@ -53,9 +59,12 @@ fn main() -> ExitCode {
             Outcome::Failed.into()
         }
         Err(failure) => {
-            let (red, plain) = (show::RED.render(), show::RED.render_reset());
-            let _ =
-                writeln!(anstream::stderr(), "{red}error:{plain} {}", show::printable(&failure.to_string()));
+            let (red, plain) = (report::RED.render(), report::RED.render_reset());
+            let _ = writeln!(
+                anstream::stderr(),
+                "{red}error:{plain} {}",
+                report::printable(&failure.to_string())
+            );
             failure.outcome().into()
         }
     }

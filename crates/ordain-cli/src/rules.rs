@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::exit::{Failure, Outcome};
-use crate::show::{BOLD, GREEN, RED};
+use crate::report::{BOLD, GREEN, RED};
 use ordain_canon::Canonicalizer;
 use ordain_spec::{Kind, Rule};
 use serde::Serialize;

@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::facts::{load_bundle, load_profile, read_packets};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
-use crate::{lines, show};
+use crate::{lines, report};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
 use ordain_spec::profile::Profile;
 use ordain_spec::{Facts, Kind, Report, RuleId, document_text, verify_value};
@@ -63,31 +63,51 @@ fn check(
     bytes: &[u8],
     read: impl for<'a> Fn(&'a [u8]) -> Result<Value<'a>, Unreadable>,
 ) -> Checked {
+    match recognise(kind, bytes, read) {
+        Ok(document) => document.check(facts),
+        Err(refused) => refused,
+    }
+}
+
+/// A document that was read, and what it is.
+pub(crate) struct Recognised<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) value: Value<'a>,
+    text_bytes: usize,
+}
+
+impl Recognised<'_> {
+    pub(crate) fn check(&self, facts: &Facts<'_>) -> Checked {
+        let facts = Facts { document_bytes: self.text_bytes, ..*facts };
+        let report = verify_value(self.kind, &facts, &self.value);
+        let outcome = if report.ok() { Outcome::Ok } else { Outcome::Violations };
+        Checked { kind: Some(self.kind), report, outcome, offset: None }
+    }
+}
+
+/// Reads a document and tells its kind, if nobody said it.
+pub(crate) fn recognise<'a>(
+    kind: Option<Kind>,
+    bytes: &'a [u8],
+    read: impl Fn(&'a [u8]) -> Result<Value<'a>, Unreadable>,
+) -> Result<Recognised<'a>, Checked> {
     // Only an intent may start with a byte order mark, and only reading it shows whether it is one.
     let unmarked = document_text(Kind::Intent, bytes);
     let text = match kind {
         Some(kind) => document_text(kind, bytes),
         None => unmarked,
     };
-    let document = match read(text) {
-        Ok(document) => document,
-        Err(wrong) => return Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable),
-    };
-    let kind = match kind.map_or_else(|| Kind::recognise(&document), Ok) {
-        Ok(kind) => kind,
-        Err(error) => {
-            let wrong = Unreadable { pointer: String::new(), message: error.to_string(), offset: None };
-            return Checked::refused(RuleId::Kind, wrong, Outcome::Unreadable);
-        }
-    };
+    let value = read(text).map_err(|wrong| Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable))?;
+    let kind = kind.map_or_else(|| Kind::recognise(&value), Ok).map_err(|error| {
+        let wrong = Unreadable { pointer: String::new(), message: error.to_string(), offset: None };
+        Checked::refused(RuleId::Kind, wrong, Outcome::Unreadable)
+    })?;
     if text.len() < bytes.len() && kind != Kind::Intent {
         let kind = ReadErrorKind::ByteOrderMark;
         let wrong = Unreadable { pointer: String::new(), message: kind.to_string(), offset: Some(0) };
-        return Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable);
+        return Err(Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable));
     }
-    let report = verify_value(kind, &Facts { document_bytes: text.len(), ..*facts }, &document);
-    let outcome = if report.ok() { Outcome::Ok } else { Outcome::Violations };
-    Checked { kind: Some(kind), report, outcome, offset: None }
+    Ok(Recognised { kind, value, text_bytes: text.len() })
 }
 
 fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome, Failure> {
@@ -109,14 +129,14 @@ fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome,
             output.write_all(line?)?;
             output.write_all(b"\n")?;
         } else {
-            show::checked(&mut output, &source.name(), &checked, text.as_ref())?;
+            report::checked(&mut output, &source.name(), &checked, text.as_ref())?;
         }
         outcomes.push(checked.outcome);
         progress.add(1);
     }
     drop(progress);
     if !json && outcomes.len() > 1 {
-        show::summary(&mut output, &outcomes)?;
+        report::summary(&mut output, &outcomes)?;
     }
     output.flush()?;
     Ok(outcomes.into_iter().max().unwrap_or(Outcome::Ok))

@@ -20,10 +20,11 @@ pub(crate) const YELLOW: Style = colored(AnsiColor::Yellow);
 pub(crate) const BLUE: Style = colored(AnsiColor::Blue);
 pub(crate) const BOLD: Style = Style::new().bold();
 
-/// Whether a character from outside could move the cursor, change colours, add lines or turn the writing around.
+/// Whether a character from outside could move the cursor, change colours, add lines, turn the writing around or
+/// hide text.
 fn is_treacherous(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Text from outside, made harmless.

@@ -1,0 +1,86 @@
+//! Values as people read them.
+
+use crate::page::WIDTH;
+use serde::Serialize;
+
+/// At most that many characters, the last one `…` if any are left out.
+pub(crate) fn cut(text: &str, chars_max: usize) -> String {
+    if text.chars().nth(chars_max).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The first line of a text, no longer than a line of the page.
+pub(crate) fn first_line(text: &str) -> String {
+    let text = text.trim();
+    match text.split_once('\n') {
+        Some((first, _)) => cut(&format!("{} …", first.trim_end()), WIDTH),
+        None => cut(text, WIDTH),
+    }
+}
+
+/// Enough of a hash to tell it from others.
+pub(crate) fn short_hash(hash: &str) -> String {
+    const DIGITS_SHOWN: usize = 12;
+    let prefix = if hash.starts_with("sha256:") { "sha256:".len() } else { 0 };
+    cut(hash, prefix + DIGITS_SHOWN + 1)
+}
+
+/// `1 node`, `2 nodes`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// `512 B`, `1.5 KiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match UNITS.into_iter().find(|(_, unit)| bytes >= *unit) {
+        Some((name, unit)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// The size, and the bytes where it does not show them.
+pub(crate) fn exact_size(bytes: u64) -> String {
+    if bytes < 1024 { size(bytes) } else { format!("{} ({bytes} bytes)", size(bytes)) }
+}
+
+/// The size of a text.
+pub(crate) fn size_of(text: &str) -> String {
+    size(text.len() as u64)
+}
+
+pub(crate) fn yes_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
+}
+
+/// The word that documents use for a value of an enum.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(first_line("one\ntwo"), "one …");
+        assert_eq!(short_hash("sha256:0123456789abcdef"), "sha256:0123456789ab…");
+        assert_eq!(short_hash("0123456789abcdef"), "0123456789ab…");
+        assert_eq!(short_hash("ä"), "ä");
+    }
+
+    #[test]
+    fn sizes() {
+        let shown: Vec<String> = [0, 1023, 1024, 1536, 10_485_760, u64::MAX].map(size).into();
+        assert_eq!(shown, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "10.0 MiB", "17179869183.9 GiB"]);
+    }
+}
