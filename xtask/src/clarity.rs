@@ -51,7 +51,8 @@ fn read(file: &Path) -> Result<Vec<Item>> {
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let mut items = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
-        let item: Json = serde_json::from_str(line).map_err(|error| wrong(format!("line {}: {error}", number + 1)))?;
+        let item: Json =
+            serde_json::from_str(line).map_err(|error| wrong(format!("line {}: {error}", number + 1)))?;
         let (Some(set), Some(unclear), Some(goal)) =
             (item["set"].as_str(), item["unclear"].as_i64(), item["goal"].as_str())
         else {
@@ -59,7 +60,8 @@ fn read(file: &Path) -> Result<Vec<Item>> {
         };
         let goal: String = goal.chars().take(10_000).collect();
         let counts = rule_counts(&goal).into_iter().zip(CLARITY_RULES);
-        let counts = counts.map(|((_, count), rule)| count.min(usize::from(rule.counts_max)) as f64).collect();
+        let counts =
+            counts.map(|((_, count), rule)| count.min(usize::from(rule.counts_max)) as f64).collect();
         items.push(Item { set: set.to_owned(), unclear: unclear == 1, counts, goal });
     }
     Ok(items)
@@ -89,13 +91,17 @@ fn sign(effect: Effect) -> f64 {
 
 /// The score by the points of the table, as the transform computes it.
 fn score(item: &Item) -> f64 {
-    let points: f64 =
-        CLARITY_RULES.iter().zip(&item.counts).map(|(rule, count)| sign(rule.effect) * f64::from(rule.points) * count).sum();
+    let points: f64 = CLARITY_RULES
+        .iter()
+        .zip(&item.counts)
+        .map(|(rule, count)| sign(rule.effect) * f64::from(rule.points) * count)
+        .sum();
     (f64::from(BASE_SCORE) + points).clamp(0.0, 100.0)
 }
 
 fn auc_of(items: &[Item], set: &str, score: impl Fn(&Item) -> f64) -> f64 {
-    let scored: Vec<_> = items.iter().filter(|item| item.set == set).map(|item| (score(item), item.unclear)).collect();
+    let scored: Vec<_> =
+        items.iter().filter(|item| item.set == set).map(|item| (score(item), item.unclear)).collect();
     auc(&scored)
 }
 
@@ -105,7 +111,8 @@ fn rules_table(items: &[Item], sets: &[&str]) {
     println!("| rule | points | fit | {} |", sets.join(" | "));
     println!("|---|---|---|{}", "---|".repeat(sets.len()));
     for (index, rule) in CLARITY_RULES.iter().enumerate() {
-        let aucs: Vec<_> = sets.iter().map(|set| format!("{:.3}", auc_of(items, set, |item| item.counts[index]))).collect();
+        let aucs: Vec<_> =
+            sets.iter().map(|set| format!("{:.3}", auc_of(items, set, |item| item.counts[index]))).collect();
         let points = sign(rule.effect) * f64::from(rule.points);
         println!("| {} | {points} | {:.1} | {} |", rule.id, all[index] * POINTS_PER_WEIGHT, aucs.join(" | "));
     }
@@ -115,7 +122,9 @@ fn rules_table(items: &[Item], sets: &[&str]) {
 const POINTS_PER_WEIGHT: f64 = 8.0;
 
 fn sets_table(items: &[Item], sets: &[&str]) {
-    println!("\n| set | unclear / clear | AUC | AUC, weights fitted without it | CLARIFY on unclear | on clear |");
+    println!(
+        "\n| set | unclear / clear | AUC | AUC, weights fitted without it | CLARIFY on unclear | on clear |"
+    );
     println!("|---|---|---|---|---|---|");
     for set in sets {
         let others: Vec<&Item> = items.iter().filter(|item| item.set != *set).collect();
@@ -127,18 +136,26 @@ fn sets_table(items: &[Item], sets: &[&str]) {
             }
         };
         let share = |unclear: bool| {
-            let of: Vec<_> = items.iter().filter(|item| item.set == *set && item.unclear == unclear).collect();
+            let of: Vec<_> =
+                items.iter().filter(|item| item.set == *set && item.unclear == unclear).collect();
             let asked = of.iter().filter(|item| asks(item)).count();
             (of.len(), asked as f64 / of.len() as f64)
         };
         let ((unclear, caught), (clear, mistaken)) = (share(true), share(false));
         let auc = auc_of(items, set, score);
-        println!("| {set} | {unclear} / {clear} | {auc:.3} | {left_out} | {:.0} % | {:.0} % |", caught * 100.0, mistaken * 100.0);
+        println!(
+            "| {set} | {unclear} / {clear} | {auc:.3} | {left_out} | {:.0} % | {:.0} % |",
+            caught * 100.0,
+            mistaken * 100.0
+        );
     }
 }
 
 fn asks(item: &Item) -> bool {
-    let hard = CLARITY_RULES.iter().zip(&item.counts).any(|(rule, count)| rule.effect == Effect::Hard && *count > 0.0);
+    let hard = CLARITY_RULES
+        .iter()
+        .zip(&item.counts)
+        .any(|(rule, count)| rule.effect == Effect::Hard && *count > 0.0);
     hard || score(item) >= f64::from(CLARIFY_SCORE)
 }
 
@@ -154,11 +171,13 @@ fn fit(items: &[&Item]) -> Vec<f64> {
     const RIDGE: f64 = 0.004;
     let sets: BTreeSet<&str> = items.iter().map(|item| item.set.as_str()).collect();
     let sets: Vec<&str> = sets.into_iter().collect();
-    let set_of: Vec<usize> = items.iter().map(|item| sets.iter().position(|set| *set == item.set).unwrap_or(0)).collect();
+    let set_of: Vec<usize> =
+        items.iter().map(|item| sets.iter().position(|set| *set == item.set).unwrap_or(0)).collect();
     let weight_of: Vec<f64> = items
         .iter()
         .map(|item| {
-            let same = items.iter().filter(|other| other.set == item.set && other.unclear == item.unclear).count();
+            let same =
+                items.iter().filter(|other| other.set == item.set && other.unclear == item.unclear).count();
             1.0 / (same * 2 * sets.len()) as f64
         })
         .collect();
@@ -182,7 +201,8 @@ fn fit(items: &[&Item]) -> Vec<f64> {
         for (index, rule) in CLARITY_RULES.iter().enumerate() {
             first[index] = 0.9 * first[index] + 0.1 * gradient[index];
             second[index] = 0.999 * second[index] + 0.001 * gradient[index] * gradient[index];
-            let (mean, spread) = (first[index] / (1.0 - 0.9_f64.powi(step)), second[index] / (1.0 - 0.999_f64.powi(step)));
+            let (mean, spread) =
+                (first[index] / (1.0 - 0.9_f64.powi(step)), second[index] / (1.0 - 0.999_f64.powi(step)));
             weights[index] -= RATE * mean / (spread.sqrt() + 1e-8);
             if weights[index] * sign(rule.effect) < 0.0 {
                 weights[index] = 0.0;

@@ -409,7 +409,8 @@ pub(crate) fn passive(text: &Text<'_>, found: &mut Vec<Hit>) {
 /// Numbers that count something; the number of a section does not.
 pub(crate) fn numbers(text: &Text<'_>, found: &mut Vec<Hit>) {
     for (position, token) in text.tokens.iter().enumerate() {
-        let section = position == 0 || text.sentences.binary_search_by_key(&position, |range| range.start).is_ok();
+        let section =
+            position == 0 || text.sentences.binary_search_by_key(&position, |range| range.start).is_ok();
         let counts = match token.kind {
             Kind::Number => !(section && token.text.matches('.').count() >= 1),
             Kind::Word => NUMBER_WORDS.iter().any(|(word, value)| token.is(word) && *value > 1.0),

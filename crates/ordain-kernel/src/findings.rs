@@ -286,7 +286,11 @@ mod tests {
             wrong.extend(missed.map(|text| format!("{} finds nothing in {text:?}", rule.id)));
             let mistaken = rule.reject.iter().filter(|text| count(text) > 0);
             wrong.extend(mistaken.map(|text| format!("{} finds something in {text:?}", rule.id)));
-            assert!(rule.id == "contradiction" || (!rule.accept.is_empty() && !rule.reject.is_empty()), "{}", rule.id);
+            assert!(
+                rule.id == "contradiction" || (!rule.accept.is_empty() && !rule.reject.is_empty()),
+                "{}",
+                rule.id
+            );
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }

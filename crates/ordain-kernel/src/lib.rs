@@ -14,6 +14,13 @@ mod technology;
 
 mod findings;
 
+mod excerpt;
+mod plan;
+
+mod patch;
+
 pub use findings::rule_counts;
 pub use outcome::{Refusal, RefusalCode, Transformed};
+pub use patch::{PatchError, patch};
+pub use plan::{PlanError, plan};
 pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};
