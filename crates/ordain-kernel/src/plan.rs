@@ -31,7 +31,10 @@ pub enum PlanError {
     #[error("the intent is not valid: {0}")]
     Normalize(#[from] NormalizeError),
     /// The bundle was made from something else.
-    #[error("the bundle was made from another intent: it names `{named}`, this one has the hash `{found}`")]
+    #[error(
+        "the bundle was made from another intent, whose hash is `{named}`; this one has `{found}`: use that \
+         intent, or transform this one"
+    )]
     AnotherIntent {
         /// What the bundle says.
         named: String,
