@@ -9,11 +9,15 @@ mod progress;
 mod yaml;
 
 mod canon;
+mod document;
 mod facts;
 mod hash;
 mod manual;
+mod patch;
+mod plan;
 mod rules;
 mod show;
+mod validate;
 mod verify;
 
 use args::{Cli, Color, Command};
@@ -38,6 +42,9 @@ fn main() -> ExitCode {
     }
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
+        Command::Plan(args) => plan::run(args, cli.global.json),
+        Command::Patch(args) => patch::run(args, cli.global.json),
+        Command::Validate(args) => validate::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
         Command::Id(args) => hash::run_id(args, cli.global.json),
@@ -52,6 +59,7 @@ fn main() -> ExitCode {
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Outcome::Failed.into()
         }
+        Err(failure @ Failure::Reported) => failure.outcome().into(),
         Err(failure) => {
             let (red, plain) = (show::RED.render(), show::RED.render_reset());
             let _ =
