@@ -55,6 +55,15 @@ pub(crate) enum Command {
     Show(Show),
     /// Compare two bundles: what changed from one to the other
     Diff(Diff),
+    /// Make the plan for a bundle: files to write, commands to run, tests that must pass
+    Plan(Plan),
+    /// Make the patch set of a plan: its file operations
+    Patch(Patch),
+    /// Judge the evidence of an execution against its plan: accept, review or reject
+    ///
+    /// Everything is worked out again from the two documents. `reject`: something required failed, or the evidence
+    /// is missing or contradicts itself. `review`: only something optional failed.
+    Validate(Validate),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(Canon),
     /// Print the hash of a document
@@ -122,6 +131,43 @@ pub(crate) struct Diff {
     /// The bundle after; `-` is standard input
     #[arg(value_name = "B")]
     pub(crate) after: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Plan {
+    /// The bundle; `-` is standard input
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: PathBuf,
+    /// The intent that the bundle was made from; `-` is standard input
+    #[arg(long, value_name = "INTENT")]
+    pub(crate) intent: PathBuf,
+    /// Where the files will go: those that are there are changed, the others created
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) workspace: PathBuf,
+    /// Write the plan to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Patch {
+    /// The plan proposal; `-` is standard input
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+    /// Write the patch set to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Exit codes: 0 accept, 1 review, reject or an error; usage errors 64.")]
+pub(crate) struct Validate {
+    /// The execution evidence; `-` is standard input
+    #[arg(value_name = "EVIDENCE")]
+    pub(crate) evidence: PathBuf,
+    /// The plan proposal that was tried; `-` is standard input
+    #[arg(long, value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
 }
 
 #[derive(Args)]

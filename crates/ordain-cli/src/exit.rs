@@ -65,6 +65,9 @@ pub(crate) enum Failure {
         /// What is wrong.
         problem: String,
     },
+    /// A document is not valid, and its report was printed.
+    #[error("the document is not valid")]
+    Reported,
 }
 
 impl Failure {
@@ -73,7 +76,11 @@ impl Failure {
         match self {
             Self::Usage(_) => Outcome::Usage,
             Self::Parse { .. } => Outcome::Unreadable,
-            Self::File { .. } | Self::Output(_) | Self::Result(_) | Self::Document { .. } => Outcome::Failed,
+            Self::File { .. }
+            | Self::Output(_)
+            | Self::Result(_)
+            | Self::Document { .. }
+            | Self::Reported => Outcome::Failed,
         }
     }
 }

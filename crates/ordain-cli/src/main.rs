@@ -13,10 +13,14 @@ mod yaml;
 
 mod canon;
 mod diff;
+mod document;
 mod facts;
 mod hash;
 mod manual;
+mod patch;
+mod plan;
 mod rules;
+mod validate;
 mod verify;
 mod view;
 
@@ -44,6 +48,9 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),
         Command::Diff(args) => diff::run(args, cli.global.json),
+        Command::Plan(args) => plan::run(args, cli.global.json),
+        Command::Patch(args) => patch::run(args, cli.global.json),
+        Command::Validate(args) => validate::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
         Command::Id(args) => hash::run_id(args, cli.global.json),
@@ -58,6 +65,7 @@ fn main() -> ExitCode {
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             Outcome::Failed.into()
         }
+        Err(failure @ Failure::Reported) => failure.outcome().into(),
         Err(failure) => {
             let (red, plain) = (report::RED.render(), report::RED.render_reset());
             let _ = writeln!(

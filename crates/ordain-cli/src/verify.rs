@@ -151,9 +151,9 @@ fn io_message(failure: Failure) -> String {
 }
 
 /// A report with the name of its file.
-struct FileReport<'a> {
-    file: Option<String>,
-    report: &'a Report,
+pub(crate) struct FileReport<'a> {
+    pub(crate) file: Option<String>,
+    pub(crate) report: &'a Report,
 }
 
 impl Serialize for FileReport<'_> {

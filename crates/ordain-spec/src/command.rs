@@ -1,5 +1,5 @@
-//! Commands without a shell: a line is split into an argument vector by POSIX quoting rules, and what only a shell
-//! could do is refused.
+//! Commands without a shell: a line is split into an argument vector by POSIX quoting rules, what only a shell could
+//! do is refused, and an argument vector is written as such a line.
 
 /// Why a command line cannot run without a shell.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -123,9 +123,72 @@ fn is_name(word: &str) -> bool {
         && characters.all(|other| other.is_ascii_alphanumeric() || other == '_')
 }
 
+/// The command line that [`split_command`] splits into exactly these arguments.
+///
+/// ```
+/// use ordain_spec::join_command;
+/// assert_eq!(join_command(&["grep", "-c", "it's", "a b"]).unwrap(), r"grep -c 'it'\''s' 'a b'");
+/// ```
+pub fn join_command<S: AsRef<str>>(argv: &[S]) -> Result<String, CommandError> {
+    if argv.first().is_none_or(|command| command.as_ref().is_empty()) {
+        return Err(CommandError::Empty);
+    }
+    let mut line = String::new();
+    for (position, argument) in argv.iter().enumerate() {
+        let argument = argument.as_ref();
+        if argument.contains('\0') {
+            return Err(CommandError::Nul);
+        }
+        // An unquoted `=` in the first word would set a variable.
+        let plain = |byte: u8| {
+            byte.is_ascii_alphanumeric() || b"_@%+:,./-".contains(&byte) || (byte == b'=' && position > 0)
+        };
+        if position > 0 {
+            line.push(' ');
+        }
+        if !argument.is_empty() && argument.bytes().all(plain) {
+            line.push_str(argument);
+        } else {
+            // Inside single quotes nothing has a meaning but the quote itself.
+            line.push('\'');
+            line.push_str(&argument.replace('\'', r"'\''"));
+            line.push('\'');
+        }
+    }
+    Ok(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn joins_with_quotes_where_they_are_needed() {
+        for (argv, line) in [
+            (vec!["cargo", "test", "--jobs=1", "a/b.rs"], Ok("cargo test --jobs=1 a/b.rs")),
+            (vec!["X=1"], Ok("'X=1'")),
+            (vec!["echo", "", "~", "#", "é", "a\nb"], Ok("echo '' '~' '#' 'é' 'a\nb'")),
+            (vec!["echo", "'"], Ok(r"echo ''\'''")),
+            (vec![], Err(CommandError::Empty)),
+            (vec!["", "a"], Err(CommandError::Empty)),
+            (vec!["a", "b\0"], Err(CommandError::Nul)),
+        ] {
+            assert_eq!(join_command(&argv), line.map(str::to_owned), "{argv:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_joined_splits_again(
+            argv in proptest::collection::vec(r#"[^\x00]{0,6}|[-A-Za-z_=~# \t\n'"\\$`*|&;<>()]{0,8}"#, 1..6)
+        ) {
+            match join_command(&argv) {
+                Ok(line) => prop_assert_eq!(split_command(&line), Ok(argv)),
+                Err(error) => prop_assert!(argv[0].is_empty(), "{error}: {argv:?}"),
+            }
+        }
+    }
 
     #[test]
     fn splits_as_a_shell_would() {

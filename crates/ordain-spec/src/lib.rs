@@ -38,7 +38,7 @@ mod schema;
 mod shape;
 mod version;
 
-pub use command::{CommandError, split_command};
+pub use command::{CommandError, join_command, split_command};
 pub use facts::{Approvers, Facts, Sensor, SourceBundle};
 pub use kind::{Kind, KindError};
 pub use path::{Clash, PathFault, clashes, path_faults, path_problem};

@@ -1,6 +1,7 @@
 //! JSON Schemas (2020-12) from the types.
 
 use crate::shape::{HEX64_PATTERN, SHA256_PATTERN};
+use ordain_canon::{BundleHash, ContentHash, PlanHash};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,25 @@ text_type! {
     /// 64 hexadecimal digits.
     Hex64, HEX64_PATTERN
 }
+
+macro_rules! named_by {
+    ($field:ident: $($hash:ident),*) => {$(
+        impl From<$hash> for $field {
+            fn from(hash: $hash) -> Self {
+                Self(hash.to_string())
+            }
+        }
+    )*};
+}
+named_by!(Sha256: ContentHash, PlanHash);
+
+/// As a plan proposal's `source_bundle_hash` names it.
+impl From<BundleHash> for Sha256 {
+    fn from(hash: BundleHash) -> Self {
+        Self(hash.prefixed())
+    }
+}
+
 /// Text that is not empty.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -140,8 +160,8 @@ impl NonEmpty {
         &self.0
     }
 
-    /// For text whose document is verified afterwards.
-    pub(crate) fn of(text: String) -> Self {
+    /// For text whose document was verified or will be.
+    pub fn of(text: String) -> Self {
         Self(text)
     }
 }
