@@ -15,6 +15,7 @@ const STYLES: Styles = Styles::styled()
 
 const EXIT_CODES: &str = "\
 Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
+transform 0 a bundle, 10 questions, 11 refused; \
 every other command 0 or 1; usage errors 64.";
 
 /// The gate between what an AI agent proposes and what really happens.
@@ -55,6 +56,10 @@ pub(crate) enum Command {
     Show(Show),
     /// Compare two bundles: what changed from one to the other
     Diff(Diff),
+    /// Make a bundle of an intent, or ask what is unclear
+    Transform(Transform),
+    /// Answer the questions about an intent, and write it with its answers
+    Clarify(Clarify),
     /// Make the plan for a bundle: files to write, commands to run, tests that must pass
     Plan(Plan),
     /// Make the patch set of a plan: its file operations
@@ -99,6 +104,9 @@ pub(crate) struct Verify {
     /// The bundle that a plan proposal comes from
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// The intent that a bundle comes from: the transform must give the same bundle
+    #[arg(long, value_name = "FILE")]
+    pub(crate) intent: Option<PathBuf>,
     /// An evidence packet, or an array of them; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) evidence: Vec<PathBuf>,
@@ -134,13 +142,49 @@ pub(crate) struct Diff {
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 a bundle, 10 a bundle with questions, 11 refused, 1 an error; usage errors 64. With --jsonl the highest."
+)]
+pub(crate) struct Transform {
+    /// The intent, JSON or YAML; `-` is standard input
+    #[arg(value_name = "INTENT")]
+    pub(crate) intent: Option<PathBuf>,
+    /// Take plain text as the goal: this text, or without it what stands in INTENT
+    #[arg(long, value_name = "TEXT", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "absent, without a value, and with one are three things")]
+    pub(crate) goal: Option<Option<String>>,
+    /// Write the bundle to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Read one intent a line, write one result a line, in order, on all cores
+    #[arg(long)]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 nothing is open any more, 1 questions are left or an error; usage errors 64."
+)]
+pub(crate) struct Clarify {
+    /// The intent, JSON or YAML
+    #[arg(value_name = "INTENT")]
+    pub(crate) intent: PathBuf,
+    /// Take the answers from this file, an object by question id, and ask nothing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
+    /// Write the answered intent to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
 pub(crate) struct Plan {
-    /// The bundle; `-` is standard input
-    #[arg(value_name = "BUNDLE")]
-    pub(crate) bundle: PathBuf,
+    /// The bundle, or an intent that needs no questions; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
     /// The intent that the bundle was made from; `-` is standard input
     #[arg(long, value_name = "INTENT")]
-    pub(crate) intent: PathBuf,
+    pub(crate) intent: Option<PathBuf>,
     /// Where the files will go: those that are there are changed, the others created
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) workspace: PathBuf,

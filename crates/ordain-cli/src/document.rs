@@ -20,6 +20,11 @@ pub(crate) struct Loaded<T> {
 }
 
 impl<T: Document> Loaded<T> {
+    /// How long its text is.
+    pub(crate) fn text_bytes(&self) -> usize {
+        document_text(T::KIND, &self.text.json).len()
+    }
+
     /// The document as it was written.
     pub(crate) fn value(&self) -> Result<Value<'_>, Failure> {
         let read = self.text.read(document_text(T::KIND, &self.text.json));

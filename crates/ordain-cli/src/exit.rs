@@ -5,8 +5,12 @@ use std::process::ExitCode;
 /// How a command ended. The order is that of severity: of several results the last in this list counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Outcome {
-    /// All is well.
+    /// All is well. `transform`: a bundle.
     Ok,
+    /// `transform`: a bundle with questions.
+    Clarify,
+    /// `transform`: no bundle.
+    Refused,
     /// `verify`: a file could not be read. `diff`: the bundles differ. Any command but `verify`: it failed.
     Failed,
     /// `verify`: a text is no document.
@@ -21,6 +25,8 @@ impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         Self::from(match outcome {
             Outcome::Ok => 0,
+            Outcome::Clarify => 10,
+            Outcome::Refused => 11,
             Outcome::Failed => 1,
             Outcome::Unreadable => 2,
             Outcome::Violations => 3,

@@ -2,7 +2,9 @@
 
 use crate::exit::Failure;
 use crate::input::{Source, Text, Unreadable};
-use ordain_canon::Value;
+use crate::transform::transform_file;
+use ordain_canon::{Canonicalizer, Value};
+use ordain_kernel::Transformed;
 use ordain_spec::profile::Profile;
 use ordain_spec::{Facts, Kind, SourceBundle, Verified, verify_as};
 use std::path::{Path, PathBuf};
@@ -38,6 +40,16 @@ pub(crate) fn load_profile(name: &str) -> Result<Profile, Failure> {
 pub(crate) fn load_bundle(path: &Path) -> Result<SourceBundle, Failure> {
     let text = Source::of(path).text()?;
     SourceBundle::of(&read_fact(path, &text)?).map_err(|error| refused(path, error.to_string()))
+}
+
+/// What the transform makes of an intent today, as canonical text.
+pub(crate) fn recompute(path: &Path) -> Result<Vec<u8>, Failure> {
+    match transform_file(&Source::of(path))? {
+        Transformed::Bundle(bundle) | Transformed::Clarify(bundle) => {
+            Ok(Canonicalizer::new().value(&bundle)?.to_vec())
+        }
+        Transformed::Refuse(refusal) => Err(refused(path, format!("the intent is refused: {refusal}"))),
+    }
 }
 
 /// The evidence packets of a file: one, or an array of them.

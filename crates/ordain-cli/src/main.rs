@@ -12,6 +12,7 @@ mod wording;
 mod yaml;
 
 mod canon;
+mod clarify;
 mod diff;
 mod document;
 mod facts;
@@ -20,6 +21,7 @@ mod manual;
 mod patch;
 mod plan;
 mod rules;
+mod transform;
 mod validate;
 mod verify;
 mod view;
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),
         Command::Diff(args) => diff::run(args, cli.global.json),
+        Command::Transform(args) => transform::run(args, cli.global.json),
+        Command::Clarify(args) => clarify::run(args, cli.global.json),
         Command::Plan(args) => plan::run(args, cli.global.json),
         Command::Patch(args) => patch::run(args, cli.global.json),
         Command::Validate(args) => validate::run(args, cli.global.json),

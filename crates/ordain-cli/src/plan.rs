@@ -1,23 +1,38 @@
 //! `ordain plan`.
 
 use crate::args::Plan;
-use crate::document::{Made, check_stdin_once, emit, load};
+use crate::document::{Loaded, Made, check_stdin_once, emit, load};
 use crate::exit::{Failure, Outcome};
-use ordain_kernel::plan;
-use ordain_spec::bundle::{Bundle, Output};
+use crate::input::Source;
+use crate::report::YELLOW;
+use crate::wording::count;
+use ordain_canon::{Canonicalizer, Value};
+use ordain_kernel::{Transformed, plan, transform};
+use ordain_spec::bundle::{Bundle, BundleStatus, Output};
 use ordain_spec::intent::Intent;
+use ordain_spec::{Facts, Verified, verify_as};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
-    check_stdin_once(&[&args.bundle, &args.intent])?;
-    let bundle = load::<Bundle>(&args.bundle, json)?;
-    let intent = load::<Intent>(&args.intent, json)?;
-    let existing = existing(&args.workspace, &bundle.document.outputs)?;
-    let proposal = plan(&bundle.document, &intent.value()?, &existing)
-        .map_err(|error| Failure::Document { path: bundle.source.name(), problem: error.to_string() })?;
+    let paths: Vec<&Path> = std::iter::once(args.file.as_path()).chain(args.intent.as_deref()).collect();
+    check_stdin_once(&paths)?;
+    let (bundle, intent) = match &args.intent {
+        Some(path) => (load::<Bundle>(&args.file, json)?.document, load::<Intent>(path, json)?),
+        None => of_intent(&args.file, json)?,
+    };
+    let existing = existing(&args.workspace, &bundle.outputs)?;
+    let proposal = plan(&bundle, &intent.value()?, &existing).map_err(|error| Failure::Document {
+        path: Source::of(&args.file).name(),
+        problem: error.to_string(),
+    })?;
+    if bundle.status == BundleStatus::Incomplete {
+        let questions = count(bundle.unresolved_questions.len() as u64, "question");
+        let note = format!("{questions} open; a plan of an incomplete bundle always needs approval");
+        writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {note}")?;
+    }
     let made = Made {
         title: format!("plan {}", proposal.id),
         name: ("id", proposal.id.clone()),
@@ -25,6 +40,22 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
     };
     emit(&proposal, args.output.as_deref(), json, made)?;
     Ok(Outcome::Ok)
+}
+
+/// Without its intent only an intent itself can be planned: it says everything that its bundle says.
+fn of_intent(path: &Path, json: bool) -> Result<(Verified<Bundle>, Loaded<Intent>), Failure> {
+    let refused = |problem: String| Failure::Document { path: Source::of(path).name(), problem };
+    let intent = load::<Intent>(path, json)?;
+    let value = intent.value()?;
+    let bundle = match transform(&value, intent.text_bytes()) {
+        Transformed::Bundle(bundle) | Transformed::Clarify(bundle) => bundle,
+        Transformed::Refuse(refusal) => return Err(refused(refusal.to_string())),
+    };
+    let text = Canonicalizer::new().value(&bundle)?.to_vec();
+    let value = Value::read(&text).map_err(|error| refused(error.to_string()))?;
+    let bundle = verify_as(&Facts::default(), &value)
+        .map_err(|report| refused(format!("the kernel made an invalid bundle: {:?}", report.violations())))?;
+    Ok((bundle, intent))
 }
 
 /// Which outputs are there already. A link counts as what it is, not as what it leads to.

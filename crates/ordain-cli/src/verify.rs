@@ -2,7 +2,7 @@
 
 use crate::args::Verify;
 use crate::exit::{Failure, Outcome};
-use crate::facts::{load_bundle, load_profile, read_packets};
+use crate::facts::{load_bundle, load_profile, read_packets, recompute};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
 use crate::{lines, report};
@@ -13,14 +13,22 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{BufWriter, Write};
 
 pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
-    let facts =
-        args.bundle.iter().chain(&args.evidence).filter(|path| Source::of(path) == Source::Stdin).count();
+    let facts = args
+        .bundle
+        .iter()
+        .chain(&args.intent)
+        .chain(&args.evidence)
+        .filter(|path| Source::of(path) == Source::Stdin)
+        .count();
     let documents = args.files.iter().filter(|path| Source::of(path) == Source::Stdin).count();
     if facts + documents.max(usize::from(args.jsonl)) > 1 {
         return Err(Failure::Usage("standard input can be read only once".to_owned()));
     }
     let profile = args.profile.as_deref().map(load_profile).transpose()?;
     let bundle = args.bundle.as_deref().map(load_bundle).transpose()?;
+    let recomputed = args.intent.as_deref().map(recompute).transpose()?;
+    let recomputed = recomputed.as_deref().map(Value::read).transpose();
+    let recomputed = recomputed.map_err(|error| Failure::Usage(error.to_string()))?;
     let evidence_texts: Vec<Text> =
         args.evidence.iter().map(|path| Source::of(path).text()).collect::<Result<_, _>>()?;
     let mut evidence = Vec::new();
@@ -31,6 +39,7 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
         now_ms: args.now,
         profile: profile.as_ref().unwrap_or(Profile::default_profile()),
         bundle: bundle.as_ref(),
+        recomputed: recomputed.as_ref(),
         evidence: &evidence,
         ..Facts::default()
     };

@@ -53,6 +53,13 @@ impl<'t> Reading<'t> {
         Self { goal: Text::new(goal), constraints: constraints.iter().map(|it| Text::new(it)).collect() }
     }
 
+    pub(crate) fn text(&self, part: Part) -> Option<&Text<'t>> {
+        match part {
+            Part::Goal => Some(&self.goal),
+            Part::Constraint(at) => self.constraints.get(at),
+        }
+    }
+
     pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &Text<'t>)> {
         let constraints = self.constraints.iter().enumerate().map(|(at, text)| (Part::Constraint(at), text));
         std::iter::once((Part::Goal, &self.goal)).chain(constraints)

@@ -3,6 +3,7 @@
 mod outcome;
 
 mod derive;
+mod excerpt;
 
 mod lexicon;
 mod text;
@@ -15,10 +16,22 @@ mod technology;
 mod findings;
 
 mod contradiction;
-mod excerpt;
-mod plan;
 mod quantity;
 mod requirement;
+
+mod intake;
+mod question;
+
+mod answer;
+
+mod concern;
+mod node;
+
+mod brief;
+
+mod transform;
+
+mod plan;
 
 mod patch;
 
@@ -29,4 +42,5 @@ pub use outcome::{Refusal, RefusalCode, Transformed};
 pub use patch::{PatchError, patch};
 pub use plan::{PlanError, plan};
 pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};
+pub use transform::{KERNEL_VERSION, transform};
 pub use validate::{Criterion, Reason, Recommendation, Validation, validate};

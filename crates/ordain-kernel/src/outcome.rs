@@ -26,6 +26,16 @@ impl Transformed {
         }
     }
 
+    /// Writes the members of the result into a map that may have more.
+    pub fn serialize_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("kernel_result_kind", &self.kind())?;
+        map.serialize_entry("bundle", &self.bundle())?;
+        if let Self::Refuse(refusal) = self {
+            map.serialize_entry("refuse", refusal)?;
+        }
+        Ok(())
+    }
+
     /// The bundle, complete or not.
     pub fn bundle(&self) -> Option<&Bundle> {
         match self {
@@ -39,11 +49,7 @@ impl Transformed {
 impl Serialize for Transformed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("kernel_result_kind", &self.kind())?;
-        map.serialize_entry("bundle", &self.bundle())?;
-        if let Self::Refuse(refusal) = self {
-            map.serialize_entry("refuse", refusal)?;
-        }
+        self.serialize_members(&mut map)?;
         map.end()
     }
 }

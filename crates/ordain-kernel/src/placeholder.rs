@@ -181,8 +181,8 @@ fn bracket_end(text: &Text<'_>, position: usize, close: &str, is_gap: fn(&str) -
         .is_some_and(|it| matches!(it, '/' | '(' | '_' | '=') || (it.is_alphanumeric()));
     let meant = tokens.get(end + 1).is_some_and(|it| MEANT.contains(&&*it.lower));
     let element = ELEMENTS.contains(&inside.trim_matches('/').trim().to_lowercase().as_str());
-    let loose = close == ">" && inside.trim() != inside;
-    (!attached && !meant && !loose && !(close == ">" && element) && is_gap(inside)).then_some(end)
+    let loose = close == ">" && (element || inside.trim() != inside);
+    (!attached && !meant && !loose && is_gap(inside)).then_some(end)
 }
 
 /// `name`, `new_name`, `your name`: letters, but no type parameter such as `T` and no name of a character.

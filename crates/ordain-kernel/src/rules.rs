@@ -71,10 +71,10 @@ pub const BASE_SCORE: i32 = 36;
 pub const CLARIFY_SCORE: u8 = 47;
 
 /// Questions in one bundle at most.
-pub const QUESTIONS_MAX: usize = 6;
+pub(crate) const QUESTIONS_MAX: usize = 6;
 
 /// Soft questions for one intent at most, answered ones included, so that clarifying ends soon.
-pub const SOFT_QUESTIONS_MAX: usize = 4;
+pub(crate) const SOFT_QUESTIONS_MAX: usize = 4;
 
 const fn ask(
     text: &'static str,

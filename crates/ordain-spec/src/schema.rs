@@ -1,7 +1,7 @@
 //! JSON Schemas (2020-12) from the types.
 
 use crate::shape::{HEX64_PATTERN, SHA256_PATTERN};
-use ordain_canon::{BundleHash, ContentHash, PlanHash};
+use ordain_canon::{BundleHash, ContentHash, IntentHash, PlanHash};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,7 @@ macro_rules! named_by {
     )*};
 }
 named_by!(Sha256: ContentHash, PlanHash);
+named_by!(Hex64: IntentHash);
 
 /// As a plan proposal's `source_bundle_hash` names it.
 impl From<BundleHash> for Sha256 {

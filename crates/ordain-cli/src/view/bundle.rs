@@ -6,7 +6,7 @@ use crate::wording::{count, first_line, short_hash, size_of, word};
 use anstyle::Style;
 use ordain_spec::bundle::{Bundle, BundleStats, BundleStatus, ContextNode, Output, Question};
 
-pub(super) fn show(page: &mut Page, bundle: &Bundle, full: bool) {
+pub(crate) fn show(page: &mut Page, bundle: &Bundle, full: bool) {
     page.title("bundle", &bundle.id);
     page.styled_label("status", status_style(bundle.status), &word(&bundle.status));
     page.label("kernel", &bundle.kernel_version);

@@ -22,7 +22,7 @@ use ordain_spec::{Facts, Kind, Report};
 use serde::de::DeserializeOwned;
 use std::io::Write;
 
-pub(crate) use bundle::figures as bundle_figures;
+pub(crate) use bundle::{figures as bundle_figures, show as bundle_page};
 
 pub(crate) fn run(args: &Show, json: bool) -> Result<Outcome, Failure> {
     let source = Source::of(&args.file);

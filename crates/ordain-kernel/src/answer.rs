@@ -1,0 +1,177 @@
+//! What answers settle: each belongs to a question, and what it says becomes part of the goal or of the constraints.
+
+use crate::excerpt::excerpt;
+use crate::findings::Part;
+use crate::outcome::{Refusal, RefusalCode};
+use crate::placeholder::is_placeholder;
+use crate::question::Candidate;
+use ordain_spec::bundle::AnswerType;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An answer and the question that it settles.
+#[derive(Clone, Debug)]
+pub(crate) struct Settled {
+    /// The position of the candidate.
+    pub(crate) candidate: usize,
+    /// As text.
+    pub(crate) answer: String,
+    /// What it adds to the constraints.
+    pub(crate) constraint: Option<String>,
+}
+
+/// What the answers make of the intent.
+#[derive(Default, Debug)]
+pub(crate) struct Answers {
+    pub(crate) settled: Vec<Settled>,
+    /// The positions of the candidates that are settled.
+    positions: BTreeSet<usize>,
+    /// Constraints that lost against another one, by position.
+    pub(crate) dropped: BTreeSet<usize>,
+    /// What replaces a constraint that contradicts itself, by position.
+    pub(crate) replaced: BTreeMap<usize, String>,
+    pub(crate) filled: Vec<Filled>,
+}
+
+impl Answers {
+    pub(crate) fn settles(&self, candidate: usize) -> bool {
+        self.positions.contains(&candidate)
+    }
+
+    /// A text with its placeholders filled. `offset` is where it starts in its part.
+    pub(crate) fn fill(&self, part: Part, offset: usize, text: &str) -> String {
+        let mut filled = text.to_owned();
+        let mut here: Vec<&Filled> = self.filled.iter().filter(|it| !it.named && it.part == part).collect();
+        // From the end, so that places before a replacement stay where they are.
+        here.sort_by_key(|it| std::cmp::Reverse(it.start));
+        for gap in here {
+            let Some(start) = gap.start.checked_sub(offset) else { continue };
+            let end = start + gap.words.len();
+            if filled.get(start..end) == Some(&gap.words) {
+                filled.replace_range(start..end, &gap.value);
+            }
+        }
+        let named = self.filled.iter().filter(|it| it.named);
+        named.fold(filled, |text, gap| text.replace(&gap.words, &gap.value))
+    }
+}
+
+/// A placeholder and what stands in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Filled {
+    part: Part,
+    start: usize,
+    words: String,
+    value: String,
+    /// Whether the placeholder has a name of its own, and so is the same wherever it stands.
+    named: bool,
+}
+
+/// Matches answers with questions. One that fits no question, or is none, is refused.
+pub(crate) fn apply(
+    candidates: &[Candidate],
+    constraints: &[String],
+    answers: Option<&BTreeMap<String, Json>>,
+) -> Result<Answers, Refusal> {
+    let mut result = Answers::default();
+    let by_id: BTreeMap<&str, usize> =
+        candidates.iter().enumerate().map(|(at, it)| (it.question.id.as_str(), at)).collect();
+    for (id, answer) in answers.into_iter().flatten() {
+        let refuse =
+            |problem: String| Err(Refusal::new(RefusalCode::InvalidAnswer, format!("{id}: {problem}")));
+        let Some(position) = by_id.get(id.as_str()).copied() else {
+            return refuse(
+                "no question of this intent has this id; it may belong to an earlier wording".to_owned(),
+            );
+        };
+        let Some(candidate) = candidates.get(position) else { continue };
+        let text = match text_of(candidate, answer) {
+            Ok(text) => text,
+            Err(problem) => return refuse(problem),
+        };
+        result.add(position, candidate, constraints, text);
+    }
+    Ok(result)
+}
+
+/// How many characters of an answer an error repeats.
+const SHOWN_CHARS_MAX: usize = 60;
+
+/// The answer as text, if it fits the question.
+fn text_of(candidate: &Candidate, answer: &Json) -> Result<String, String> {
+    let question = &candidate.question;
+    let scalar = |answer: &Json| match answer {
+        Json::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    };
+    let text = match (question.expected_answer_type, answer) {
+        (AnswerType::Boolean, Json::Bool(value)) => value.to_string(),
+        (AnswerType::Boolean, other) => {
+            return Err(format!(
+                "expected true or false, found `{}`",
+                excerpt(&other.to_string(), SHOWN_CHARS_MAX)
+            ));
+        }
+        (AnswerType::Choice, Json::String(text)) => {
+            let options = question.options.as_deref().unwrap_or_default();
+            return match options.iter().find(|it| *it == text) {
+                Some(option) => Ok(option.clone()),
+                None => Err(format!("`{}` is none of the options", excerpt(text, SHOWN_CHARS_MAX))),
+            };
+        }
+        (AnswerType::Choice, other) => {
+            return Err(format!(
+                "expected one of the options as text, found `{}`",
+                excerpt(&other.to_string(), SHOWN_CHARS_MAX)
+            ));
+        }
+        (AnswerType::Number, Json::Number(number)) => number.to_string(),
+        (AnswerType::Number, other) => {
+            return Err(format!(
+                "expected a number, found `{}`",
+                excerpt(&other.to_string(), SHOWN_CHARS_MAX)
+            ));
+        }
+        (_, Json::Array(values)) => {
+            if let Some(gap) = values.iter().map(scalar).find(|it| is_placeholder(it)) {
+                return Err(format!("`{}` is a placeholder, not an answer", excerpt(&gap, SHOWN_CHARS_MAX)));
+            }
+            values.iter().map(scalar).collect::<Vec<_>>().join(", ")
+        }
+        (_, other) => scalar(other),
+    };
+    match (text.is_empty(), answer) {
+        (true, _) => Err("the answer is empty".to_owned()),
+        (false, Json::String(_)) if is_placeholder(&text) => {
+            Err(format!("`{}` is a placeholder, not an answer", excerpt(&text, SHOWN_CHARS_MAX)))
+        }
+        _ => Ok(text),
+    }
+}
+
+impl Answers {
+    fn add(&mut self, position: usize, candidate: &Candidate, constraints: &[String], answer: String) {
+        let mut constraint = None;
+        match (candidate.rule().map(|rule| rule.id), &candidate.contradiction) {
+            (_, Some(contradiction)) => match contradiction.constraints.as_slice() {
+                [only] => drop(self.replaced.insert(*only, answer.clone())),
+                many => self.dropped.extend(many.iter().filter(|at| constraints.get(**at) != Some(&answer))),
+            },
+            (Some("placeholder"), _) => self.filled.push(Filled {
+                part: candidate.part,
+                start: candidate.start,
+                words: candidate.words.clone(),
+                value: answer.clone(),
+                named: candidate.named_gap,
+            }),
+            (Some("no-acceptance"), _) => constraint = Some(format!("Done when: {answer}")),
+            (Some("loophole"), _) => {
+                let holds = if answer == "true" { "it must hold" } else { "it need not hold" };
+                constraint = Some(format!("“{}”: {holds}", candidate.words));
+            }
+            _ => constraint = Some(format!("“{}”: {answer}", candidate.words)),
+        }
+        self.positions.insert(position);
+        self.settled.push(Settled { candidate: position, answer, constraint });
+    }
+}

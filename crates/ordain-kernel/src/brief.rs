@@ -1,0 +1,282 @@
+//! What a person or an agent gets to read: a brief for each leaf, and the same facts for programs beside it.
+
+use crate::excerpt::counted;
+use crate::findings::cut;
+use crate::lexicon::Category;
+use crate::node::{Leaf, Work};
+use crate::quantity::Bound;
+use crate::requirement::{Modality, Requirement};
+use ordain_spec::bundle::{AnswerType, Question};
+use ordain_spec::intent::Context;
+use ordain_spec::join_command;
+use ordain_spec::plan::TestType;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Characters of a title.
+const TITLE_CHARS_MAX: usize = 90;
+/// More assumptions than this nobody reads.
+const ASSUMPTIONS_MAX: usize = 6;
+
+/// The brief of a leaf, in Markdown.
+pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: usize) -> String {
+    let node = &leaf.node;
+    let title = title(&node.goal);
+    let mut text = format!("# {title}\n");
+    let goal = node.goal.trim();
+    if goal.trim_end_matches('.') != title {
+        let _ = write!(text, "\n{goal}\n");
+    }
+    if siblings > 1 {
+        let whole = work.answers.fill(crate::findings::Part::Goal, 0, work.goal);
+        let _ = write!(text, "\nOne of {} of this goal:\n\n", counted(siblings, "part"));
+        for line in whole.lines() {
+            let _ = writeln!(text, "> {line}");
+        }
+    }
+    let stated = |wanted: Option<Modality>| -> Vec<String> {
+        let of_kind = leaf.requirements.iter().filter(|(_, read)| kind(read) == wanted);
+        of_kind.map(|(constraint, _)| constraint.clone()).collect()
+    };
+    section(&mut text, "Must", &stated(Some(Modality::Must)));
+    section(&mut text, "Must not", &stated(Some(Modality::MustNot)));
+    section(&mut text, "Should", &stated(Some(Modality::Should)));
+    section(&mut text, "May", &stated(Some(Modality::May)));
+    let criteria: Vec<String> = criteria(leaf, context).into_iter().map(|it| it.text).collect();
+    section(&mut text, "Done when", &criteria);
+    section(&mut text, "Files", &files(leaf, context));
+    section(&mut text, "Settled by answers", &settled(work, leaf));
+    section(&mut text, "Assumptions", &assumptions(work, leaf));
+    if !node.unresolved_questions.is_empty() {
+        text.push_str("\n## Open questions\n\n");
+        node.unresolved_questions
+            .iter()
+            .enumerate()
+            .for_each(|(at, it)| open_question(&mut text, at + 1, it));
+    }
+    text
+}
+
+fn section(text: &mut String, title: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = write!(text, "\n## {title}\n\n");
+    for item in items {
+        // An item of several lines stays one item.
+        let _ = writeln!(text, "- {}", item.replace('\n', "\n  "));
+    }
+}
+
+/// The first sentence of a goal, in one line.
+pub(crate) fn title(goal: &str) -> String {
+    let text = crate::text::Text::new(goal);
+    let first = text.sentences.first().map_or(goal, |range| text.sentence_text(range));
+    cut(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX)
+}
+
+/// Under which heading a constraint stands; none for one that says when the work is done.
+fn kind(read: &[Requirement]) -> Option<Modality> {
+    if read.first().is_some_and(|it| it.acceptance) {
+        return None;
+    }
+    Some(read.first().map_or(Modality::Must, |it| it.modality))
+}
+
+/// A way to tell that the work is done.
+#[derive(Serialize)]
+struct Criterion {
+    kind: &'static str,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    argv: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<bool>,
+}
+
+fn criteria(leaf: &Leaf, context: &Context) -> Vec<Criterion> {
+    let mut criteria = Vec::new();
+    for (constraint, read) in &leaf.requirements {
+        if read.first().is_some_and(|it| it.acceptance) {
+            let text = constraint
+                .strip_prefix("Done when: ")
+                .or_else(|| constraint.strip_prefix("Done when "))
+                .unwrap_or(constraint);
+            criteria.push(Criterion { kind: "stated", text: text.to_owned(), argv: None, required: None });
+        }
+    }
+    for command in context.commands.iter().flatten() {
+        let required = command.required.unwrap_or(true);
+        let line = join_command(&command.argv).unwrap_or_else(|_| command.argv.join(" "));
+        let optional = if required { "" } else { " (optional)" };
+        let text = format!("`{line}` exits with 0{optional}");
+        criteria.push(Criterion {
+            kind: "command",
+            text,
+            argv: Some(command.argv.clone()),
+            required: Some(required),
+        });
+    }
+    for test in context.tests.iter().flatten() {
+        let required = test.required.unwrap_or(true);
+        let check = match test.test_type {
+            TestType::FileExists => format!("`{}` exists", test.target),
+            TestType::CommandSuccess => format!("`{}` exits with 0", test.target),
+            TestType::HashMatch => format!("`{}` has the hash `{}`", test.target, test.expected),
+            TestType::ContentMatch => format!("`{}` has exactly the expected content", test.target),
+        };
+        let optional = if required { "" } else { " (optional)" };
+        let text = format!("{}: {check}{optional}", test.name);
+        criteria.push(Criterion { kind: "test", text, argv: None, required: Some(required) });
+    }
+    criteria
+}
+
+fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
+    let brought = context.files.iter().flatten();
+    let mut files: Vec<String> = brought
+        .clone()
+        .map(|it| format!("`{}` comes with this bundle ({})", it.path, counted(it.content.len(), "byte")))
+        .collect();
+    let mut named: Vec<&String> =
+        leaf.requirements.iter().flat_map(|(_, read)| read.iter().flat_map(|it| &it.paths)).collect();
+    named.sort();
+    named.dedup();
+    let new = named.into_iter().filter(|path| is_file(path) && !brought.clone().any(|it| it.path == **path));
+    files.extend(new.map(|path| format!("`{path}` is named in the constraints")));
+    files
+}
+
+/// A path in a workspace, rather than a URL, a route or an address.
+fn is_file(path: &str) -> bool {
+    !path.contains("://") && !path.starts_with('/') && !path.contains(['@', '{', '?', '*'])
+}
+
+fn settled(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
+    let mut lines = Vec::new();
+    for settled in &work.answers.settled {
+        let Some(candidate) = work.candidates.get(settled.candidate) else { continue };
+        let here = leaf.candidates.binary_search(&settled.candidate).is_ok()
+            || candidate.contradiction.is_some()
+            || settled.constraint.as_ref().is_some_and(|it| leaf.node.constraints.contains(it));
+        if !here {
+            continue;
+        }
+        let answer = match (candidate.question.expected_answer_type, settled.answer.as_str()) {
+            (AnswerType::Boolean, "true") => "yes",
+            (AnswerType::Boolean, _) => "no",
+            (_, answer) => answer,
+        };
+        lines.push(format!("{} — {answer}", candidate.question.text));
+        let dropped = candidate.contradiction.iter().flat_map(|it| &it.constraints);
+        for at in dropped.filter(|at| work.answers.dropped.contains(at)) {
+            lines.extend(work.constraints.get(*at).map(|it| format!("Dropped: {it}")));
+        }
+    }
+    lines
+}
+
+fn assumptions(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
+    let mut open: Vec<_> = leaf
+        .candidates
+        .iter()
+        .filter(|at| !work.asked.contains(at) && !work.answers.settles(**at))
+        .filter_map(|at| work.candidates.get(*at))
+        .collect();
+    open.sort_by_key(|it| (std::cmp::Reverse(it.question.priority), it.part, it.start));
+    let mut lines = Vec::new();
+    let mut spans: Vec<(crate::findings::Part, usize, usize)> = Vec::new();
+    for candidate in open {
+        let (start, end) = (candidate.start, candidate.start + candidate.words.len());
+        let told = spans.iter().any(|(part, from, to)| *part == candidate.part && start < *to && *from < end);
+        if lines.len() == ASSUMPTIONS_MAX || told {
+            continue;
+        }
+        if let Some(assumption) = candidate.assumption() {
+            spans.push((candidate.part, start, end));
+            lines.push(format!("{assumption} (otherwise answer `{}`)", candidate.question.id));
+        }
+    }
+    lines
+}
+
+fn open_question(text: &mut String, number: usize, question: &Question) {
+    let _ = writeln!(text, "{number}. {} (`{}`)", question.text, question.id);
+    let _ = writeln!(text, "   {}", question.why_needed);
+    for option in question.options.iter().flatten() {
+        let _ = writeln!(text, "   - {}", option.replace('\n', " "));
+    }
+}
+
+/// The same for programs.
+#[derive(Serialize)]
+struct Acceptance<'a> {
+    goal: &'a str,
+    node: &'a str,
+    criteria: Vec<Criterion>,
+    requirements: Vec<Stated<'a>>,
+    open_questions: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Stated<'a> {
+    text: &'a str,
+    modality: Modality,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    condition: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    quantities: Vec<Figure<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    paths: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    technologies: Vec<Technology<'a>>,
+}
+
+#[derive(Serialize)]
+struct Figure<'a> {
+    text: &'a str,
+    bound: Bound,
+}
+
+#[derive(Serialize)]
+struct Technology<'a> {
+    name: &'a str,
+    category: Category,
+}
+
+/// `acceptance.json` of a leaf.
+pub(crate) fn acceptance(leaf: &Leaf, context: &Context) -> String {
+    let node = &leaf.node;
+    let requirements = leaf.requirements.iter().flat_map(|(_, read)| read).map(|it| Stated {
+        text: &it.text,
+        modality: it.modality,
+        actor: it.actor.as_deref(),
+        action: it.action.as_deref(),
+        object: it.object.as_deref(),
+        condition: it.condition.as_deref(),
+        quantities: it.quantities.iter().map(|it| Figure { text: &it.text, bound: it.bound }).collect(),
+        paths: &it.paths,
+        technologies: it
+            .technologies
+            .iter()
+            .filter(|it| !it.name.starts_with('.'))
+            .map(|it| Technology { name: &it.name, category: it.category })
+            .collect(),
+    });
+    let document = Acceptance {
+        goal: &node.goal,
+        node: &node.id,
+        criteria: criteria(leaf, context),
+        requirements: requirements.collect(),
+        open_questions: node.unresolved_questions.iter().map(|it| it.id.as_str()).collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,275 @@
+//! The tree: the goal as one node, or as parts with just the constraints that touch them.
+
+use crate::answer::Answers;
+use crate::concern::{concerns, touched};
+use crate::derive::derive_id;
+use crate::findings::{Finding, Part, Reading, entropy_score};
+use crate::question::Candidate;
+use crate::requirement::{Requirement, requirements};
+use crate::rules::{CLARITY_RULES, Effect, index_of};
+use crate::text::Text;
+use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
+use ordain_spec::Nullable;
+use ordain_spec::bundle::{ContextNode, Density, Entropy, NodeStatus, Question};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The intent, read and answered: what the tree is made of.
+pub(crate) struct Work<'a> {
+    pub(crate) goal: &'a str,
+    pub(crate) constraints: &'a [String],
+    pub(crate) reading: &'a Reading<'a>,
+    /// What is still open or settled, after the answers.
+    pub(crate) findings: &'a [Finding],
+    pub(crate) candidates: &'a [Candidate],
+    pub(crate) answers: &'a Answers,
+    /// The positions of the candidates that are asked.
+    pub(crate) asked: &'a [usize],
+    pub(crate) files: &'a [String],
+}
+
+/// A leaf, with what its brief needs.
+pub(crate) struct Leaf {
+    pub(crate) node: ContextNode,
+    /// Requirements of the constraints, in their order.
+    pub(crate) requirements: Vec<(String, Vec<Requirement>)>,
+    /// Candidates that belong here, by position.
+    pub(crate) candidates: Vec<usize>,
+}
+
+/// The tree and its leaves, in the order of the goal.
+pub(crate) struct Tree {
+    pub(crate) root: ContextNode,
+    pub(crate) leaves: Vec<Leaf>,
+}
+
+/// One node to be: its part of the goal and the constraints that touch it.
+struct Plan {
+    goal: String,
+    range: Range<usize>,
+    /// Original constraints by position.
+    constraints: Vec<usize>,
+    candidates: Vec<usize>,
+}
+
+impl Work<'_> {
+    pub(crate) fn tree(&self, canon: &mut Canonicalizer) -> Result<Tree, DeriveError> {
+        let kept: Vec<usize> =
+            (0..self.constraints.len()).filter(|at| !self.answers.dropped.contains(at)).collect();
+        let parts = concerns(&self.reading.goal);
+        let all: Vec<usize> = (0..self.candidates.len()).collect();
+        let whole = Plan {
+            goal: self.answers.fill(Part::Goal, 0, self.goal),
+            range: 0..self.goal.len(),
+            constraints: kept.clone(),
+            candidates: all,
+        };
+        if parts.is_empty() {
+            let leaf = self.leaf(canon, &whole, None)?;
+            return Ok(Tree { root: leaf.node.clone(), leaves: vec![leaf] });
+        }
+        let (plans, at_root) = self.plans(&parts, &kept);
+        let mut root = self.node(canon, &whole, None)?;
+        root.unresolved_questions = self.questions(&at_root);
+        root.status = NodeStatus::Expanding;
+        root.entropy.branching_factor = plans.len() as u64;
+        let leaves: Vec<Leaf> =
+            plans.iter().map(|plan| self.leaf(canon, plan, Some(&root.id))).collect::<Result<_, _>>()?;
+        root.children = leaves.iter().map(|leaf| leaf.node.clone()).collect();
+        root.children.sort_by(|left, right| left.id.cmp(&right.id));
+        Ok(Tree { root, leaves })
+    }
+
+    /// The parts with their constraints and questions; questions that concern several parts stay at the root.
+    fn plans(&self, parts: &[Range<usize>], kept: &[usize]) -> (Vec<Plan>, Vec<usize>) {
+        let texts: Vec<String> =
+            parts.iter().map(|range| self.goal.get(range.clone()).unwrap_or_default().to_owned()).collect();
+        let read: Vec<Vec<Requirement>> = self.reading.constraints.iter().map(requirements).collect();
+        let touches = touched(&texts, &read);
+        let mut at_root = Vec::new();
+        let mut plans: Vec<Plan> = parts
+            .iter()
+            .zip(&texts)
+            .enumerate()
+            .map(|(index, (range, text))| Plan {
+                goal: capitalized(&self.answers.fill(Part::Goal, range.start, text)),
+                range: range.clone(),
+                constraints: kept
+                    .iter()
+                    .copied()
+                    .filter(|at| touches.get(*at).is_some_and(|it| it.contains(&index)))
+                    .collect(),
+                candidates: Vec::new(),
+            })
+            .collect();
+        for (position, candidate) in self.candidates.iter().enumerate() {
+            let whole = candidate.contradiction.is_some() || candidate.rule == index_of("no-acceptance");
+            let home = match candidate.part {
+                _ if whole => None,
+                Part::Goal => parts.iter().position(|range| range.contains(&candidate.start)),
+                Part::Constraint(at) => {
+                    touches.get(at).and_then(|it| if let [only] = it.as_slice() { Some(*only) } else { None })
+                }
+            };
+            match home.and_then(|home| plans.get_mut(home)) {
+                Some(plan) => plan.candidates.push(position),
+                None => at_root.push(position),
+            }
+        }
+        (plans, at_root)
+    }
+
+    fn leaf(
+        &self,
+        canon: &mut Canonicalizer,
+        plan: &Plan,
+        parent: Option<&str>,
+    ) -> Result<Leaf, DeriveError> {
+        let mut node = self.node(canon, plan, parent)?;
+        node.unresolved_questions = self.questions(&plan.candidates);
+        node.entropy.branching_factor = open_options(&node.unresolved_questions);
+        let requirements =
+            node.constraints.iter().map(|it| (it.clone(), requirements(&Text::new(it)))).collect();
+        Ok(Leaf { node, requirements, candidates: plan.candidates.clone() })
+    }
+
+    fn node(
+        &self,
+        canon: &mut Canonicalizer,
+        plan: &Plan,
+        parent: Option<&str>,
+    ) -> Result<ContextNode, DeriveError> {
+        let here: BTreeSet<usize> = plan.constraints.iter().copied().collect();
+        let findings: Vec<Finding> = self
+            .findings
+            .iter()
+            .filter(|finding| match finding.part {
+                Part::Goal => plan.range.contains(&finding.hit.start) || finding.hit.words.is_empty(),
+                Part::Constraint(at) => here.contains(&at) || at >= self.constraints.len(),
+            })
+            .cloned()
+            .collect();
+        let mut node = ContextNode {
+            id: String::new(),
+            parent_id: Nullable(parent.map(str::to_owned)),
+            goal: plan.goal.clone(),
+            constraints: self.constraints_of(plan),
+            status: NodeStatus::Terminal,
+            entropy: entropy(&findings),
+            density: density(&findings, &here, self.files.len()),
+            unresolved_questions: Vec::new(),
+            children: Vec::new(),
+            splitting_question: None,
+        };
+        node.id = derive_id(canon, DerivedId::Node, &node)?;
+        Ok(node)
+    }
+
+    /// The constraints that are kept, with their gaps filled, and what the answers add.
+    fn constraints_of(&self, plan: &Plan) -> Vec<String> {
+        let original = plan.constraints.iter().filter_map(|at| {
+            let replaced = self.answers.replaced.get(at);
+            let text = replaced.or_else(|| self.constraints.get(*at))?;
+            Some(self.answers.fill(Part::Constraint(*at), 0, text))
+        });
+        let mut constraints: Vec<String> = original.collect();
+        for settled in &self.answers.settled {
+            let belongs = plan.candidates.binary_search(&settled.candidate).is_ok()
+                || !self.has_home(plan, settled.candidate);
+            constraints.extend(settled.constraint.clone().filter(|_| belongs));
+        }
+        sort_utf16(&mut constraints);
+        constraints.dedup();
+        constraints
+    }
+
+    /// Whether a candidate belongs to another part of the goal than this one.
+    fn has_home(&self, plan: &Plan, candidate: usize) -> bool {
+        let Some(candidate) = self.candidates.get(candidate) else { return false };
+        match candidate.part {
+            Part::Goal => {
+                candidate.rule != index_of("no-acceptance") && !plan.range.contains(&candidate.start)
+            }
+            Part::Constraint(at) => plan.constraints.binary_search(&at).is_err(),
+        }
+    }
+
+    fn questions(&self, candidates: &[usize]) -> Vec<Question> {
+        let asked = candidates.iter().filter(|at| self.asked.contains(at));
+        let mut questions: Vec<Question> =
+            asked.filter_map(|at| self.candidates.get(*at)).map(|it| it.question.clone()).collect();
+        sort_questions(&mut questions);
+        questions
+    }
+}
+
+/// Most important first, then by id.
+pub(crate) fn sort_questions(questions: &mut [Question]) {
+    questions.sort_by(|left, right| right.priority.cmp(&left.priority).then_with(|| left.id.cmp(&right.id)));
+}
+
+fn open_options(questions: &[Question]) -> u64 {
+    questions.iter().filter_map(|it| it.options.as_ref()).map(|it| it.len() as u64).sum()
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+fn entropy(findings: &[Finding]) -> Entropy {
+    let count = |wanted: &dyn Fn(&str) -> bool| {
+        findings.iter().filter(|it| it.rule().is_some_and(|rule| wanted(rule.id))).count() as u64
+    };
+    Entropy {
+        unresolved_refs: count(&|id| {
+            matches!(id, "placeholder" | "no-object" | "unnamed" | "some-source" | "personal" | "deferred")
+        }),
+        schema_gaps: count(&|id| {
+            id.starts_with("gap-")
+                || matches!(id, "no-acceptance" | "nothing-specific" | "open-list" | "alternative")
+        }),
+        contradiction_count: count(&|id| id == "contradiction"),
+        branching_factor: 0,
+        entropy_score: entropy_score(findings),
+    }
+}
+
+/// Points for a constraint with something definite in it, and for a file.
+const CONCRETE_POINTS: u32 = 4;
+const FILE_POINTS: u32 = 5;
+/// How many of them count.
+const CONCRETE_MAX: usize = 10;
+/// What a text has to make up for before it counts as settled.
+const UNSETTLED_POINTS: u32 = 12;
+
+fn density(findings: &[Finding], constraints: &BTreeSet<usize>, files: usize) -> Density {
+    let mut per_constraint = std::collections::BTreeMap::<usize, u64>::new();
+    for finding in findings.iter().filter(|it| it.is(Effect::Settles)) {
+        if let Part::Constraint(at) = finding.part {
+            *per_constraint.entry(at).or_default() += 1;
+        }
+    }
+    let concrete = per_constraint.keys().filter(|at| constraints.contains(at)).count();
+    let points = |effect: &dyn Fn(Effect) -> bool| -> u32 {
+        let counts = crate::findings::counts(findings);
+        let of_effect = CLARITY_RULES.iter().zip(counts).filter(|(rule, _)| effect(rule.effect));
+        of_effect
+            .map(|(rule, count)| {
+                u32::from(rule.points)
+                    * u32::try_from(count.min(usize::from(rule.counts_max))).unwrap_or_default()
+            })
+            .sum()
+    };
+    let bonus = |count: usize, each: u32| each * u32::try_from(count.min(CONCRETE_MAX)).unwrap_or_default();
+    let settled =
+        points(&|it| it == Effect::Settles) + bonus(concrete, CONCRETE_POINTS) + bonus(files, FILE_POINTS);
+    let unsettled = points(&|it| it != Effect::Settles) + UNSETTLED_POINTS;
+    let sum = settled + unsettled;
+    Density {
+        concrete_constraints: concrete as u64,
+        specified_outputs: files as u64,
+        constraint_depth: per_constraint.values().copied().max().unwrap_or_default(),
+        density_score: u8::try_from((200 * settled + sum) / (2 * sum)).unwrap_or(100),
+    }
+}

@@ -1,0 +1,314 @@
+//! From findings to questions: one for each thing that is unclear, with the words that it is about.
+
+use crate::contradiction::Contradiction;
+use crate::derive::derive_id;
+use crate::findings::{Finding, Part, Reading, cut};
+use crate::lexicon::WEIGHTLESS;
+use crate::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
+use crate::text::{Kind, Text, stem};
+use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
+use ordain_spec::bundle::Question;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// A question that could be asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) question: Question,
+    pub(crate) rule: usize,
+    /// Where its words stand.
+    pub(crate) part: Part,
+    pub(crate) start: usize,
+    pub(crate) words: String,
+    /// Whether it is a placeholder with a name, which is the same wherever it stands.
+    pub(crate) named_gap: bool,
+    /// The constraints of which one holds, for a contradiction.
+    pub(crate) contradiction: Option<Contradiction>,
+    /// Whether it is among those that are asked when the intent is unclear; others are stated as assumptions.
+    pub(crate) askable: bool,
+}
+
+impl Candidate {
+    pub(crate) fn rule(&self) -> Option<&'static ClarityRule> {
+        CLARITY_RULES.get(self.rule)
+    }
+
+    pub(crate) fn is_hard(&self) -> bool {
+        self.rule().is_some_and(|rule| rule.effect == Effect::Hard)
+    }
+
+    /// What the brief says when it is not asked.
+    pub(crate) fn assumption(&self) -> Option<String> {
+        let template = self.rule()?.ask.as_ref()?.assumption?;
+        Some(template.replace("{}", &self.words))
+    }
+}
+
+/// How many characters of a constraint are quoted in a question.
+const QUOTE_CHARS_MAX: usize = 120;
+/// How many constraints of a contradiction are quoted in its text; all of them are options.
+const QUOTES_MAX: usize = 4;
+
+/// Everything that could be asked about an intent, in the order of the text. It depends on the goal and the
+/// constraints alone, so that answers never change the id of a question.
+pub(crate) fn candidates(
+    canon: &mut Canonicalizer,
+    reading: &Reading<'_>,
+    constraints: &[String],
+    findings: &[Finding],
+    contradictions: &[Contradiction],
+) -> Result<Vec<Candidate>, DeriveError> {
+    let placeholder = index_of("placeholder");
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for finding in findings {
+        let Some((rule, ask)) = finding.rule().and_then(|rule| Some((rule, rule.ask.as_ref()?))) else {
+            continue;
+        };
+        let is_gap = finding.rule == placeholder;
+        let words = quoted(finding);
+        let named_gap = is_gap && finding.hit.words.starts_with(['<', '{', '`']);
+        let anonymous = is_gap && !named_gap;
+        let mut text = ask.text.replace("{}", &words);
+        if anonymous && let Some(inside) = reading.text(finding.part) {
+            text =
+                format!("What should stand in place of {}?", quoted_gap(inside, finding.hit.start, &words));
+        }
+        if !seen.insert((finding.rule, if is_gap { text.clone() } else { words.to_lowercase() })) {
+            continue;
+        }
+        let mut options = finding.hit.options.clone();
+        sort_utf16(&mut options);
+        options.dedup();
+        let question = question(canon, rule, ask, text, ask.why.to_owned(), options)?;
+        candidates.push(Candidate {
+            question,
+            rule: finding.rule,
+            part: finding.part,
+            start: finding.hit.start,
+            words,
+            named_gap,
+            contradiction: None,
+            askable: rule.effect == Effect::Hard,
+        });
+    }
+    for contradiction in contradictions {
+        candidates.extend(of_contradiction(canon, constraints, contradiction)?);
+    }
+    choose_askable(&mut candidates);
+    Ok(candidates)
+}
+
+/// The words of a finding as a question quotes them. Those of a placeholder are replaced and so stay as they stand.
+pub(crate) fn quoted(finding: &Finding) -> String {
+    match finding.rule == index_of("placeholder") {
+        true => finding.hit.words.clone(),
+        false => cut(&finding.hit.words, QUOTE_CHARS_MAX),
+    }
+}
+
+/// `“TBD” in “The port is TBD”`, with a count where the sentence has several.
+fn quoted_gap(text: &Text<'_>, start: usize, words: &str) -> String {
+    let Some(range) = sentence_around(text, start) else { return format!("“{words}”") };
+    let sentence = text.sentence_text(&range);
+    let begin = text.tokens.get(range.start).map_or(0, |it| it.start);
+    let before = text.source.get(begin..start).map_or(0, |it| it.matches(words).count());
+    let several = sentence.matches(words).count() > 1;
+    let count = if several { format!(" (number {})", before + 1) } else { String::new() };
+    // Long sentences are quoted around the gap.
+    let shown = match sentence.chars().nth(QUOTE_CHARS_MAX).is_some() {
+        true => {
+            let from = text.source.get(begin..start).unwrap_or_default();
+            let tail: String =
+                from.chars().rev().take(QUOTE_CHARS_MAX / 2).collect::<Vec<_>>().into_iter().rev().collect();
+            let tail = tail.split_once(' ').map_or(tail.as_str(), |(_, rest)| rest).to_owned();
+            let rest = text.source.get(start..).unwrap_or_default();
+            format!("…{}", cut(&format!("{tail}{rest}"), QUOTE_CHARS_MAX))
+        }
+        false => cut(sentence.trim_end_matches('.'), QUOTE_CHARS_MAX),
+    };
+    format!("“{words}”{count} in “{shown}”")
+}
+
+fn of_contradiction(
+    canon: &mut Canonicalizer,
+    constraints: &[String],
+    contradiction: &Contradiction,
+) -> Result<Option<Candidate>, DeriveError> {
+    let index = index_of("contradiction");
+    let Some((rule, ask)) = CLARITY_RULES.get(index).and_then(|rule| Some((rule, rule.ask.as_ref()?))) else {
+        return Ok(None);
+    };
+    // Inside one constraint its sentences are the choice, elsewhere the constraints.
+    let mut options: Vec<String> = match contradiction.constraints.as_slice() {
+        [_] => contradiction.sentences.clone(),
+        many => many.iter().filter_map(|at| constraints.get(*at)).cloned().collect(),
+    };
+    sort_utf16(&mut options);
+    options.dedup();
+    let mut quotes: Vec<String> =
+        options.iter().take(QUOTES_MAX).map(|it| format!("“{}”", cut(it, QUOTE_CHARS_MAX))).collect();
+    if options.len() > QUOTES_MAX {
+        quotes.push(format!("{} more", options.len() - QUOTES_MAX));
+    }
+    let words = quotes.join(" or ");
+    let why = format!("{} Here {}.", ask.why, contradiction.reason);
+    let single = options.len() < 2;
+    let text = if single {
+        format!("{words} contradicts itself: what holds?")
+    } else {
+        ask.text.replace("{}", &words)
+    };
+    let mut question = question(canon, rule, ask, text, why, if single { Vec::new() } else { options })?;
+    if single {
+        question.expected_answer_type = ordain_spec::bundle::AnswerType::Text;
+        question.id = derive_id(canon, DerivedId::Question, &question)?;
+    }
+    Ok(Some(Candidate {
+        question,
+        rule: index,
+        part: Part::Constraint(contradiction.constraints.first().copied().unwrap_or_default()),
+        start: 0,
+        words,
+        named_gap: false,
+        contradiction: Some(contradiction.clone()),
+        askable: true,
+    }))
+}
+
+fn question(
+    canon: &mut Canonicalizer,
+    rule: &ClarityRule,
+    ask: &Ask,
+    text: String,
+    why_needed: String,
+    options: Vec<String>,
+) -> Result<Question, DeriveError> {
+    let mut question = Question {
+        id: String::new(),
+        text,
+        expected_answer_type: ask.answer,
+        why_needed,
+        information_gain: rule.points.saturating_mul(4).clamp(4, 100),
+        priority: ask.priority,
+        options: (!options.is_empty()).then_some(options),
+    };
+    question.id = derive_id(canon, DerivedId::Question, &question)?;
+    Ok(question)
+}
+
+/// How many questions of one rule are asked.
+const OF_ONE_RULE_MAX: usize = 2;
+
+/// Marks the soft questions that are worth asking: the most important ones, not two about the same words, not many
+/// of one kind.
+fn choose_askable(candidates: &mut [Candidate]) {
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|at| {
+        let candidate = candidates.get(*at);
+        (std::cmp::Reverse(candidate.map(|it| it.question.priority)), candidate.map(|it| (it.part, it.start)))
+    });
+    let mut taken: Vec<(Part, usize, usize, usize)> = Vec::new();
+    for at in order {
+        if taken.len() == SOFT_QUESTIONS_MAX {
+            break;
+        }
+        let Some(candidate) = candidates.get_mut(at).filter(|it| !it.is_hard()) else { continue };
+        let (start, end) = (candidate.start, candidate.start + candidate.words.len());
+        let whole = candidate.rule == index_of("no-acceptance");
+        let overlaps = |other: &&(Part, usize, usize, usize)| {
+            other.0 == candidate.part && start < other.2 && other.1 < end
+        };
+        let of_rule = taken.iter().filter(|other| other.3 == candidate.rule).count();
+        if of_rule < OF_ONE_RULE_MAX && (whole || taken.iter().find(overlaps).is_none()) {
+            candidate.askable = true;
+            // A question about the whole goal is about no words in particular.
+            let span = if whole { (usize::MAX, usize::MAX) } else { (start, end) };
+            taken.push((candidate.part, span.0, span.1, candidate.rule));
+        }
+    }
+}
+
+/// Drops findings whose question is answered elsewhere in the intent: what is said is never asked.
+pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) {
+    let facts = Said::of(reading);
+    findings.retain(|finding| {
+        let Some(rule) = finding.rule() else { return true };
+        let sentence = || sentence_at(reading.text(finding.part)?, finding.hit.start);
+        match rule.id {
+            "quality" | "superlative" | "amount" | "loophole" => {
+                !sentence().is_some_and(|stems| stems.iter().any(|it| facts.measured.contains(it)))
+            }
+            "unnamed" | "some-source" | "personal" => {
+                let noun =
+                    finding.hit.words.split_whitespace().next_back().map(|it| stem(&it.to_lowercase()));
+                !noun.is_some_and(|noun| facts.named_elsewhere(finding.part, &noun))
+            }
+            "alternative" => {
+                let settled = finding.hit.options.iter().filter(|it| facts.chosen(finding.part, it)).count();
+                settled != 1
+            }
+            _ => true,
+        }
+    });
+}
+
+/// What the intent says in so many words.
+struct Said {
+    /// The stems of constraints that give a figure.
+    measured: BTreeSet<String>,
+    /// Words that stand in a sentence with a literal: in which part, or in several.
+    named: BTreeMap<String, Option<Part>>,
+    /// Words of sentences without `or`: in which part, or in several.
+    words: BTreeMap<String, Option<Part>>,
+}
+
+impl Said {
+    fn of(reading: &Reading<'_>) -> Self {
+        let mut said = Self { measured: BTreeSet::new(), named: BTreeMap::new(), words: BTreeMap::new() };
+        for (part, text) in reading.parts() {
+            for range in &text.sentences {
+                let sentence = text.sentence(range);
+                let words = || sentence.iter().filter(|it| it.is_word());
+                if part != Part::Goal && (0..sentence.len()).any(|at| crate::detect::is_measure(sentence, at))
+                {
+                    let weighty = words().filter(|it| !WEIGHTLESS.contains(&&*it.lower));
+                    said.measured.extend(weighty.map(|it| stem(&it.lower)));
+                }
+                if sentence.iter().any(|it| matches!(it.kind, Kind::Path | Kind::Quote | Kind::Code)) {
+                    words().for_each(|it| note(&mut said.named, stem(&it.lower), part));
+                }
+                if !words().any(|it| it.is("or")) {
+                    words().for_each(|it| note(&mut said.words, it.lower.to_string(), part));
+                }
+            }
+        }
+        said
+    }
+
+    fn named_elsewhere(&self, part: Part, noun: &str) -> bool {
+        self.named.get(noun).is_some_and(|it| *it != Some(part))
+    }
+
+    fn chosen(&self, part: Part, option: &str) -> bool {
+        self.words.get(&option.to_lowercase()).is_some_and(|it| *it != Some(part))
+    }
+}
+
+fn note(words: &mut BTreeMap<String, Option<Part>>, word: String, part: Part) {
+    words.entry(word).and_modify(|it| *it = it.filter(|it| *it == part)).or_insert(Some(part));
+}
+
+/// The sentence around a place.
+fn sentence_around(text: &Text<'_>, start: usize) -> Option<Range<usize>> {
+    let begins = |range: &Range<usize>| text.tokens.get(range.start).map_or(usize::MAX, |it| it.start);
+    let after = text.sentences.partition_point(|range| begins(range) <= start);
+    text.sentences.get(after.checked_sub(1)?).cloned()
+}
+
+/// The stems of the sentence around a place.
+fn sentence_at(text: &Text<'_>, start: usize) -> Option<Vec<String>> {
+    let range = sentence_around(text, start)?;
+    let weighty = text.sentence(&range).iter().filter(|it| it.is_word() && !WEIGHTLESS.contains(&&*it.lower));
+    Some(weighty.map(|it| stem(&it.lower)).collect())
+}
