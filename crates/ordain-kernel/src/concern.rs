@@ -102,8 +102,8 @@ pub(crate) fn touched(parts: &[String], constraints: &[Vec<Requirement>]) -> Vec
                 requirements.iter().flat_map(|it| it.about.iter().chain(&it.about_condition)).collect();
             let shared: Vec<usize> = own.iter().map(|topic| topic.intersection(&about).count()).collect();
             let most = shared.iter().copied().max().unwrap_or_default();
-            let everywhere =
-                most == 0 || requirements.iter().any(|it| it.acceptance) && shared.iter().all(|it| *it > 0);
+            // When the work is done is a matter of all parts.
+            let everywhere = most == 0 || requirements.iter().any(|it| it.acceptance);
             (0..parts.len()).filter(|at| everywhere || shared.get(*at) == Some(&most)).collect()
         })
         .collect()

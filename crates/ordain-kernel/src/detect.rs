@@ -201,9 +201,45 @@ pub(crate) fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
             // Two names, or an explicit `either`: other uses of `or` mostly describe, they do not ask to choose.
             let named = |token: &Token<'_>| token.is_literal() || token.is_capitalized();
             if nameable(left) && nameable(right) && (either || (named(left) && named(right))) {
-                let options =
-                    vec![left.text.trim_matches('`').to_owned(), right.text.trim_matches('`').to_owned()];
+                // Whoever writes `A or B` may mean both.
+                let bare = |it: &Token<'_>| it.text.trim_matches('`').to_owned();
+                let options = vec![bare(left), bare(right), "both".to_owned(), "either".to_owned()];
                 found.push(Hit { options, ..hit(text, left, right) });
+            }
+        }
+    }
+}
+
+/// Words that leave a list open; those that mean something else inside a sentence count only at its end.
+static OPEN_ENDS: &[(&[&str], bool)] = &[
+    (&["etc"], false),
+    (&["and", "so", "on"], false),
+    (&["and", "so", "forth"], false),
+    (&["and", "the", "like"], false),
+    (&["among", "others"], false),
+    (&["but", "not", "limited", "to"], false),
+    (&["and", "more"], true),
+    (&["and", "others"], true),
+    (&["or", "similar"], true),
+    (&["or", "something"], true),
+    (&["or", "so"], true),
+    (&["or", "whatever"], true),
+    (&["and", "stuff"], true),
+];
+
+pub(crate) fn open_lists(text: &Text<'_>, found: &mut Vec<Hit>) {
+    let tokens = &text.tokens;
+    for (position, token) in tokens.iter().enumerate() {
+        for (words, only_at_end) in OPEN_ENDS {
+            let window = tokens.get(position..position + words.len()).unwrap_or_default();
+            let matches = window.len() == words.len()
+                && window.iter().zip(*words).all(|(it, word)| it.is_word() && it.is(word));
+            let next = tokens.get(position + words.len());
+            let ends = next.is_none_or(|it| it.kind == Kind::Mark);
+            // `etc/hosts` is a path.
+            let joined = next.is_some_and(|it| it.text.starts_with('/'));
+            if let (true, Some(last)) = (matches && !joined && (!only_at_end || ends), window.last()) {
+                found.push(hit(text, token, last));
             }
         }
     }

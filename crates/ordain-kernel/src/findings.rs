@@ -113,12 +113,30 @@ impl<'t> Reading<'t> {
         let mut absent = Vec::new();
         if !specific && brought.files.is_empty() {
             absent.push(whole("nothing-specific"));
+            if self.constraints.is_empty() && !has("fact") && is_unqualified(&self.goal) {
+                absent.push(whole("unqualified"));
+            }
         }
         if !checked {
             absent.push(whole("no-acceptance"));
         }
         findings.extend(absent);
     }
+}
+
+/// Words that say more about a thing: what it belongs to, what it does, under which condition.
+#[rustfmt::skip]
+static QUALIFIERS: &[&str] = &[
+    "about", "after", "as", "at", "because", "before", "between", "by", "during", "for", "from", "how", "if", "in",
+    "into", "of", "on", "since", "so", "than", "that", "through", "to", "unless", "until", "using", "when", "where",
+    "which", "while", "who", "whose", "why", "with", "without",
+];
+
+/// A request verb and a thing, and no word that says more about the thing.
+fn is_unqualified(goal: &Text<'_>) -> bool {
+    let words = || goal.tokens.iter().filter(|it| it.is_word());
+    words().any(|it| crate::lexicon::REQUEST_VERBS.contains(&&*it.lower))
+        && !words().any(|it| QUALIFIERS.contains(&&*it.lower))
 }
 
 /// How many characters of a goal are quoted.

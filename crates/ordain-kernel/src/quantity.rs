@@ -67,8 +67,20 @@ impl Quantities {
     /// Adds the quantity that starts at `position`; says how many tokens it takes.
     fn add(&mut self, sentence: &[Token<'_>], position: usize, negative: bool) -> Option<usize> {
         let token = sentence.get(position)?;
-        let value = number(token)?;
-        let (unit, after_unit) = unit_after(sentence, position + 1);
+        let mut value = number(token)?;
+        // `4 million rows`
+        let scale =
+            sentence.get(position + 1).filter(|_| token.kind == Kind::Number).and_then(|it| {
+                match &*it.lower {
+                    "hundred" => Some(1e2),
+                    "thousand" => Some(1e3),
+                    "million" => Some(1e6),
+                    "billion" => Some(1e9),
+                    _ => None,
+                }
+            });
+        value *= scale.unwrap_or(1.0);
+        let (unit, after_unit) = unit_after(sentence, position + 1 + usize::from(scale.is_some()));
         let unit = unit.or_else(|| currency_before(sentence, position));
         let (measures, factor) = unit.map_or(("", 1.0), |unit| (unit.measures, unit.factor));
         let measures = match token.text {
@@ -147,12 +159,7 @@ fn unit_after(sentence: &[Token<'_>], position: usize) -> (Option<&'static crate
     let hyphen = sentence.get(position).is_some_and(|it| it.text == "-");
     let at = position + usize::from(hyphen);
     let Some(token) = sentence.get(at) else { return (None, position) };
-    let name = token.text;
-    let unit = UNITS.iter().find(|unit| {
-        unit.names
-            .iter()
-            .any(|it| if it.len() <= 2 { it.eq_ignore_ascii_case(name) } else { *it == token.lower })
-    });
+    let unit = UNITS.iter().find(|unit| unit.names.iter().any(|it| it.eq_ignore_ascii_case(token.text)));
     match unit {
         Some(unit) => (Some(unit), at + 1),
         None => (None, position),
@@ -318,6 +325,8 @@ mod tests {
             ("version 1.2.3", "Exactly 100020003 version"),
             ("about 5 items", "About 5 "),
             ("three copies", "Exactly 3 "),
+            ("4 million rows", "Exactly 4000000 "),
+            ("at most 64 KiB", "AtMost 65536 size"),
         ] {
             assert_eq!(shown(text, false), expected, "{text}");
         }

@@ -203,6 +203,10 @@ const OF_ONE_RULE_MAX: usize = 2;
 /// Marks the soft questions that are worth asking: the most important ones, not two about the same words, not many
 /// of one kind.
 fn choose_askable(candidates: &mut [Candidate]) {
+    // As long as nobody knows what the goal is about, nothing else is worth asking.
+    if candidates.iter().any(|it| it.rule == index_of("no-object")) {
+        return;
+    }
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_key(|at| {
         let candidate = candidates.get(*at);
@@ -215,7 +219,7 @@ fn choose_askable(candidates: &mut [Candidate]) {
         }
         let Some(candidate) = candidates.get_mut(at).filter(|it| !it.is_hard()) else { continue };
         let (start, end) = (candidate.start, candidate.start + candidate.words.len());
-        let whole = candidate.rule == index_of("no-acceptance");
+        let whole = candidate.rule == index_of("no-acceptance") || candidate.rule == index_of("unqualified");
         let overlaps = |other: &&(Part, usize, usize, usize)| {
             other.0 == candidate.part && start < other.2 && other.1 < end
         };
@@ -245,7 +249,8 @@ pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) 
                 !noun.is_some_and(|noun| facts.named_elsewhere(finding.part, &noun))
             }
             "alternative" => {
-                let settled = finding.hit.options.iter().filter(|it| facts.chosen(finding.part, it)).count();
+                let named = finding.hit.options.iter().take(2);
+                let settled = named.filter(|it| facts.chosen(finding.part, it)).count();
                 settled != 1
             }
             _ => true,

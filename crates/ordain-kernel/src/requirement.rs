@@ -220,15 +220,25 @@ fn clause(
         Some(modal) => (None, modal.end),
         None => (None, begin),
     };
-    while sentence
+    let mut is_state = false;
+    while let Some(token) = sentence
         .get(at)
-        .is_some_and(|it| matches!(&*it.lower, "be" | "always" | "also" | "not" | "never" | "only"))
+        .filter(|it| matches!(&*it.lower, "be" | "always" | "also" | "not" | "never" | "only"))
     {
+        is_state |= token.is("be");
         at += 1;
     }
     let Some(verb) = sentence.get(at).filter(|it| it.is_word() && at < end) else {
         return (actor, None, None);
     };
+    // `must be at most 200` says what something is; `must be sorted` what is done to it.
+    let participle = ["ed", "wn", "en", "pt", "ilt", "ent"].iter().any(|it| verb.lower.ends_with(it));
+    if is_state && !participle {
+        let rest = (at..end)
+            .find(|at| sentence.get(*at).is_none_or(|it| matches!(it.text, "," | ";" | ":" | "(")))
+            .unwrap_or(end);
+        return (actor, Some("be".to_owned()), slice_text(text, sentence, &(at..rest)));
+    }
     // Without a modal only an imperative shows which word is the verb.
     if parts.modal.is_none() && !REQUEST_VERBS.contains(&&*verb.lower) {
         return (actor, None, None);

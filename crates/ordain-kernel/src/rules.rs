@@ -128,14 +128,14 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     ClarityRule {
         id: "unnamed", title: "something definite that is not named", effect: Unclear, points: 4, counts_max: 2,
         find: Phrases(&["a specific", "a certain", "certain", "a particular", "a given", "the given", "the desired", "desired", "the chosen", "the selected", "the specified", "specific", "particular", "preferred", "favorite", "favourite", "designated", "respective", "the relevant", "relevant", "corresponding", "related", "another", "someone", "somebody", "the appropriate", "intended", "predefined"]),
-        ask: ask("Which one is meant by “{}”?", "The author has one in mind that is not named.", AnswerType::Text, 78, "“{}” is for the implementer to choose."),
+        ask: ask("What exactly is meant by “{}”?", "Something definite is meant but not named.", AnswerType::Text, 78, "“{}” is for the implementer to choose."),
         accept: &["Pull the tweets of a specific politician", "Handle certain inputs"],
         reject: &["Pull the tweets of the mayor"],
     },
     ClarityRule {
         id: "some-source", title: "an input that is named only by its kind", effect: Unclear, points: 3, counts_max: 2,
         find: Pattern(detect::some_source),
-        ask: ask("Which one is “{}”?", "Without it nobody can start.", AnswerType::Text, 76, ""),
+        ask: ask("Which one: “{}”?", "Without it nobody can start.", AnswerType::Text, 76, ""),
         accept: &["Scrape prices from a website", "Read rows of an Excel file"],
         reject: &["Scrape prices from example.com/prices", "Write a file `out.csv`", "Add a table `users`"],
     },
@@ -186,9 +186,9 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     },
     ClarityRule {
         id: "open-list", title: "a list without an end", effect: Unclear, points: 3, counts_max: 2,
-        find: Words(&["etc", "and so on", "and so forth", "and more", "or similar", "or something", "or so", "and the like", "among others", "things like", "but not limited to", "and others", "or whatever", "and stuff"]),
+        find: Pattern(detect::open_lists),
         ask: ask("What else belongs to the list that ends in “{}”?", "An open list has no point at which it is done.", AnswerType::List, 74, "“{}” adds nothing: only what is named is meant."),
-        accept: &["Support CSV, JSON etc.", "Log errors, warnings and so on"], reject: &["Support CSV and JSON"],
+        accept: &["Support CSV, JSON etc.", "Log errors, warnings and so on"], reject: &["Support CSV and JSON", "Make it faster and more robust", "Read the etc/hosts file"],
     },
     ClarityRule {
         id: "deferred", title: "a decision put off, or made where the reader was not", effect: Unclear, points: 4, counts_max: 2,
@@ -277,13 +277,20 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     ClarityRule {
         id: "no-acceptance", title: "no way to tell that it is done", effect: Unclear, points: 2, counts_max: 1,
         find: Whole,
-        ask: ask("How will somebody check that “{}” is done?", "Nothing says when the work is finished.", AnswerType::Text, 50, "Nothing was said about how to check the result; the constraints above are the measure."),
+        ask: ask("How will somebody check that “{}” is done?", "Nothing says when the work is finished.", AnswerType::Text, 50, "How the result is checked is left to the implementer."),
         accept: &["Tidy the tests"], reject: &["Tidy the tests. Done when `make test` passes."],
     },
     ClarityRule {
         id: "nothing-specific", title: "no number, no name, no example, no quoted text", effect: Unclear, points: 3, counts_max: 1,
         find: Whole, ask: None,
         accept: &["Improve the search"], reject: &["Improve the search in Firefox", "Improve `search()`", "Improve 3 searches"],
+    },
+    ClarityRule {
+        id: "unqualified", title: "a request for a thing about which nothing else is said", effect: Unclear, points: 6, counts_max: 1,
+        find: Whole,
+        ask: ask("“{}”: what exactly is wanted, and where does it end?", "The request names a thing and nothing about it.", AnswerType::Text, 73, ""),
+        accept: &["Improve performance", "Set up monitoring", "Refactor the payment module"],
+        reject: &["Improve the performance of the import", "Refactor the module `payment`", "Explain recursion", "Fix the typo in the title"],
     },
     ClarityRule {
         id: "number", title: "a number", effect: Settles, points: 4, counts_max: 2,

@@ -329,7 +329,10 @@ fn literal_kind(chunk: &str) -> Option<Kind> {
     if is_path(chunk) {
         return Some(Kind::Path);
     }
-    is_identifier(chunk).then_some(Kind::Identifier)
+    // `1.x`, `v2.3`
+    let version = chunk.trim_start_matches('v').starts_with(|it: char| it.is_ascii_digit())
+        && (chunk.ends_with(".x") || (chunk.starts_with('v') && chunk.len() > 1));
+    (version || is_identifier(chunk)).then_some(Kind::Identifier)
 }
 
 fn is_path(chunk: &str) -> bool {
