@@ -80,7 +80,10 @@ fn kind(read: &[Requirement]) -> Option<Modality> {
     if read.first().is_some_and(|it| it.acceptance) {
         return None;
     }
-    Some(read.first().map_or(Modality::Must, |it| it.modality))
+    let first = read.first().map_or(Modality::Must, |it| it.modality);
+    // What forbids one thing and demands another stands with the demands.
+    let mixed = read.iter().any(|it| it.mixed || it.modality != first);
+    Some(if mixed { Modality::Must } else { first })
 }
 
 /// A way to tell that the work is done.
@@ -94,30 +97,27 @@ struct Criterion {
     required: Option<bool>,
 }
 
+/// What the intent says about when the work is done; a check that stands there twice is listed once.
 fn criteria(leaf: &Leaf, context: &Context) -> Vec<Criterion> {
-    let mut criteria = Vec::new();
-    for (constraint, read) in &leaf.requirements {
-        if read.first().is_some_and(|it| it.acceptance) {
-            let text = constraint
-                .strip_prefix("Done when: ")
-                .or_else(|| constraint.strip_prefix("Done when "))
-                .unwrap_or(constraint);
-            criteria.push(Criterion { kind: "stated", text: text.to_owned(), argv: None, required: None });
-        }
-    }
+    let tests = context.tests.iter().flatten();
+    let tested =
+        |line: &str| tests.clone().any(|it| it.test_type == TestType::CommandSuccess && it.target == line);
+    let mut checks = Vec::new();
     for command in context.commands.iter().flatten() {
         let required = command.required.unwrap_or(true);
         let line = join_command(&command.argv).unwrap_or_else(|_| command.argv.join(" "));
-        let optional = if required { "" } else { " (optional)" };
-        let text = format!("`{line}` exits with 0{optional}");
-        criteria.push(Criterion {
-            kind: "command",
-            text,
-            argv: Some(command.argv.clone()),
-            required: Some(required),
-        });
+        if !tested(&line) {
+            let text = format!("`{line}` exits with 0{}", optional(required));
+            let criterion = Criterion {
+                kind: "command",
+                text,
+                argv: Some(command.argv.clone()),
+                required: Some(required),
+            };
+            checks.push((line, criterion));
+        }
     }
-    for test in context.tests.iter().flatten() {
+    for test in tests.clone() {
         let required = test.required.unwrap_or(true);
         let check = match test.test_type {
             TestType::FileExists => format!("`{}` exists", test.target),
@@ -125,11 +125,32 @@ fn criteria(leaf: &Leaf, context: &Context) -> Vec<Criterion> {
             TestType::HashMatch => format!("`{}` has the hash `{}`", test.target, test.expected),
             TestType::ContentMatch => format!("`{}` has exactly the expected content", test.target),
         };
-        let optional = if required { "" } else { " (optional)" };
-        let text = format!("{}: {check}{optional}", test.name);
-        criteria.push(Criterion { kind: "test", text, argv: None, required: Some(required) });
+        let text = format!("{}: {check}{}", test.name, optional(required));
+        checks.push((
+            test.target.clone(),
+            Criterion { kind: "test", text, argv: None, required: Some(required) },
+        ));
     }
+    let mut criteria = Vec::new();
+    for (constraint, read) in
+        leaf.requirements.iter().filter(|(_, read)| read.first().is_some_and(|it| it.acceptance))
+    {
+        let stated = ["Done when: ", "Done when ", "Acceptance: "]
+            .iter()
+            .find_map(|it| constraint.strip_prefix(it))
+            .unwrap_or(constraint);
+        let bare = stated.trim_end_matches('.').trim_end_matches(" passes").trim_matches('`');
+        // `X passes` says no more than the check that runs X.
+        if read.len() > 1 || !checks.iter().any(|(line, _)| line == bare) {
+            criteria.push(Criterion { kind: "stated", text: stated.to_owned(), argv: None, required: None });
+        }
+    }
+    criteria.extend(checks.into_iter().map(|(_, criterion)| criterion));
     criteria
+}
+
+fn optional(required: bool) -> &'static str {
+    if required { "" } else { " (optional)" }
 }
 
 fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
@@ -149,7 +170,10 @@ fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
 
 /// A path in a workspace, rather than a URL, a route or an address.
 fn is_file(path: &str) -> bool {
-    !path.contains("://") && !path.starts_with('/') && !path.contains(['@', '{', '?', '*'])
+    crate::text::has_extension(path)
+        && !path.contains("://")
+        && !path.starts_with('/')
+        && !path.contains(['@', '{', '?', '*'])
 }
 
 fn settled(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {

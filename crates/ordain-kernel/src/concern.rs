@@ -70,12 +70,11 @@ fn starts_concern(sentence: &[Token<'_>], is_first: bool) -> bool {
     let request = REQUEST_VERBS.contains(&&*verb.lower);
     let qualifies = !is_first && at == 0 && QUALIFIERS.contains(&&*verb.lower);
     // `Make it configurable` is about what stands before.
-    let refers_back = sentence.iter().skip(at + 1).take(3).any(|it| {
-        matches!(
-            &*it.lower,
-            "it" | "this" | "that" | "them" | "these" | "those" | "they" | "its" | "their" | "both"
-        )
-    });
+    let behind = |ahead: usize| sentence.get(at + ahead).map(|it| &*it.lower).unwrap_or_default();
+    let refers_back = matches!(
+        behind(1),
+        "it" | "this" | "that" | "them" | "these" | "those" | "they" | "its" | "their" | "both"
+    ) || matches!(behind(2), "it" | "them" | "its" | "their");
     request && !qualifies && !refers_back && sentence.len() > at + 1
 }
 

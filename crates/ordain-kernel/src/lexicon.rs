@@ -188,6 +188,10 @@ pub(crate) static REQUEST_VERBS: &[&str] = &[
     "structure", "summarise", "summarize", "support", "switch", "sync", "test", "trace", "track", "train", "transform",
     "translate", "truncate", "tune", "turn", "unify", "update", "upgrade", "upload", "use", "validate", "verify",
     "visualise", "visualize", "wire", "wrap", "write",
+    "alert", "archive", "assign", "backport", "block", "close", "decouple", "decode", "detect", "emit", "encode",
+    "escape", "gate", "hide", "ignore", "invalidate", "keep", "lock", "mark", "mask", "notify", "open", "paginate",
+    "persist", "preserve", "promote", "prune", "raise", "recover", "register", "retire", "retry", "seed", "skip",
+    "strip", "surface", "throttle", "tighten", "trim",
 ];
 
 /// Verbs, pronouns and the like that leave a goal without an object when nothing else is in it.

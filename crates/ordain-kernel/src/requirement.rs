@@ -2,7 +2,7 @@
 
 use crate::detect::is_acceptance;
 use crate::lexicon::{REQUEST_VERBS, WEIGHTLESS};
-use crate::quantity::{Quantities, Quantity, quantities};
+use crate::quantity::{Bound, Quantities, Quantity, quantities};
 use crate::technology::{Named, technologies};
 use crate::text::{Kind, Text, Token, stem};
 use std::collections::BTreeSet;
@@ -23,6 +23,8 @@ pub(crate) enum Modality {
 pub(crate) struct Requirement {
     pub(crate) text: String,
     pub(crate) modality: Modality,
+    /// Whether it demands one thing and forbids or allows another.
+    pub(crate) mixed: bool,
     pub(crate) actor: Option<String>,
     pub(crate) action: Option<String>,
     pub(crate) object: Option<String>,
@@ -64,9 +66,14 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     let sentence = text.sentence(range);
     let condition = condition(sentence);
     let (modality, modal) = modality(sentence, condition.as_ref());
-    let parts = Parts { modality, modal, condition };
+    let mut parts = Parts { modality, modal, condition };
     let negative = parts.modality == Modality::MustNot;
     let found = quantities(sentence, negative);
+    let only = sentence.iter().any(|it| matches!(&*it.lower, "only" | "exclusively" | "solely"));
+    // `Only the admin may …` and `may take at most 5 s` are limits, not permissions.
+    if parts.modality == Modality::May && (only || found.list.iter().any(|it| it.bound != Bound::Exactly)) {
+        parts.modality = Modality::Must;
+    }
     let technologies: Vec<Named> = named.iter().filter(|it| range.contains(&it.token)).cloned().collect();
     let in_condition = |at: usize| parts.condition.as_ref().is_some_and(|it| it.contains(&at));
     let tokens = sentence.iter().enumerate();
@@ -77,18 +84,19 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     Requirement {
         text: text.sentence_text(range).to_owned(),
         modality: parts.modality,
+        mixed: is_mixed(sentence),
         actor,
         action,
         object,
         condition: parts.condition.as_ref().and_then(|it| slice_text(text, sentence, it)),
         quantities: found.list.clone(),
-        paths: sentence.iter().filter(|it| it.kind == Kind::Path).map(|it| it.text.to_owned()).collect(),
+        paths: sentence.iter().filter_map(|it| it.path()).map(str::to_owned).collect(),
         equates: equates(sentence, &parts, &technologies, range.start),
         technologies,
         acceptance: is_acceptance(sentence),
         about,
         about_condition,
-        only: sentence.iter().any(|it| matches!(&*it.lower, "only" | "exclusively" | "solely")),
+        only,
         order: order(sentence, &parts),
         words: sentence.iter().filter(|it| it.is_word()).map(|it| it.lower.to_string()).collect(),
     }
@@ -198,6 +206,22 @@ fn modality(sentence: &[Token<'_>], condition: Option<&Range<usize>>) -> (Modali
         Some((modality, length)) => (modality, Some(first..(first + length).min(sentence.len()))),
         None => (Modality::Must, None),
     }
+}
+
+/// Whether a sentence has modal verbs of more than one kind: `must not …, and must …`.
+fn is_mixed(sentence: &[Token<'_>]) -> bool {
+    let mut kinds = BTreeSet::new();
+    for (at, token) in sentence.iter().enumerate() {
+        let denied = sentence.get(at + 1).is_some_and(|it| matches!(&*it.lower, "not" | "never"));
+        let strength = match &*token.lower {
+            "must" | "shall" => 0,
+            "should" => 1,
+            "may" => 2,
+            _ => continue,
+        };
+        kinds.insert((strength, denied));
+    }
+    kinds.len() > 1
 }
 
 /// Words that end an object.

@@ -174,7 +174,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     },
     ClarityRule {
         id: "moving", title: "a reference that moves with time or place", effect: Unclear, points: 3, counts_max: 2,
-        find: Phrases(&["latest", "recent", "recently", "newest", "upcoming", "trending", "popular", "nearby", "local", "locally", "near me", "online", "up-to-date", "modern", "nowadays", "state-of-the-art"]),
+        find: Phrases(&["latest", "recent", "recently", "upcoming", "trending", "popular", "nearby", "local", "locally", "near me", "online", "up-to-date", "modern", "nowadays", "state-of-the-art"]),
         ask: ask("“{}”: as of when, or where?", "It means something else on another day or in another place.", AnswerType::Text, 60, "“{}” means at the time of the work."),
         accept: &["Use the latest release"], reject: &["Use release 1.4"],
     },

@@ -25,14 +25,13 @@ pub(crate) fn technologies(text: &Text<'_>) -> Vec<Named> {
     for (position, token) in tokens.iter().enumerate() {
         match token.kind {
             Kind::Word | Kind::Identifier => found.extend(of_word(tokens, position, token)),
-            Kind::Code | Kind::Quote => {
+            Kind::Code | Kind::Quote | Kind::Path => {
                 let inner = token.text.trim_matches(['`', '"', '\'', '“', '”']).to_lowercase();
                 if let Some(it) = BY_NAME.get(inner.as_str()) {
                     found.push(named(it, position));
                 }
-            }
-            Kind::Path => {
-                let extension = token.text.rsplit_once('.').map(|(_, extension)| extension);
+                let extension =
+                    token.path().and_then(|it| it.rsplit_once('.')).map(|(_, extension)| extension);
                 let known = extension.and_then(|it| EXTENSIONS.iter().find(|(name, _)| *name == it));
                 if let Some((name, category)) = known {
                     found.push(Named { name: format!(".{name}"), category: *category, token: position });

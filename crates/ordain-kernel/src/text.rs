@@ -53,6 +53,17 @@ impl Token<'_> {
         matches!(self.kind, Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier)
     }
 
+    /// The file or folder that it names, in backticks or without.
+    pub(crate) fn path(&self) -> Option<&str> {
+        let inner = self.text.trim_matches('`');
+        let is_path = match self.kind {
+            Kind::Path => true,
+            Kind::Code => !inner.contains(char::is_whitespace) && literal_kind(inner) == Some(Kind::Path),
+            _ => false,
+        };
+        is_path.then_some(inner)
+    }
+
     /// Whether it starts with a capital letter.
     pub(crate) fn is_capitalized(&self) -> bool {
         self.text.chars().next().is_some_and(char::is_uppercase)
@@ -342,12 +353,16 @@ fn is_path(chunk: &str) -> bool {
     let folder = segments >= 2
         && !chunk.contains("//")
         && (segments > 2 || chunk.ends_with('/') || chunk.contains(['.', '_', '*', '{', '@']));
-    let extension = chunk.rsplit_once('.').is_some_and(|(name, extension)| {
+    rooted || folder || has_extension(chunk) || is_email(chunk)
+}
+
+/// Whether a name ends like the name of a file.
+pub(crate) fn has_extension(chunk: &str) -> bool {
+    chunk.rsplit_once('.').is_some_and(|(name, extension)| {
         !name.is_empty()
             && !name.ends_with('.')
             && EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str())
-    });
-    rooted || folder || extension || is_email(chunk)
+    })
 }
 
 fn is_email(chunk: &str) -> bool {
