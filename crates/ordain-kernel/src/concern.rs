@@ -1,8 +1,8 @@
 //! Splitting a goal with several independent requests into parts that can be worked on alone.
 
-use crate::lexicon::{REQUEST_VERBS, WEIGHTLESS};
-use crate::requirement::Requirement;
-use crate::text::{Text, Token, stem};
+use crate::lexicon::REQUEST_VERBS;
+use crate::requirement::{Requirement, stems};
+use crate::text::{Text, Token};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -78,13 +78,28 @@ fn starts_concern(sentence: &[Token<'_>], is_first: bool) -> bool {
     request && !qualifies && !refers_back && sentence.len() > at + 1
 }
 
+/// Verbs that say nothing about which part is meant.
+static PLAIN_VERBS: &[&str] = &[
+    "add",
+    "build",
+    "change",
+    "create",
+    "do",
+    "get",
+    "implement",
+    "keep",
+    "make",
+    "provide",
+    "put",
+    "set",
+    "update",
+    "use",
+    "write",
+];
+
 /// The stems of the words that carry weight.
-pub(crate) fn topic(text: &str) -> BTreeSet<String> {
-    let text = Text::new(text);
-    let words = text.tokens.iter().filter(|it| it.kind != crate::text::Kind::Mark);
-    let weighty =
-        words.filter(|it| !WEIGHTLESS.contains(&&*it.lower) && !REQUEST_VERBS.contains(&&*it.lower));
-    weighty.map(|it| stem(&it.text.trim_matches(['`', '"', '\'']).to_lowercase())).collect()
+fn topic(text: &str) -> BTreeSet<String> {
+    stems(Text::new(text).tokens.iter().filter(|it| !PLAIN_VERBS.contains(&&*it.lower)))
 }
 
 /// Which parts each constraint touches: those with which it shares most, or all when it shares nothing with any.

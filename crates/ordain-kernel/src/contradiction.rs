@@ -59,6 +59,12 @@ fn contradiction(reason: &'static str, members: &[Stated<'_>]) -> Contradiction 
     Contradiction { reason, constraints, sentences: members.into_iter().map(|(_, text)| text).collect() }
 }
 
+/// Verbs of which one value does not exclude another: Python 3.9 and 3.10 can both be supported.
+static ADDS_UP: &[&str] = &[
+    "support", "supports", "accept", "accepts", "allow", "allows", "handle", "handles", "include",
+    "includes", "cover", "covers", "test", "tests", "add", "adds", "return", "returns",
+];
+
 /// Two values for one quantity, or bounds that leave nothing.
 fn values(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
     type Bounds<'r> = Vec<(Interval, Stated<'r>)>;
@@ -72,7 +78,12 @@ fn values(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
                 requirement.quantities.iter().filter(|it| it.measures == measure).collect();
             let exact = of_measure.iter().filter(|it| it.bound == crate::quantity::Bound::Exactly).count();
             // Two values of one measure in a sentence belong to different things; two bounds are one interval.
-            if of_measure.len() > 2 || (of_measure.len() == 2 && exact > 0) || requirement.about.is_empty() {
+            let adds_up = exact > 0 && ADDS_UP.iter().any(|it| requirement.words.contains(*it));
+            if adds_up
+                || of_measure.len() > 2
+                || (of_measure.len() == 2 && exact > 0)
+                || requirement.about.is_empty()
+            {
                 continue;
             }
             let interval = of_measure.iter().fold(Interval::ALL, |sum, it| sum.and(Interval::of(it)));
@@ -353,6 +364,10 @@ mod tests {
             vec!["Users may export data", "Users must not export data"],
             vec!["The API must not be slower than 200 ms", "The API must answer within 100 ms"],
             vec!["Retry 3 times within 10 s", "Wait 2 s"],
+            vec!["Limit number 1 is high", "Limit number 2 is high"],
+            vec!["Step 1 must be logged", "Step 2 must be logged"],
+            vec!["Support Python 3.9", "Support Python 3.10"],
+            vec!["Return status 404", "Return status 400"],
         ] {
             assert_eq!(found(&constraints), Vec::<Vec<usize>>::new(), "{constraints:?}");
         }

@@ -67,13 +67,14 @@ impl<'t> Reading<'t> {
 
     /// Everything that is found in the texts, but for contradictions.
     pub(crate) fn findings(&self, brought: Brought<'_>) -> Vec<Finding> {
-        let no_object = index_of("no-object");
+        // What a goal may lack, a constraint need not have; and nobody asks for advice in a constraint.
+        let of_goal = ["no-object", "advice", "wish"].map(index_of);
         let mut findings = Vec::new();
         let mut hits = Vec::new();
         let mut named = Vec::new();
         for (part, text) in self.parts() {
             detect::find_all(text, &mut hits);
-            let of_part = hits.drain(..).filter(|(rule, _)| *rule != no_object || part == Part::Goal);
+            let of_part = hits.drain(..).filter(|(rule, _)| part == Part::Goal || !of_goal.contains(rule));
             findings.extend(of_part.map(|(rule, hit)| Finding { rule, part, hit }));
             named.extend(technologies(text));
         }

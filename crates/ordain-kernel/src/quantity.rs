@@ -68,6 +68,10 @@ impl Quantities {
     fn add(&mut self, sentence: &[Token<'_>], position: usize, negative: bool) -> Option<usize> {
         let token = sentence.get(position)?;
         let mut value = number(token)?;
+        let before = position.checked_sub(1).and_then(|at| sentence.get(at));
+        if before.is_some_and(|it| NUMBERED.contains(&&*it.lower)) {
+            return None;
+        }
         // `4 million rows`
         let scale =
             sentence.get(position + 1).filter(|_| token.kind == Kind::Number).and_then(|it| {
@@ -187,6 +191,14 @@ fn range_end(sentence: &[Token<'_>], position: usize) -> Option<(f64, usize)> {
     };
     (is_range && high > low).then_some((high, after_unit + 1))
 }
+
+/// Nouns whose number is a name: step 2, RFC 3339, status 404.
+#[rustfmt::skip]
+static NUMBERED: &[&str] = &[
+    "appendix", "case", "chapter", "code", "column", "error", "figure", "http", "issue", "item", "iso", "level", "line",
+    "milestone", "no", "number", "option", "part", "phase", "pr", "question", "rfc", "row", "rule", "section", "sprint",
+    "stage", "status", "step", "table", "task", "test", "ticket", "tier", "#", "§",
+];
 
 /// How far before its number a bound may start.
 const BOUND_WORDS_MAX: usize = 4;

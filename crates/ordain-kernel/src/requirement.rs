@@ -112,13 +112,15 @@ fn slice_text(text: &Text<'_>, sentence: &[Token<'_>], range: &Range<usize>) -> 
 }
 
 /// What the words are about: stems of words that carry weight, and literals as they are.
-fn stems<'s, 't: 's>(tokens: impl Iterator<Item = &'s Token<'t>>) -> BTreeSet<String> {
+pub(crate) fn stems<'s, 't: 's>(tokens: impl Iterator<Item = &'s Token<'t>>) -> BTreeSet<String> {
     let mut stems = BTreeSet::new();
     for token in tokens {
         match token.kind {
             Kind::Word if !WEIGHTLESS.contains(&&*token.lower) && !is_modal(&token.lower) => {
                 stems.insert(stem(&token.lower));
             }
+            // Numbers that are no quantities are names.
+            Kind::Number => drop(stems.insert(token.text.to_owned())),
             Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier => {
                 let bare = token.text.trim_matches(['`', '"', '\'', '“', '”', '‘', '’']);
                 stems.insert(bare.to_lowercase());

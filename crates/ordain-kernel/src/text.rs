@@ -330,7 +330,7 @@ fn literal_kind(chunk: &str) -> Option<Kind> {
     if chunk.contains("://") || chunk.starts_with("www.") {
         return Some(Kind::Path);
     }
-    let clean = chunk.trim_start_matches(['(', '[', '\'', '‘']);
+    let clean = chunk.trim_start_matches(['(', '[', '<', '{', '\'', '‘']);
     if clean.len() != chunk.len() {
         return None;
     }
