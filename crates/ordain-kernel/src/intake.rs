@@ -17,8 +17,12 @@ pub(crate) struct Accepted {
 
 /// Checks and normalizes an intent. `document_bytes` is the length of its text.
 pub(crate) fn accept(intent: &Value<'_>, document_bytes: usize) -> Result<Accepted, Refusal> {
+    if document_bytes > INTENT_BYTES_MAX {
+        let message = format!("The intent has {document_bytes} bytes; at most {INTENT_BYTES_MAX} are read");
+        return Err(Refusal::new(RefusalCode::LimitExceeded, message));
+    }
     check_shape(intent)?;
-    check_limits(intent, document_bytes)?;
+    check_limits(intent)?;
     let normal = normalize(intent).map_err(refused)?;
     // The normal form is what is judged: normalizing can turn a harmless character into a colon or a slash.
     let report = verify_value(Kind::Intent, &Facts { document_bytes, ..Facts::default() }, &normal);
@@ -84,12 +88,9 @@ fn check_shape(intent: &Value<'_>) -> Result<(), Refusal> {
     }
 }
 
-fn check_limits(intent: &Value<'_>, document_bytes: usize) -> Result<(), Refusal> {
+fn check_limits(intent: &Value<'_>) -> Result<(), Refusal> {
     let exceeded = |message: String| Err(Refusal::new(RefusalCode::LimitExceeded, message));
     let over = |text: &str, max: usize| text.chars().nth(max).is_some();
-    if document_bytes > INTENT_BYTES_MAX {
-        return exceeded(too_many_bytes(document_bytes));
-    }
     if intent.get("goal").and_then(Value::as_str).is_some_and(|goal| over(goal, GOAL_CHARS_MAX)) {
         return exceeded(format!("The goal is longer than {GOAL_CHARS_MAX} characters"));
     }
@@ -105,10 +106,6 @@ fn check_limits(intent: &Value<'_>, document_bytes: usize) -> Result<(), Refusal
         Some(at) => exceeded(format!("Constraint {at} is longer than {CONSTRAINT_CHARS_MAX} characters")),
         None => Ok(()),
     }
-}
-
-pub(crate) fn too_many_bytes(document_bytes: usize) -> String {
-    format!("The intent has {document_bytes} bytes; at most {INTENT_BYTES_MAX} are read")
 }
 
 fn refused(error: NormalizeError) -> Refusal {
