@@ -30,12 +30,13 @@ pub(crate) fn contradictions(requirements: &[Vec<Requirement>]) -> Vec<Contradic
         .iter()
         .enumerate()
         .flat_map(|(constraint, list)| list.iter().map(move |it| (constraint, it)))
-        .filter(|(_, it)| it.modality != Modality::May)
         .collect();
     let mut found = Vec::new();
+    negations(&stated, &mut found);
+    // What is only permitted contradicts a ban and nothing else.
+    let stated: Vec<Stated<'_>> = stated.into_iter().filter(|(_, it)| it.modality != Modality::May).collect();
     values(&stated, &mut found);
     equations(&stated, &mut found);
-    negations(&stated, &mut found);
     opposites(&stated, &mut found);
     exclusives(&stated, &mut found);
     cycles(&stated, &mut found);
@@ -130,7 +131,7 @@ fn equations(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
     }
 }
 
-/// Must against must not.
+/// Must or may against must not.
 fn negations(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
     #[derive(Default)]
     struct Sides<'r> {
@@ -335,6 +336,7 @@ mod tests {
             vec!["Run the migration before the deployment", "Run the deployment before the migration"],
             vec!["Passwords must be at least 12 characters and at most 10 characters long."],
             vec!["The API must be public", "The API must be private"],
+            vec!["Users may export data", "Users must not export data"],
         ] {
             assert_eq!(found(&constraints).len(), 1, "{constraints:?}");
         }
@@ -361,7 +363,8 @@ mod tests {
             vec!["Lint before test", "Test before deploy", "Lint before deploy"],
             vec!["Keep 3 copies", "Keep 3 copies of the log"],
             vec!["The cursor must not expose customer data", "The cursor must be signed"],
-            vec!["Users may export data", "Users must not export data"],
+            vec!["Users may export data", "Users must not delete data"],
+            vec!["Users may sort names ascending", "Users may sort names descending"],
             vec!["The API must not be slower than 200 ms", "The API must answer within 100 ms"],
             vec!["Retry 3 times within 10 s", "Wait 2 s"],
             vec!["Limit number 1 is high", "Limit number 2 is high"],
