@@ -1,7 +1,7 @@
 //! `cargo xtask gen`: files that are made from the types and the rule tables.
 
 use crate::process::{cargo, root, run as run_command};
-use crate::{Error, Result, rule_pages};
+use crate::{Error, Result, clarity_page, rule_pages};
 use ordain_spec::Kind;
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Folders in which every file is generated.
 const FOLDERS: &[&str] = &["docs/rules", "schemas"];
+/// A generated file that stands among others.
+const CLARITY_PAGE: &str = "docs/clarity.md";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments {
@@ -73,6 +75,7 @@ fn files() -> std::result::Result<BTreeMap<String, String>, String> {
         files.insert(format!("docs/rules/{kind}.md"), rule_pages::page(kind)?);
     }
     files.insert("docs/rules/README.md".to_owned(), rule_pages::index());
+    files.insert(CLARITY_PAGE.to_owned(), clarity_page::page());
     Ok(files)
 }
 
@@ -81,16 +84,18 @@ fn schema(kind: Kind) -> std::result::Result<String, String> {
     text.map(|text| text + "\n").map_err(|error| format!("the schema of {kind}: {error}"))
 }
 
-/// What the folders hold now.
+/// What is there now.
 fn present() -> std::result::Result<BTreeMap<String, String>, String> {
-    let mut files = BTreeMap::new();
+    let mut paths: Vec<PathBuf> =
+        Some(root().join(CLARITY_PAGE)).into_iter().filter(|path| path.exists()).collect();
     for folder in FOLDERS {
-        let paths = files_below(&root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
-        for path in paths {
-            let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let name = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
-        }
+        paths.extend(files_below(&root().join(folder)).map_err(|error| format!("{folder}: {error}"))?);
+    }
+    let mut files = BTreeMap::new();
+    for path in paths {
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let name = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
     }
     Ok(files)
 }

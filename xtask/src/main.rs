@@ -5,6 +5,7 @@ mod tools;
 
 mod bench;
 mod clarity;
+mod clarity_page;
 mod fmt;
 mod fuzz;
 mod generate;

@@ -1,8 +1,15 @@
 //! What README.md shows is what happens: its commands are run and their output compared.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The commands of the console blocks with the output that follows each; a trailing backslash continues a command.
@@ -36,21 +43,52 @@ fn commands(readme: &str) -> Vec<(String, String)> {
     commands
 }
 
-#[test]
-fn every_output_is_real() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+/// The `yaml` and `json` blocks that are files: those after a paragraph that ends in `` `NAME` `` or names one last.
+fn files(readme: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for fence in ["\n```yaml\n", "\n```json\n"] {
+        for (start, _) in readme.match_indices(fence) {
+            let before = readme[..start].trim_end().rsplit("\n\n").next().unwrap();
+            let named = before.split('`').skip(1).step_by(2);
+            let name = named.filter(|it| it.ends_with(fence[4..].trim_end())).last();
+            let content = readme[start + fence.len()..].split_once("```").unwrap().0;
+            files.push((name.expect("a file has a name").to_owned(), content.to_owned()));
+        }
+    }
+    files
+}
+
+/// A folder of its own, in which commands may write; examples and vectors are linked into it.
+fn scratch(readme: &str) -> PathBuf {
+    let root = root();
     let folder = std::env::temp_dir().join(format!("ordain-readme-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    std::os::unix::fs::symlink(root.join("conformance"), folder.join("conformance")).unwrap();
-    let (_, yaml) = readme.split_once("```yaml\n").unwrap();
-    std::fs::write(folder.join("routing.yaml"), yaml.split_once("```").unwrap().0).unwrap();
+    for name in ["conformance", "examples"] {
+        std::os::unix::fs::symlink(root.join(name), folder.join(name)).unwrap();
+    }
+    for (name, content) in files(readme) {
+        std::fs::write(folder.join(name), content).unwrap();
+    }
+    folder
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// With `ORDAIN_BLESS=1` outputs that differ are written into the README; look at the difference.
+#[test]
+fn every_output_is_real() {
+    let bless = std::env::var_os("ORDAIN_BLESS").is_some();
+    let file = root().join("README.md");
+    let mut readme = std::fs::read_to_string(&file).unwrap();
+    let folder = scratch(&readme);
     let binary = Path::new(env!("CARGO_BIN_EXE_ordain")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
 
     let mut compared = 0;
-    for (command, expected) in commands(&readme) {
-        let command = command.replace("cargo run --release --", "ordain");
+    for (shown, expected) in commands(&readme) {
+        let command = shown.replace("cargo run --release --", "ordain");
         if expected.is_empty() || command.starts_with("cargo") {
             continue;
         }
@@ -58,9 +96,19 @@ fn every_output_is_real() {
         let output =
             Command::new("sh").args(["-c", &shell]).env("PATH", &path).current_dir(&folder).output().unwrap();
         let real = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(real.trim_end(), expected.trim_end(), "$ {command}");
+        if bless {
+            let (old, new) = (format!("$ {shown}\n{expected}"), format!("$ {shown}\n{}\n", real.trim_end()));
+            // A line without content between two commands of a block is for the eye.
+            let blank = if expected.ends_with("\n\n") { "\n" } else { "" };
+            readme = readme.replace(&old, &format!("{new}{blank}"));
+        } else {
+            assert_eq!(real.trim_end(), expected.trim_end(), "$ {command}");
+        }
         compared += 1;
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(compared >= 15, "only {compared} commands were found");
+    assert!(compared >= 35, "only {compared} commands were found");
+    if bless {
+        std::fs::write(&file, readme).unwrap();
+    }
 }
