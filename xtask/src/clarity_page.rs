@@ -70,7 +70,7 @@ the constraints that kept the score low. An answer that is empty or itself a pla
    [data/clarify](../data/clarify/README.md); `--show SET` lists the worst mistakes of a set with the rules behind
    them. [benchmarks.md](benchmarks.md#clarity) says what is asked for. A rule that helps one set and hurts another
    has learnt the style of the first.
-4. Bundles change with the table, so the goldens in `crates/ordain-kernel/tests/golden/` do. Look at what changed,
+4. Bundles change with the table, so the goldens in `examples/golden/` do. Look at what changed,
    bless them, and write into [CHANGELOG_GOLDENS.md](../CHANGELOG_GOLDENS.md) what and why.
 5. `cargo xtask gen` writes this page.
 ";

@@ -179,7 +179,7 @@ pub(crate) struct Clarify {
 
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// The bundle, or an intent that needs no questions; `-` is standard input
+    /// The bundle together with `--intent`, or an intent alone; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The intent that the bundle was made from; `-` is standard input

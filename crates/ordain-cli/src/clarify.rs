@@ -138,7 +138,9 @@ fn ask_all(state: &mut State<'_>, first: Bundle) -> Result<Bundle, Failure> {
             let answered = match parse(&question, line.trim()) {
                 Ok(answer) => {
                     let next = state.with_answer(&question.id, answer);
-                    next.transform().map(|made| (next, made)).map_err(|refusal| refusal.message)
+                    let id = format!("{}: ", question.id);
+                    let problem = |refusal: Refusal| refusal.message.trim_start_matches(&id).to_owned();
+                    next.transform().map(|made| (next, made)).map_err(problem)
                 }
                 Err(problem) => Err(problem),
             };

@@ -78,7 +78,7 @@ fn check<T: Document>(text: &Text) -> Result<Verified<T>, Checked> {
     })
 }
 
-fn with_article(kind: Kind) -> String {
+pub(crate) fn with_article(kind: Kind) -> String {
     match kind {
         Kind::Evidence | Kind::Routing => kind.title().to_owned(),
         Kind::Intent | Kind::Action | Kind::Packet => format!("an {}", kind.title()),

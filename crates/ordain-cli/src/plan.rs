@@ -10,7 +10,7 @@ use ordain_canon::{Canonicalizer, Value};
 use ordain_kernel::{Transformed, plan, transform};
 use ordain_spec::bundle::{Bundle, BundleStatus, Output};
 use ordain_spec::intent::Intent;
-use ordain_spec::{Facts, Verified, verify_as};
+use ordain_spec::{Facts, Kind, Verified, verify_as};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -45,6 +45,11 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
 /// Without its intent only an intent itself can be planned: it says everything that its bundle says.
 fn of_intent(path: &Path, json: bool) -> Result<(Verified<Bundle>, Loaded<Intent>), Failure> {
     let refused = |problem: String| Failure::Document { path: Source::of(path).name(), problem };
+    if is_bundle(path)? {
+        return Err(Failure::Usage(
+            "a bundle is planned together with its intent: add `--intent INTENT`".to_owned(),
+        ));
+    }
     let intent = load::<Intent>(path, json)?;
     let value = intent.value()?;
     let bundle = match transform(&value, intent.text_bytes()) {
@@ -56,6 +61,17 @@ fn of_intent(path: &Path, json: bool) -> Result<(Verified<Bundle>, Loaded<Intent
     let bundle = verify_as(&Facts::default(), &value)
         .map_err(|report| refused(format!("the kernel made an invalid bundle: {:?}", report.violations())))?;
     Ok((bundle, intent))
+}
+
+/// Standard input can be read only once, so what stands there is taken for an intent.
+fn is_bundle(path: &Path) -> Result<bool, Failure> {
+    let source = Source::of(path);
+    if source == Source::Stdin {
+        return Ok(false);
+    }
+    let text = source.text()?;
+    let kind = text.read(&text.json).ok().and_then(|value| Kind::recognise(&value).ok());
+    Ok(kind == Some(Kind::Bundle))
 }
 
 /// Which outputs are there already. A link counts as what it is, not as what it leads to.

@@ -120,8 +120,12 @@ fn show(result: &Transformed, bundle: &Bundle, args: &Transform, json: bool) -> 
     }
     if let (Transformed::Clarify(_), false) = (result, json) {
         let questions = count(bundle.unresolved_questions.len() as u64, "question");
-        let file = args.intent.as_deref().map_or_else(|| "INTENT".to_owned(), |it| it.display().to_string());
-        let hint = format!("{questions} open; answer with `ordain clarify {file}`");
+        let hint = match args.intent.as_deref().filter(|_| args.goal.is_none()) {
+            Some(path) => format!("{questions} open; answer with `ordain clarify {}`", path.display()),
+            None => format!(
+                "{questions} open; to answer, put the goal into an intent file and run `ordain clarify FILE`"
+            ),
+        };
         writeln!(anstream::stderr(), "{YELLOW}CLARIFY{YELLOW:#}  {}", printable(&hint))?;
     }
     Ok(())

@@ -14,10 +14,18 @@ pub(crate) fn cut(text: &str, chars_max: usize) -> String {
 /// The first line of a text, no longer than a line of the page.
 pub(crate) fn first_line(text: &str) -> String {
     let text = text.trim();
-    match text.split_once('\n') {
-        Some((first, _)) => cut(&format!("{} …", first.trim_end()), WIDTH),
-        None => cut(text, WIDTH),
+    let first = text.lines().next().unwrap_or_default().trim_end();
+    if first.len() == text.len() && text.chars().nth(WIDTH).is_none() {
+        return text.to_owned();
     }
+    let shown = cut(first, WIDTH);
+    let shown = shown.trim_end_matches('…');
+    // Where a word ends, if there is one.
+    let shown = match shown.rsplit_once(' ') {
+        Some((words, _)) if shown.len() < first.len() => words,
+        _ => shown,
+    };
+    format!("{} …", shown.trim_end())
 }
 
 /// Enough of a hash to tell it from others.

@@ -419,7 +419,7 @@ fn only_valid_bundles() {
     error: conformance/bundle/BS6/reject.json: only valid bundles can be compared, and this has 1 violation
     ");
     for (other, message) in [
-        ("conformance/plan/PR1/accept.json", "expected a bundle, found plan proposal"),
+        ("conformance/plan/PR1/accept.json", "expected a bundle, found a plan proposal"),
         ("CONTRIBUTING.md", "error: CONTRIBUTING.md: "),
         ("no-such-file.json", "No such file"),
     ] {

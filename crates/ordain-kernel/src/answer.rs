@@ -149,6 +149,18 @@ fn text_of(candidate: &Candidate, answer: &Json) -> Result<String, String> {
     }
 }
 
+/// What stands in place of `A or B` when one of them was chosen, or both.
+fn chosen(words: &str, answer: &str) -> String {
+    let words = words.strip_prefix("either ").or_else(|| words.strip_prefix("Either ")).unwrap_or(words);
+    let Some((left, right)) = words.split_once(" or ") else { return answer.to_owned() };
+    let side = [left, right].into_iter().find(|it| it.trim_matches('`') == answer);
+    match (answer, side) {
+        ("both", _) => format!("{left} and {right}"),
+        (_, Some(side)) => side.to_owned(),
+        (_, None) => answer.to_owned(),
+    }
+}
+
 impl Answers {
     fn add(&mut self, position: usize, candidate: &Candidate, constraints: &[String], answer: String) {
         let mut constraint = None;
@@ -164,6 +176,11 @@ impl Answers {
                 value: answer.clone(),
                 named: candidate.named_gap,
             }),
+            (Some("alternative"), _) if answer != "either" => {
+                let value = chosen(&candidate.words, &answer);
+                let (part, start, words) = (candidate.part, candidate.start, candidate.words.clone());
+                self.filled.push(Filled { part, start, words, value, named: false });
+            }
             (Some("no-acceptance"), _) => constraint = Some(format!("Done when: {answer}")),
             (Some("loophole"), _) => {
                 let holds = if answer == "true" { "it must hold" } else { "it need not hold" };

@@ -1,7 +1,6 @@
 //! What a person or an agent gets to read: a brief for each leaf, and the same facts for programs beside it.
 
-use crate::excerpt::counted;
-use crate::findings::cut;
+use crate::excerpt::{counted, excerpt};
 use crate::lexicon::Category;
 use crate::node::{Leaf, Work};
 use crate::quantity::Bound;
@@ -72,7 +71,7 @@ fn section(text: &mut String, title: &str, items: &[String]) {
 pub(crate) fn title(goal: &str) -> String {
     let text = crate::text::Text::new(goal);
     let first = text.sentences.first().map_or(goal, |range| text.sentence_text(range));
-    cut(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX)
+    excerpt(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX)
 }
 
 /// Under which heading a constraint stands; none for one that says when the work is done.

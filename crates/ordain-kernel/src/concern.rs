@@ -109,18 +109,37 @@ pub(crate) fn touched(parts: &[String], constraints: &[Vec<Requirement>]) -> Vec
     let common = |stem: &String| topics.iter().all(|topic| topic.contains(stem));
     let own: Vec<BTreeSet<&String>> =
         topics.iter().map(|topic| topic.iter().filter(|it| !common(it)).collect()).collect();
-    constraints
+    let about: Vec<BTreeSet<&String>> = constraints
         .iter()
-        .map(|requirements| {
-            let about: BTreeSet<&String> =
-                requirements.iter().flat_map(|it| it.about.iter().chain(&it.about_condition)).collect();
-            let shared: Vec<usize> = own.iter().map(|topic| topic.intersection(&about).count()).collect();
-            let most = shared.iter().copied().max().unwrap_or_default();
-            // When the work is done is a matter of all parts.
-            let everywhere = most == 0 || requirements.iter().any(|it| it.acceptance);
-            (0..parts.len()).filter(|at| everywhere || shared.get(*at) == Some(&most)).collect()
-        })
-        .collect()
+        .map(|read| read.iter().flat_map(|it| it.about.iter().chain(&it.about_condition)).collect())
+        .collect();
+    let mut touched: Vec<Vec<usize>> = about.iter().map(|about| nearest(&own, about)).collect();
+    // What shares nothing with a part may still share with the constraints of just one part.
+    let mut vocabulary: Vec<BTreeSet<&String>> = vec![BTreeSet::new(); parts.len()];
+    for (parts, about) in touched.iter().zip(&about) {
+        if let [only] = parts.as_slice()
+            && let Some(words) = vocabulary.get_mut(*only)
+        {
+            words.extend(about);
+        }
+    }
+    for (parts_of, (about, read)) in touched.iter_mut().zip(about.iter().zip(constraints)) {
+        if parts_of.is_empty() {
+            *parts_of = nearest(&vocabulary, about);
+        }
+        // When the work is done is a matter of all parts, and so is what shares nothing with any.
+        if parts_of.is_empty() || read.iter().any(|it| it.acceptance) {
+            *parts_of = (0..parts.len()).collect();
+        }
+    }
+    touched
+}
+
+/// Which of the topics share most; none when none shares anything.
+fn nearest(topics: &[BTreeSet<&String>], about: &BTreeSet<&String>) -> Vec<usize> {
+    let shared: Vec<usize> = topics.iter().map(|topic| topic.intersection(about).count()).collect();
+    let most = shared.iter().copied().max().filter(|most| *most > 0);
+    (0..topics.len()).filter(|at| most.is_some() && shared.get(*at).copied() == most).collect()
 }
 
 #[cfg(test)]

@@ -112,14 +112,21 @@ fn find_words(text: &Text<'_>, found: &mut Vec<(usize, Hit)>) {
 
 /// A goal in which nothing but verbs, pronouns and filling stands.
 pub(crate) fn no_object(text: &Text<'_>, found: &mut Vec<Hit>) {
-    let empty = |token: &Token<'_>| match token.kind {
+    let tokens = &text.tokens;
+    let empty = |(position, token): (usize, &Token<'_>)| match token.kind {
         Kind::Mark => true,
-        Kind::Word => EMPTY_GOAL_WORDS.contains(&&*token.lower) || REQUEST_VERBS.contains(&&*token.lower),
+        Kind::Word => {
+            // Behind an article a verb is a noun: `Fix the export`.
+            let before = position.checked_sub(1).and_then(|at| tokens.get(at));
+            let noun = before
+                .is_some_and(|it| matches!(&*it.lower, "the" | "a" | "an" | "our" | "my" | "your" | "this"));
+            EMPTY_GOAL_WORDS.contains(&&*token.lower) || (!noun && REQUEST_VERBS.contains(&&*token.lower))
+        }
         _ => false,
     };
     // One noun is an object: `Changelog`. A marked gap is a matter of its own rule.
-    if let (Some(first), Some(last)) = (text.tokens.first(), text.tokens.last())
-        && text.tokens.iter().all(empty)
+    if let (Some(first), Some(last)) = (tokens.first(), tokens.last())
+        && tokens.iter().enumerate().all(empty)
         && !text.source.contains(['<', '{', '[', '_'])
     {
         found.push(hit(text, first, last));
@@ -204,7 +211,9 @@ pub(crate) fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
                 // Whoever writes `A or B` may mean both.
                 let bare = |it: &Token<'_>| it.text.trim_matches('`').to_owned();
                 let options = vec![bare(left), bare(right), "both".to_owned(), "either".to_owned()];
-                found.push(Hit { options, ..hit(text, left, right) });
+                let first =
+                    position.checked_sub(2).and_then(|at| sentence.get(at)).filter(|it| it.is("either"));
+                found.push(Hit { options, ..hit(text, first.unwrap_or(left), right) });
             }
         }
     }

@@ -9,8 +9,13 @@ pub(crate) fn excerpt(text: &str, chars_max: usize) -> String {
     if line.chars().nth(chars_max).is_none() {
         return line;
     }
-    let cut: String = line.chars().take(chars_max.saturating_sub(1)).collect();
-    format!("{}…", cut.trim_end())
+    let head: String = line.chars().take(chars_max.saturating_sub(1)).collect();
+    // Where a word ends, unless that leaves almost nothing.
+    let head = match head.rsplit_once(' ') {
+        Some((words, _)) if words.chars().count() * 2 >= chars_max => words,
+        _ => &head,
+    };
+    format!("{}…", head.trim_end_matches([' ', ',', ';', ':', '.', '(', '-']))
 }
 
 /// `1 file`, `2 files`.
@@ -33,6 +38,7 @@ mod tests {
             ("12345678", "12345678"),
             ("123456789", "1234567…"),
             ("123456 89", "123456…"),
+            ("12345, 789", "12345…"),
             ("éééééééééé", "ééééééé…"),
         ] {
             assert_eq!(excerpt(text, 8), expected, "{text:?}");

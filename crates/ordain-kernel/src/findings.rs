@@ -1,6 +1,7 @@
 //! What the clarity rules find in an intent, and the entropy score that follows.
 
 use crate::detect::{self, Hit};
+use crate::excerpt::excerpt;
 use crate::lexicon::Category;
 use crate::rules::{BASE_SCORE, CLARITY_RULES, ClarityRule, Effect, index_of};
 use crate::technology::{Named, technologies};
@@ -109,7 +110,7 @@ impl<'t> Reading<'t> {
         let whole = |rule: &str| Finding {
             rule: index_of(rule),
             part: Part::Goal,
-            hit: Hit { start: 0, words: excerpt(&self.goal), options: Vec::new() },
+            hit: Hit { start: 0, words: opening(&self.goal), options: Vec::new() },
         };
         let mut absent = Vec::new();
         if !specific && brought.files.is_empty() {
@@ -143,23 +144,10 @@ fn is_unqualified(goal: &Text<'_>) -> bool {
 /// How many characters of a goal are quoted.
 const EXCERPT_CHARS_MAX: usize = 80;
 
-/// The first sentence of a text, cut where a word ends.
-pub(crate) fn excerpt(text: &Text<'_>) -> String {
+/// The first sentence of a text.
+fn opening(text: &Text<'_>) -> String {
     let sentence = text.sentences.first().map_or(text.source, |range| text.sentence_text(range));
-    cut(sentence.trim_end_matches(['.', '!', '?', ';', ':']), EXCERPT_CHARS_MAX)
-}
-
-/// At most that many characters in one line, cut where a word ends.
-pub(crate) fn cut(text: &str, chars_max: usize) -> String {
-    let line: Vec<&str> = text.split_whitespace().collect();
-    let line = line.join(" ");
-    if line.chars().nth(chars_max).is_none() {
-        return line;
-    }
-    let end = line.char_indices().nth(chars_max).map_or(line.len(), |(at, _)| at);
-    let head = line.get(..end).unwrap_or(&line);
-    let head = head.rsplit_once(' ').map_or(head, |(head, _)| head);
-    format!("{}…", head.trim_end_matches([',', ';', ':', '.', '(', '-']))
+    excerpt(sentence.trim_end_matches(['.', '!', '?', ';', ':']), EXCERPT_CHARS_MAX)
 }
 
 /// Something that needs a choice which nobody made.

@@ -2,7 +2,8 @@
 
 use crate::contradiction::Contradiction;
 use crate::derive::derive_id;
-use crate::findings::{Finding, Part, Reading, cut};
+use crate::excerpt::excerpt;
+use crate::findings::{Finding, Part, Reading};
 use crate::lexicon::WEIGHTLESS;
 use crate::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
 use crate::text::{Kind, Text, stem};
@@ -103,7 +104,7 @@ pub(crate) fn candidates(
 pub(crate) fn quoted(finding: &Finding) -> String {
     match finding.rule == index_of("placeholder") {
         true => finding.hit.words.clone(),
-        false => cut(&finding.hit.words, QUOTE_CHARS_MAX),
+        false => excerpt(&finding.hit.words, QUOTE_CHARS_MAX),
     }
 }
 
@@ -123,9 +124,9 @@ fn quoted_gap(text: &Text<'_>, start: usize, words: &str) -> String {
                 from.chars().rev().take(QUOTE_CHARS_MAX / 2).collect::<Vec<_>>().into_iter().rev().collect();
             let tail = tail.split_once(' ').map_or(tail.as_str(), |(_, rest)| rest).to_owned();
             let rest = text.source.get(start..).unwrap_or_default();
-            format!("…{}", cut(&format!("{tail}{rest}"), QUOTE_CHARS_MAX))
+            format!("…{}", excerpt(&format!("{tail}{rest}"), QUOTE_CHARS_MAX))
         }
-        false => cut(sentence.trim_end_matches('.'), QUOTE_CHARS_MAX),
+        false => excerpt(sentence.trim_end_matches('.'), QUOTE_CHARS_MAX),
     };
     format!("“{words}”{count} in “{shown}”")
 }
@@ -147,7 +148,7 @@ fn of_contradiction(
     sort_utf16(&mut options);
     options.dedup();
     let mut quotes: Vec<String> =
-        options.iter().take(QUOTES_MAX).map(|it| format!("“{}”", cut(it, QUOTE_CHARS_MAX))).collect();
+        options.iter().take(QUOTES_MAX).map(|it| format!("“{}”", excerpt(it, QUOTE_CHARS_MAX))).collect();
     if options.len() > QUOTES_MAX {
         quotes.push(format!("{} more", options.len() - QUOTES_MAX));
     }
@@ -219,14 +220,16 @@ fn choose_askable(candidates: &mut [Candidate]) {
         }
         let Some(candidate) = candidates.get_mut(at).filter(|it| !it.is_hard()) else { continue };
         let (start, end) = (candidate.start, candidate.start + candidate.words.len());
-        let whole = candidate.rule == index_of("no-acceptance") || candidate.rule == index_of("unqualified");
+        // A question about the whole goal is about no words in particular; one that asks for more about its thing
+        // is idle when another asks about something in it.
+        let whole = candidate.rule == index_of("no-acceptance");
+        let idle = candidate.rule == index_of("unqualified") && taken.iter().any(|it| it.0 == Part::Goal);
         let overlaps = |other: &&(Part, usize, usize, usize)| {
             other.0 == candidate.part && start < other.2 && other.1 < end
         };
         let of_rule = taken.iter().filter(|other| other.3 == candidate.rule).count();
-        if of_rule < OF_ONE_RULE_MAX && (whole || taken.iter().find(overlaps).is_none()) {
+        if !idle && of_rule < OF_ONE_RULE_MAX && (whole || taken.iter().find(overlaps).is_none()) {
             candidate.askable = true;
-            // A question about the whole goal is about no words in particular.
             let span = if whole { (usize::MAX, usize::MAX) } else { (start, end) };
             taken.push((candidate.part, span.0, span.1, candidate.rule));
         }

@@ -110,8 +110,8 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         id: "no-object", title: "a goal that does not say what it is about", effect: Hard, points: 30, counts_max: 1,
         find: Pattern(detect::no_object),
         ask: ask("“{}”: what exactly is this about, and what should be different afterwards?", "The goal names no object.", AnswerType::Text, 98, ""),
-        accept: &["Make it better", "Do it", "Fix this please", "Just make everything work", "Improve", "Fix the bug"],
-        reject: &["Make the login page better", "Do the migration to PostgreSQL 16", "Fix this typo in README.md", "Changelog", "Fix `parse()`"],
+        accept: &["Make it better", "Do the work", "Do it", "Fix this please", "Just make everything work", "Improve", "Fix the bug"],
+        reject: &["Make the login page better", "Do the migration to PostgreSQL 16", "Fix this typo in README.md", "Changelog", "Fix `parse()`", "Fix the export", "Make the build work"],
     },
     ClarityRule {
         id: "alternative", title: "alternatives left open", effect: Unclear, points: 3, counts_max: 2,
@@ -214,7 +214,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     },
     ClarityRule {
         id: "vague-verb", title: "a verb that says that something happens, not what", effect: Unclear, points: 5, counts_max: 2,
-        find: Phrases(&["handle", "handles", "handled", "handling", "manage", "manages", "managing", "deal with", "deals with", "process", "processes", "improve", "improves", "enhance", "enhances", "optimize", "optimise", "ensure", "ensures", "facilitate", "facilitates", "enable", "enables", "enabling", "allow", "allows", "allowing", "involve", "involves", "involving", "affect", "affects", "affecting", "impact", "impacts", "causing", "leading to", "relates to", "cater for", "accommodate", "assist", "consider", "minimize", "minimise", "maximize", "maximise", "work on", "look into", "take care of", "clean up", "tidy up", "support", "supports"]),
+        find: Phrases(&["handle", "handles", "handled", "handling", "manage", "manages", "managing", "deal with", "deals with", "improve", "improves", "enhance", "enhances", "optimize", "optimise", "ensure", "ensures", "facilitate", "facilitates", "enable", "enables", "enabling", "allow", "allows", "allowing", "involve", "involves", "involving", "affect", "affects", "affecting", "causing", "leading to", "relates to", "cater for", "accommodate", "assist", "consider", "minimize", "minimise", "maximize", "maximise", "work on", "look into", "take care of", "clean up", "tidy up", "support", "supports"]),
         ask: ask("“{}”: what should happen, exactly?", "The verb leaves open what is to be done.", AnswerType::Text, 65, ""),
         accept: &["Handle errors", "Improve the build"], reject: &["Return exit code 2 on errors"],
     },
@@ -288,7 +288,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     ClarityRule {
         id: "unqualified", title: "a request for a thing about which nothing else is said", effect: Unclear, points: 6, counts_max: 1,
         find: Whole,
-        ask: ask("“{}”: what exactly is wanted, and where does it end?", "The request names a thing and nothing about it.", AnswerType::Text, 73, ""),
+        ask: ask("“{}”: what exactly is wanted, and where does it end?", "The request names a thing and nothing about it.", AnswerType::Text, 52, ""),
         accept: &["Improve performance", "Set up monitoring", "Refactor the payment module"],
         reject: &["Improve the performance of the import", "Refactor the module `payment`", "Explain recursion", "Fix the typo in the title"],
     },

@@ -5,6 +5,7 @@ mod pages;
 mod tree;
 
 use crate::args::Diff;
+use crate::document::with_article;
 use crate::exit::{Failure, Outcome};
 use crate::input::Source;
 use crate::page::Page;
@@ -50,7 +51,7 @@ fn load(path: &Path) -> Result<Bundle, Failure> {
     if let Ok(document) = read(None)
         && document.kind != Kind::Bundle
     {
-        return Err(problem(format!("expected a bundle, found {}", document.kind.title())));
+        return Err(problem(format!("expected a bundle, found {}", with_article(document.kind))));
     }
     let document = read(Some(Kind::Bundle)).map_err(|refused| unreadable(&source, &refused))?;
     let checked = document.check(&Facts::default());
