@@ -3,7 +3,7 @@
 use crate::excerpt::excerpt;
 use crate::findings::Part;
 use crate::outcome::{Refusal, RefusalCode};
-use crate::placeholder::is_placeholder;
+use crate::placeholder::{GAP_OPENS, is_placeholder};
 use crate::question::Candidate;
 use ordain_spec::bundle::AnswerType;
 use serde_json::Value as Json;
@@ -30,7 +30,7 @@ pub(crate) struct Answers {
     pub(crate) dropped: BTreeSet<usize>,
     /// What replaces a constraint that contradicts itself, by position.
     pub(crate) replaced: BTreeMap<usize, String>,
-    pub(crate) filled: Vec<Filled>,
+    filled: Filled,
 }
 
 impl Answers {
@@ -40,31 +40,66 @@ impl Answers {
 
     /// A text with its placeholders filled. `offset` is where it starts in its part.
     pub(crate) fn fill(&self, part: Part, offset: usize, text: &str) -> String {
-        let mut filled = text.to_owned();
-        let mut here: Vec<&Filled> = self.filled.iter().filter(|it| !it.named && it.part == part).collect();
-        // From the end, so that places before a replacement stay where they are.
-        here.sort_by_key(|it| std::cmp::Reverse(it.start));
-        for gap in here {
-            let Some(start) = gap.start.checked_sub(offset) else { continue };
-            let end = start + gap.words.len();
-            if filled.get(start..end) == Some(&gap.words) {
-                filled.replace_range(start..end, &gap.value);
+        let (mut filled, mut done) = (String::new(), 0);
+        for ((_, start), (words, value)) in self.filled.places.range((part, offset)..=(part, usize::MAX)) {
+            let start = start - offset;
+            if text.get(start..).is_some_and(|it| it.starts_with(words.as_str()))
+                && let Some(before) = text.get(done..start)
+            {
+                self.filled.names_in(before, &mut filled);
+                filled.push_str(value);
+                done = start + words.len();
             }
         }
-        let named = self.filled.iter().filter(|it| it.named);
-        named.fold(filled, |text, gap| text.replace(&gap.words, &gap.value))
+        self.filled.names_in(text.get(done..).unwrap_or_default(), &mut filled);
+        filled
     }
 }
 
-/// A placeholder and what stands in its place.
-#[derive(Clone, Debug)]
-pub(crate) struct Filled {
-    part: Part,
-    start: usize,
-    words: String,
-    value: String,
-    /// Whether the placeholder has a name of its own, and so is the same wherever it stands.
-    named: bool,
+/// Placeholders and what stands in their place.
+#[derive(Default, Debug)]
+struct Filled {
+    /// Those without a name, by the place where they stand: their words and the value.
+    places: BTreeMap<(Part, usize), (String, String)>,
+    /// Those with a name of their own, which are the same wherever they stand.
+    names: BTreeMap<String, String>,
+    /// How long the names are.
+    lengths: BTreeSet<usize>,
+}
+
+impl Filled {
+    fn add(&mut self, candidate: &Candidate, value: String) {
+        let words = candidate.words.clone();
+        if candidate.named_gap {
+            self.lengths.insert(words.len());
+            self.names.insert(words, value);
+        } else {
+            self.add_at(candidate, value);
+        }
+    }
+
+    /// Puts a value in place of the words of just this question.
+    fn add_at(&mut self, candidate: &Candidate, value: String) {
+        self.places.insert((candidate.part, candidate.start), (candidate.words.clone(), value));
+    }
+
+    /// Appends a text to `filled`, with the value in place of each name. A value is not looked at again.
+    fn names_in(&self, text: &str, filled: &mut String) {
+        let mut rest = text;
+        while let Some(at) = rest.find(GAP_OPENS) {
+            let (before, here) = rest.split_at_checked(at).unwrap_or((rest, ""));
+            filled.push_str(before);
+            // The longest first: `{{name}` before `{name}`.
+            let known = self.lengths.iter().rev().find_map(|length| {
+                let (words, after) = here.split_at_checked(*length)?;
+                Some((self.names.get(words)?.as_str(), after))
+            });
+            let (shown, after) = known.or_else(|| here.split_at_checked(1)).unwrap_or((here, ""));
+            filled.push_str(shown);
+            rest = after;
+        }
+        filled.push_str(rest);
+    }
 }
 
 /// Matches answers with questions. One that fits no question, or is none, is refused.
@@ -169,17 +204,10 @@ impl Answers {
                 [only] => drop(self.replaced.insert(*only, answer.clone())),
                 many => self.dropped.extend(many.iter().filter(|at| constraints.get(**at) != Some(&answer))),
             },
-            (Some("placeholder"), _) => self.filled.push(Filled {
-                part: candidate.part,
-                start: candidate.start,
-                words: candidate.words.clone(),
-                value: answer.clone(),
-                named: candidate.named_gap,
-            }),
+            (Some("placeholder"), _) => self.filled.add(candidate, answer.clone()),
             (Some("alternative"), _) if answer != "either" => {
                 let value = chosen(&candidate.words, &answer);
-                let (part, start, words) = (candidate.part, candidate.start, candidate.words.clone());
-                self.filled.push(Filled { part, start, words, value, named: false });
+                self.filled.add_at(candidate, value);
             }
             (Some("no-acceptance"), _) => constraint = Some(format!("Done when: {answer}")),
             (Some("loophole"), _) => {

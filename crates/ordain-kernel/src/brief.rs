@@ -5,11 +5,13 @@ use crate::lexicon::Category;
 use crate::node::{Leaf, Work};
 use crate::quantity::Bound;
 use crate::requirement::{Modality, Requirement};
+use ordain_canon::compare_utf16;
 use ordain_spec::bundle::{AnswerType, Question};
 use ordain_spec::intent::Context;
 use ordain_spec::join_command;
 use ordain_spec::plan::TestType;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Characters of a title.
@@ -53,7 +55,8 @@ pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: u
             .enumerate()
             .for_each(|(at, it)| open_question(&mut text, at + 1, it));
     }
-    text
+    // Only text can be written to a file.
+    text.replace('\0', "\u{fffd}")
 }
 
 fn section(text: &mut String, title: &str, items: &[String]) {
@@ -162,7 +165,8 @@ fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
         leaf.requirements.iter().flat_map(|(_, read)| read.iter().flat_map(|it| &it.paths)).collect();
     named.sort();
     named.dedup();
-    let new = named.into_iter().filter(|path| is_file(path) && !brought.clone().any(|it| it.path == **path));
+    let known: BTreeSet<&str> = brought.map(|it| it.path.as_str()).collect();
+    let new = named.into_iter().filter(|path| is_file(path) && !known.contains(path.as_str()));
     files.extend(new.map(|path| format!("`{path}` is named in the constraints")));
     files
 }
@@ -181,7 +185,9 @@ fn settled(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
         let Some(candidate) = work.candidates.get(settled.candidate) else { continue };
         let here = leaf.candidates.binary_search(&settled.candidate).is_ok()
             || candidate.contradiction.is_some()
-            || settled.constraint.as_ref().is_some_and(|it| leaf.node.constraints.contains(it));
+            || settled.constraint.as_ref().is_some_and(|it| {
+                leaf.node.constraints.binary_search_by(|other| compare_utf16(other, it)).is_ok()
+            });
         if !here {
             continue;
         }

@@ -52,12 +52,16 @@ pub(crate) fn contradictions(requirements: &[Vec<Requirement>]) -> Vec<Contradic
 }
 
 fn contradiction(reason: &'static str, members: &[Stated<'_>]) -> Contradiction {
-    let mut members: Vec<_> = members.iter().map(|(constraint, it)| (*constraint, it.text.clone())).collect();
+    let mut members: Vec<_> = members.iter().map(|(constraint, it)| (*constraint, &it.text)).collect();
     members.sort();
     members.dedup();
     let mut constraints: Vec<usize> = members.iter().map(|(constraint, _)| *constraint).collect();
     constraints.dedup();
-    Contradiction { reason, constraints, sentences: members.into_iter().map(|(_, text)| text).collect() }
+    Contradiction {
+        reason,
+        constraints,
+        sentences: members.into_iter().map(|(_, text)| text.clone()).collect(),
+    }
 }
 
 /// Verbs of which one value does not exclude another: Python 3.9 and 3.10 can both be supported.
@@ -212,11 +216,13 @@ fn opposites(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
 fn exclusives(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
     let mut demanded: BTreeMap<Category, Vec<(&str, Stated<'_>)>> = BTreeMap::new();
     for (constraint, requirement) in stated.iter().filter(|(_, it)| it.modality != Modality::MustNot) {
-        for technology in &requirement.technologies {
+        // Named twice it is still one choice.
+        let named: BTreeSet<(Category, &str)> =
+            requirement.technologies.iter().map(|it| (it.category, it.name.as_str())).collect();
+        for (category, name) in named {
             // The extension of a file is no choice of a format.
-            if !technology.name.starts_with('.') {
-                let list = demanded.entry(technology.category).or_default();
-                list.push((&technology.name, (*constraint, requirement)));
+            if !name.starts_with('.') {
+                demanded.entry(category).or_default().push((name, (*constraint, requirement)));
             }
         }
     }

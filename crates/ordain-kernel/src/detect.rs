@@ -1,9 +1,9 @@
 //! What the clarity rules look for that is more than a list of words.
 
-use crate::lexicon::{EMPTY_GOAL_WORDS, NUMBER_WORDS, REQUEST_VERBS, UNITS};
+use crate::lexicon::{EMPTY_GOAL_WORDS, NUMBER_WORDS, REQUEST_VERBS, UNITS, Words};
 use crate::rules::{CLARITY_RULES, Find};
 use crate::text::{Kind, Text, Token};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Words in a text that a rule found.
@@ -23,12 +23,12 @@ fn hit(text: &Text<'_>, first: &Token<'_>, last: &Token<'_>) -> Hit {
 
 /// Words that end a noun phrase.
 #[rustfmt::skip]
-static PHRASE_ENDS: &[&str] = &[
+static PHRASE_ENDS: Words = Words::new(|| BTreeSet::from([
     "a", "an", "and", "are", "as", "at", "be", "because", "but", "by", "can", "for", "from", "has", "have", "i", "if", "in", "into",
     "is", "it", "must", "of", "on", "or", "shall", "should", "so", "such", "than", "that", "the", "then", "they", "to",
     "using", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "you", "without", "between",
     "before", "after", "over", "under", "via", "per", "until", "unless", "not", "may", "might", "could", "would",
-];
+]));
 
 /// How many words of a noun phrase are quoted.
 const PHRASE_WORDS_MAX: usize = 3;
@@ -256,11 +256,11 @@ pub(crate) fn open_lists(text: &Text<'_>, found: &mut Vec<Hit>) {
 
 /// Things that exist before the work starts.
 #[rustfmt::skip]
-static SOURCES: &[&str] = &[
+static SOURCES: Words = Words::new(|| BTreeSet::from([
     "account", "api", "api's", "article", "book", "bucket", "channel", "city", "company", "csv", "database", "dataset", "directory", "document", "email", "endpoint", "feed", "file",
     "folder", "image", "list", "log", "page", "pdf", "person", "product", "project", "repo", "repository", "server", "site",
     "spreadsheet", "table", "text", "topic", "url", "video", "website", "webpage", "stock",
-];
+]));
 
 /// `from a website`, `of an Excel file`: a preposition, an indefinite article, and something that exists already.
 pub(crate) fn some_source(text: &Text<'_>, found: &mut Vec<Hit>) {
@@ -292,11 +292,11 @@ pub(crate) fn some_source(text: &Text<'_>, found: &mut Vec<Hit>) {
 
 /// Asking for advice, by a verb or by a noun that stands for advice. A technical plan or guide is none.
 #[rustfmt::skip]
-static ADVICE: &[&str] = &[
+static ADVICE: Words = Words::new(|| BTreeSet::from([
     "recommend", "recommendation", "recommendations", "suggest", "suggestion", "suggestions", "advice", "advise",
     "tips", "idea", "ideas", "guidance", "inspiration", "teach", "learn", "tutorial", "tutorials", "strategies", "techniques",
     "routine", "organize", "organise", "plan", "guide", "ways", "resources", "courses", "schedule",
-];
+]));
 
 pub(crate) fn advice(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
@@ -319,7 +319,7 @@ pub(crate) fn advice(text: &Text<'_>, found: &mut Vec<Hit>) {
 }
 
 #[rustfmt::skip]
-static QUALITIES: &[&str] = &[
+static QUALITIES: Words = Words::new(|| BTreeSet::from([
     "acceptable", "adequate", "adequately", "aesthetic", "affordable", "appropriate", "appropriately", "attractive",
     "balanced", "better", "carefully", "cheap", "clean", "cleaner", "comfortable", "comfortably", "comprehensive", "convenient",
     "conveniently", "cool", "creative", "cumbersome", "decent", "detailed", "eco-friendly", "easier", "easily", "easy", "effective", "effectively", "efficient",
@@ -330,7 +330,7 @@ static QUALITIES: &[&str] = &[
     "robust", "satisfactory", "scalable", "seamless", "seamlessly", "sensible", "simple", "simpler", "simply", "sleek", "slick", "slow", "smooth",
     "smoothly", "snappy", "sophisticated", "stable", "strong", "stylish", "sufficient", "sufficiently", "suitable", "suitably", "thorough", "thoroughly", "timely",
     "updatable", "useful", "user-friendly", "user-intuitive", "well", "compatible", "consistent", "consistently", "secure", "securely", "safe", "safely",
-];
+]));
 
 /// Words of quality in sentences that give no figure.
 pub(crate) fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
@@ -587,12 +587,12 @@ pub(crate) fn is_acceptance(sentence: &[Token<'_>]) -> bool {
             || it.is("lint")
             || it.is("ci")
     };
-    let passes = sentence.iter().enumerate().any(|(position, token)| {
-        let before = sentence.get(..position).unwrap_or_default();
+    let subject = sentence.iter().position(checked).unwrap_or(sentence.len());
+    let passes = sentence.iter().enumerate().skip(subject + 1).any(|(position, token)| {
         let verb = matches!(&*token.lower, "passes" | "pass" | "succeeds" | "succeed" | "green");
         let exit =
             token.is("exits") && sentence.get(position + 1).is_some_and(|it| it.is("0") || it.is("with"));
-        (verb || exit) && before.iter().any(checked)
+        verb || exit
     });
     opening || passes
 }

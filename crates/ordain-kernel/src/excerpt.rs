@@ -3,17 +3,34 @@
 /// At most `chars_max` characters in one line: blanks and control characters become single spaces, what is cut off
 /// an ellipsis.
 pub(crate) fn excerpt(text: &str, chars_max: usize) -> String {
-    let blank = |character: char| character.is_whitespace() || character.is_control();
-    let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
-    let line = words.join(" ");
-    if line.chars().nth(chars_max).is_none() {
-        return line;
+    excerpt_of(text.chars(), chars_max)
+}
+
+/// The same for a text in pieces. What is cut off is not read, so that many short quotes of one long text cost little.
+pub(crate) fn excerpt_of(text: impl Iterator<Item = char>, chars_max: usize) -> String {
+    let (mut head, mut chars, mut blank) = (String::new(), 0, false);
+    for character in text {
+        if character.is_whitespace() || character.is_control() {
+            blank = !head.is_empty();
+            continue;
+        }
+        for character in blank.then_some(' ').into_iter().chain([character]) {
+            if chars == chars_max {
+                return shortened(&head, chars_max);
+            }
+            head.push(character);
+            chars += 1;
+        }
+        blank = false;
     }
-    let head: String = line.chars().take(chars_max.saturating_sub(1)).collect();
-    // Where a word ends, unless that leaves almost nothing.
+    head
+}
+
+/// With an ellipsis in place of the last word, which was cut through, unless that leaves almost nothing.
+fn shortened(head: &str, chars_max: usize) -> String {
     let head = match head.rsplit_once(' ') {
-        Some((words, _)) if words.chars().count() * 2 >= chars_max => words,
-        _ => &head,
+        Some((words, _)) if words.chars().count() * 2 >= chars_max => words.to_owned(),
+        _ => head.chars().take(chars_max.saturating_sub(1)).collect(),
     };
     format!("{}…", head.trim_end_matches([' ', ',', ';', ':', '.', '(', '-']))
 }

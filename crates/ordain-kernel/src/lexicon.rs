@@ -1,5 +1,11 @@
 //! Words with a meaning for more than one rule: technologies, units, verbs, opposites, and words without weight.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// A list of words in which one is looked up quickly.
+pub(crate) type Words = LazyLock<BTreeSet<&'static str>>;
+
 /// What a technology is chosen for. Within one of these a choice of one thing is a choice against the others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -169,7 +175,7 @@ pub(crate) static NUMBER_WORDS: &[(&str, f64)] = &[
 
 /// Verbs that a request starts with. They tell a sentence that asks for something from one that explains.
 #[rustfmt::skip]
-pub(crate) static REQUEST_VERBS: &[&str] = &[
+pub(crate) static REQUEST_VERBS: Words = Words::new(|| BTreeSet::from([
     "adapt", "add", "adjust", "allow", "analyse", "analyze", "apply", "audit", "automate", "backfill", "benchmark",
     "build", "bump", "cache", "change", "check", "clean", "collect", "combine", "compare", "compose", "compress", "compute",
     "configure", "connect", "consolidate", "convert", "copy", "correct", "cover", "create", "debug", "define", "delete",
@@ -192,11 +198,11 @@ pub(crate) static REQUEST_VERBS: &[&str] = &[
     "escape", "gate", "hide", "ignore", "invalidate", "keep", "lock", "mark", "mask", "notify", "open", "paginate",
     "persist", "preserve", "promote", "prune", "raise", "recover", "register", "retire", "retry", "seed", "skip",
     "strip", "surface", "throttle", "tighten", "trim",
-];
+]));
 
 /// Verbs, pronouns and the like that leave a goal without an object when nothing else is in it.
 #[rustfmt::skip]
-pub(crate) static EMPTY_GOAL_WORDS: &[&str] = &[
+pub(crate) static EMPTY_GOAL_WORDS: Words = Words::new(|| BTreeSet::from([
     "all", "again", "anything", "asap", "bit", "bug", "bugs", "can", "care", "complete", "continue", "could", "deal",
     "do", "done", "everything", "finish", "for", "get", "go", "going", "good", "great", "happen", "have", "help",
     "here", "hey", "hi", "hello", "improvement", "improvements", "in", "is", "issue", "issues", "job", "just", "keep",
@@ -210,11 +216,11 @@ pub(crate) static EMPTY_GOAL_WORDS: &[&str] = &[
     "think", "best", "ideal", "working", "running", "broken", "wrong", "mess", "before", "same", "usual", "first",
     "somehow", "someone", "how", "what", "when", "modern", "scalable", "robust", "simple", "simpler", "easy", "easier",
     "great", "awesome", "cool", "efficient", "smart", "smarter", "safe", "safer", "stable", "pretty", "prettier",
-];
+]));
 
 /// Words that say nothing about which thing is meant, dropped before two statements are compared.
 #[rustfmt::skip]
-pub(crate) static WEIGHTLESS: &[&str] = &[
+pub(crate) static WEIGHTLESS: Words = Words::new(|| BTreeSet::from([
     "a", "all", "also", "always", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can",
     "configured", "current", "do", "does", "each", "every", "exactly", "for", "from", "has", "have", "having", "here", "i", "in", "into", "is",
     "it", "its", "least", "may", "might", "more", "most", "must", "need", "needs", "of", "on", "onto", "or", "our",
@@ -224,7 +230,7 @@ pub(crate) static WEIGHTLESS: &[&str] = &[
     "listen", "listens", "set", "equal", "equals", "required", "requires", "require", "ensure", "please", "get", "only", "exclusively",
     "not", "never", "no", "without", "avoid", "don't", "doesn't", "mustn't", "cannot", "can't", "shouldn't", "ever",
     "both", "either", "neither", "nor", "support", "supports", "supported", "new",
-];
+]));
 
 /// Opposites: of the same thing both cannot hold.
 #[rustfmt::skip]

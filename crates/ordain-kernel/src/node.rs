@@ -19,6 +19,8 @@ pub(crate) struct Work<'a> {
     pub(crate) goal: &'a str,
     pub(crate) constraints: &'a [String],
     pub(crate) reading: &'a Reading<'a>,
+    /// What the constraints demand.
+    pub(crate) requirements: &'a [Vec<Requirement>],
     /// What is still open or settled, after the answers.
     pub(crate) findings: &'a [Finding],
     pub(crate) candidates: &'a [Candidate],
@@ -65,27 +67,48 @@ impl Work<'_> {
             candidates: all,
         };
         if parts.is_empty() {
-            let leaf = self.leaf(canon, &whole, None)?;
-            return Ok(Tree { root: leaf.node.clone(), leaves: vec![leaf] });
+            return self.single(canon, &whole);
         }
         let (plans, at_root) = self.plans(&parts, &kept);
         let mut root = self.node(canon, &whole, None)?;
         root.unresolved_questions = self.questions(&at_root);
         root.status = NodeStatus::Expanding;
-        root.entropy.branching_factor = plans.len() as u64;
-        let leaves: Vec<Leaf> =
-            plans.iter().map(|plan| self.leaf(canon, plan, Some(&root.id))).collect::<Result<_, _>>()?;
+        let mut leaves: Vec<Leaf> = Vec::new();
+        for plan in &plans {
+            let leaf = self.leaf(canon, plan, Some(&root.id))?;
+            // Said twice, or made the same by answers, it is one part.
+            match leaves.iter_mut().find(|it| it.node.id == leaf.node.id) {
+                Some(twin) => self.join(twin, &leaf),
+                None => leaves.push(leaf),
+            }
+        }
+        if leaves.len() < 2 {
+            return self.single(canon, &whole);
+        }
+        root.entropy.branching_factor = leaves.len() as u64;
         root.children = leaves.iter().map(|leaf| leaf.node.clone()).collect();
         root.children.sort_by(|left, right| left.id.cmp(&right.id));
         Ok(Tree { root, leaves })
+    }
+
+    fn single(&self, canon: &mut Canonicalizer, whole: &Plan) -> Result<Tree, DeriveError> {
+        let leaf = self.leaf(canon, whole, None)?;
+        Ok(Tree { root: leaf.node.clone(), leaves: vec![leaf] })
+    }
+
+    /// Gives a leaf the questions of another one.
+    fn join(&self, leaf: &mut Leaf, other: &Leaf) {
+        leaf.candidates.extend(&other.candidates);
+        leaf.candidates.sort_unstable();
+        leaf.node.unresolved_questions = self.questions(&leaf.candidates);
+        leaf.node.entropy.branching_factor = open_options(&leaf.node.unresolved_questions);
     }
 
     /// The parts with their constraints and questions; questions that concern several parts stay at the root.
     fn plans(&self, parts: &[Range<usize>], kept: &[usize]) -> (Vec<Plan>, Vec<usize>) {
         let texts: Vec<String> =
             parts.iter().map(|range| self.goal.get(range.clone()).unwrap_or_default().to_owned()).collect();
-        let read: Vec<Vec<Requirement>> = self.reading.constraints.iter().map(requirements).collect();
-        let touches = touched(&texts, &read);
+        let touches = touched(&texts, self.requirements);
         let mut at_root = Vec::new();
         let mut plans: Vec<Plan> = parts
             .iter()

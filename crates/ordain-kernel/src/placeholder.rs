@@ -58,6 +58,9 @@ static AFTER_TODO: &[&str] = &[
     "file",
 ];
 
+/// What a placeholder with a name of its own starts with.
+pub(crate) const GAP_OPENS: [char; 3] = ['<', '{', '`'];
+
 pub(crate) fn find(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
     let mut position = 0;
@@ -149,7 +152,7 @@ fn run_end(text: &Text<'_>, position: usize, length_min: usize) -> Option<usize>
     let first = tokens.get(position)?;
     let mut end = position;
     while let (Some(last), Some(next)) = (tokens.get(end), tokens.get(end + 1)) {
-        if next.text != first.text || next.start != last.end() {
+        if next.text != first.text || next.start != last.end() || end - position > RUN_MAX {
             break;
         }
         end += 1;

@@ -2,9 +2,10 @@
 
 use crate::contradiction::Contradiction;
 use crate::derive::derive_id;
-use crate::excerpt::excerpt;
+use crate::excerpt::{excerpt, excerpt_of};
 use crate::findings::{Finding, Part, Reading};
 use crate::lexicon::WEIGHTLESS;
+use crate::placeholder::GAP_OPENS;
 use crate::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
 use crate::text::{Kind, Text, stem};
 use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
@@ -62,18 +63,21 @@ pub(crate) fn candidates(
     let placeholder = index_of("placeholder");
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen = BTreeSet::new();
+    let mut gaps = Gaps::of(reading, findings);
     for finding in findings {
         let Some((rule, ask)) = finding.rule().and_then(|rule| Some((rule, rule.ask.as_ref()?))) else {
             continue;
         };
         let is_gap = finding.rule == placeholder;
         let words = quoted(finding);
-        let named_gap = is_gap && finding.hit.words.starts_with(['<', '{', '`']);
+        let named_gap = is_gap && finding.hit.words.starts_with(GAP_OPENS);
         let anonymous = is_gap && !named_gap;
         let mut text = ask.text.replace("{}", &words);
         if anonymous && let Some(inside) = reading.text(finding.part) {
-            text =
-                format!("What should stand in place of {}?", quoted_gap(inside, finding.hit.start, &words));
+            text = format!(
+                "What should stand in place of {}?",
+                quoted_gap(inside, finding, gaps.number(inside, finding))
+            );
         }
         if !seen.insert((finding.rule, if is_gap { text.clone() } else { words.to_lowercase() })) {
             continue;
@@ -108,14 +112,44 @@ pub(crate) fn quoted(finding: &Finding) -> String {
     }
 }
 
-/// `“TBD” in “The port is TBD”`, with a count where the sentence has several.
-fn quoted_gap(text: &Text<'_>, start: usize, words: &str) -> String {
+/// The gaps of the same words in one sentence, counted.
+#[derive(Default)]
+struct Gaps<'f> {
+    /// How many there are, and how many have got their number.
+    counts: BTreeMap<(Part, usize, &'f str), (usize, usize)>,
+}
+
+impl<'f> Gaps<'f> {
+    fn of(reading: &Reading<'_>, findings: &'f [Finding]) -> Self {
+        let mut gaps = Self::default();
+        for finding in findings.iter().filter(|it| it.rule == index_of("placeholder")) {
+            if let Some(key) = reading.text(finding.part).and_then(|text| Self::key(text, finding)) {
+                gaps.counts.entry(key).or_default().0 += 1;
+            }
+        }
+        gaps
+    }
+
+    fn key(text: &Text<'_>, finding: &'f Finding) -> Option<(Part, usize, &'f str)> {
+        let sentence = sentence_around(text, finding.hit.start)?;
+        Some((finding.part, sentence.start, &finding.hit.words))
+    }
+
+    /// Which one of several this is, when asked in the order of the text.
+    fn number(&mut self, text: &Text<'_>, finding: &'f Finding) -> Option<usize> {
+        let (count, numbered) = self.counts.get_mut(&Self::key(text, finding)?)?;
+        *numbered += 1;
+        (*count > 1).then_some(*numbered)
+    }
+}
+
+/// `“TBD” in “The port is TBD”`, with its number where the sentence has several.
+fn quoted_gap(text: &Text<'_>, finding: &Finding, number: Option<usize>) -> String {
+    let (start, words) = (finding.hit.start, &finding.hit.words);
     let Some(range) = sentence_around(text, start) else { return format!("“{words}”") };
     let sentence = text.sentence_text(&range);
     let begin = text.tokens.get(range.start).map_or(0, |it| it.start);
-    let before = text.source.get(begin..start).map_or(0, |it| it.matches(words).count());
-    let several = sentence.matches(words).count() > 1;
-    let count = if several { format!(" (number {})", before + 1) } else { String::new() };
+    let count = number.map(|number| format!(" (number {number})")).unwrap_or_default();
     // Long sentences are quoted around the gap.
     let shown = match sentence.chars().nth(QUOTE_CHARS_MAX).is_some() {
         true => {
@@ -124,7 +158,7 @@ fn quoted_gap(text: &Text<'_>, start: usize, words: &str) -> String {
                 from.chars().rev().take(QUOTE_CHARS_MAX / 2).collect::<Vec<_>>().into_iter().rev().collect();
             let tail = tail.split_once(' ').map_or(tail.as_str(), |(_, rest)| rest).to_owned();
             let rest = text.source.get(start..).unwrap_or_default();
-            format!("…{}", excerpt(&format!("{tail}{rest}"), QUOTE_CHARS_MAX))
+            format!("…{}", excerpt_of(tail.chars().chain(rest.chars()), QUOTE_CHARS_MAX))
         }
         false => excerpt(sentence.trim_end_matches('.'), QUOTE_CHARS_MAX),
     };
@@ -239,12 +273,16 @@ fn choose_askable(candidates: &mut [Candidate]) {
 /// Drops findings whose question is answered elsewhere in the intent: what is said is never asked.
 pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) {
     let facts = Said::of(reading);
+    // A sentence may have many findings.
+    let mut measured: BTreeMap<(Part, usize), bool> = BTreeMap::new();
     findings.retain(|finding| {
         let Some(rule) = finding.rule() else { return true };
-        let sentence = || sentence_at(reading.text(finding.part)?, finding.hit.start);
         match rule.id {
             "quality" | "superlative" | "amount" | "loophole" => {
-                !sentence().is_some_and(|stems| stems.iter().any(|it| facts.measured.contains(it)))
+                let Some(text) = reading.text(finding.part) else { return true };
+                let Some(range) = sentence_around(text, finding.hit.start) else { return true };
+                let entry = measured.entry((finding.part, range.start));
+                !*entry.or_insert_with(|| stems_of(text, &range).any(|it| facts.measured.contains(&it)))
             }
             "unnamed" | "some-source" | "personal" => {
                 let noun =
@@ -314,9 +352,8 @@ fn sentence_around(text: &Text<'_>, start: usize) -> Option<Range<usize>> {
     text.sentences.get(after.checked_sub(1)?).cloned()
 }
 
-/// The stems of the sentence around a place.
-fn sentence_at(text: &Text<'_>, start: usize) -> Option<Vec<String>> {
-    let range = sentence_around(text, start)?;
-    let weighty = text.sentence(&range).iter().filter(|it| it.is_word() && !WEIGHTLESS.contains(&&*it.lower));
-    Some(weighty.map(|it| stem(&it.lower)).collect())
+/// The stems of the words of a sentence that carry weight.
+fn stems_of(text: &Text<'_>, range: &Range<usize>) -> impl Iterator<Item = String> {
+    let weighty = text.sentence(range).iter().filter(|it| it.is_word() && !WEIGHTLESS.contains(&&*it.lower));
+    weighty.map(|it| stem(&it.lower))
 }

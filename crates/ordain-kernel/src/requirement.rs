@@ -74,7 +74,10 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     if parts.modality == Modality::May && (only || found.list.iter().any(|it| it.bound != Bound::Exactly)) {
         parts.modality = Modality::Must;
     }
-    let technologies: Vec<Named> = named.iter().filter(|it| range.contains(&it.token)).cloned().collect();
+    // Both are in the order of the text.
+    let first = named.partition_point(|it| it.token < range.start);
+    let technologies: Vec<Named> =
+        named.iter().skip(first).take_while(|it| it.token < range.end).cloned().collect();
     let in_condition = |at: usize| parts.condition.as_ref().is_some_and(|it| it.contains(&at));
     let tokens = sentence.iter().enumerate();
     let about =
@@ -305,7 +308,10 @@ fn equates(
     let rest = sentence.get(value_start..)?;
     let mut values = Vec::new();
     for (at, token) in rest.iter().enumerate() {
-        let technology = technologies.iter().find(|it| it.token == offset + value_start + at);
+        let technology = technologies
+            .binary_search_by_key(&(offset + value_start + at), |it| it.token)
+            .ok()
+            .and_then(|at| technologies.get(at));
         match (technology, token.kind) {
             (Some(named), _) => values.push(named.name.clone()),
             (None, Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier) => {

@@ -108,10 +108,15 @@ impl<'t> Text<'t> {
 
 /// How far a quote or a brace may be from its partner. A limit keeps a text of ten thousand quotes linear.
 const PARTNER_BYTES_MAX: usize = 300;
+/// How often a literal is looked for between two blanks. What has no blank in it for so long is no text, and each look
+/// goes up to the next blank.
+const LOOKS_MAX: usize = 32;
 
 fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut at = 0;
+    // Where the chunk ends that is being read, and how often a literal was looked for in it.
+    let (mut chunk_end, mut looks) = (0, 0);
     // Once no backtick follows, none is looked for again.
     let mut backticks_left = true;
     while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
@@ -137,7 +142,15 @@ fn tokens(source: &str) -> Vec<Token<'_>> {
                 Some(length) => (Kind::Code, length),
                 None => (Kind::Mark, 1),
             },
-            _ => chunk(rest, first, before.is_some_and(char::is_alphanumeric)),
+            _ => {
+                if at >= chunk_end {
+                    (chunk_end, looks) = (at + rest.find(breaks_chunk).unwrap_or(rest.len()), 0);
+                }
+                looks += 1;
+                let glued = before.is_some_and(char::is_alphanumeric);
+                let whole = source.get(at..chunk_end).filter(|_| looks <= LOOKS_MAX);
+                chunk(rest, whole, first, glued)
+            }
         };
         let text = rest.get(..length).unwrap_or(rest);
         let lower = match kind {
@@ -224,30 +237,18 @@ fn block_length(rest: &str, open: char) -> Option<usize> {
     data.then_some(end + 1)
 }
 
-/// What runs up to the next blank, with what belongs to the sentence taken off its end.
-fn chunk(rest: &str, first: char, glued: bool) -> (Kind, usize) {
-    let breaks = |it: char| it.is_whitespace() || matches!(it, '"' | '“' | '”' | '`' | '«' | '»' | '…');
-    let whole = rest.find(breaks).map_or(rest, |end| rest.get(..end).unwrap_or(rest));
-    if whole.is_empty() {
+fn breaks_chunk(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '"' | '“' | '”' | '`' | '«' | '»' | '…')
+}
+
+/// The token at the start of `rest`: a literal if the whole chunk is one, else a number, a word or a mark.
+fn chunk(rest: &str, whole: Option<&str>, first: char, glued: bool) -> (Kind, usize) {
+    if breaks_chunk(first) {
         return (Kind::Mark, first.len_utf8());
     }
-    let mut chunk = whole.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '’']);
-    // A bracket at the end belongs to the chunk only if its partner does.
-    while let Some(stripped) = chunk.strip_suffix([')', ']', '}', '>']) {
-        let close = chunk.chars().next_back().unwrap_or_default();
-        let open = match close {
-            ')' => '(',
-            ']' => '[',
-            '}' => '{',
-            _ => '<',
-        };
-        if chunk.contains(open) && !chunk.starts_with(open) {
-            break;
-        }
-        chunk = stripped.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '’']);
-    }
     // `/or` in `and/or` is no path.
-    if let Some(kind) = literal_kind(chunk).filter(|_| !glued || first.is_alphanumeric()) {
+    let chunk = whole.filter(|_| !glued || first.is_alphanumeric()).map(without_end);
+    if let Some((chunk, kind)) = chunk.and_then(|chunk| Some((chunk, literal_kind(chunk)?))) {
         return (kind, chunk.len());
     }
     if let Some(length) = number_length(rest) {
@@ -260,6 +261,29 @@ fn chunk(rest: &str, first: char, glued: bool) -> (Kind, usize) {
         return (Kind::Word, length);
     }
     (Kind::Word, word_length(rest))
+}
+
+/// A chunk with what belongs to the sentence taken off its end.
+fn without_end(whole: &str) -> &str {
+    let marks = ['.', ',', ';', ':', '!', '?', '\'', '’'];
+    let mut chunk = whole.trim_end_matches(marks);
+    // Each is looked for at most once: a chunk may end in thousands of brackets.
+    let mut opens: [Option<usize>; 4] = [None; 4];
+    // A bracket at the end belongs to the chunk only if its partner does.
+    while let Some(stripped) = chunk.strip_suffix([')', ']', '}', '>']) {
+        let (open, at) = match (chunk.chars().next_back().unwrap_or_default(), &mut opens) {
+            (')', [at, ..]) => ('(', at),
+            (']', [_, at, ..]) => ('[', at),
+            ('}', [_, _, at, _]) => ('{', at),
+            (_, [.., at]) => ('<', at),
+        };
+        let at = *at.get_or_insert_with(|| whole.find(open).unwrap_or(whole.len()));
+        if (1..chunk.len()).contains(&at) {
+            break;
+        }
+        chunk = stripped.trim_end_matches(marks);
+    }
+    chunk
 }
 
 /// A word may have hyphens and apostrophes inside.
@@ -323,6 +347,13 @@ const EXTENSIONS: &[&str] = &[
 
 /// Whether a chunk is a name of something definite rather than a word.
 fn literal_kind(chunk: &str) -> Option<Kind> {
+    // Most are plain words, which needs no closer look.
+    if let [first, rest @ ..] = chunk.as_bytes()
+        && first.is_ascii_alphabetic()
+        && rest.iter().all(u8::is_ascii_lowercase)
+    {
+        return None;
+    }
     let has_letter = chunk.contains(char::is_alphabetic);
     if !has_letter {
         return None;

@@ -65,6 +65,7 @@ fn make(intent: &Accepted) -> Result<Bundle, Refusal> {
         goal: &intent.goal,
         constraints: &intent.constraints,
         reading: &reading,
+        requirements: &read,
         findings: &findings,
         candidates: &candidates,
         answers: &answers,
