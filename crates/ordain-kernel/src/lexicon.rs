@@ -49,7 +49,7 @@ pub(crate) static TECHNOLOGIES: &[Technology] = {
         named("php", Language), named("powershell", Language), named("python", Language), named("python3", Language),
         everyday("r", Language), everyday("ruby", Language), everyday("rust", Language), named("scala", Language),
         everyday("shell", Language), everyday("swift", Language), named("typescript", Language), named("zig", Language),
-        named("latex", Language), named("node", Language), named("nodejs", Language), named("sql", Language),
+        named("latex", Language), named("sh", Language), named("posix", Language), named("jq", Language), named("awk", Language), named("node", Language), named("nodejs", Language), named("sql", Language),
         named("cassandra", Database), named("clickhouse", Database), named("cockroachdb", Database),
         named("couchdb", Database), named("duckdb", Database), named("dynamodb", Database),
         named("elasticsearch", Database), named("firestore", Database), named("mariadb", Database),
@@ -63,12 +63,12 @@ pub(crate) static TECHNOLOGIES: &[Technology] = {
         named("passkey", Authentication), named("webauthn", Authentication), named("password", Authentication),
         named("passwords", Authentication), named("sso", Authentication), named("totp", Authentication),
         named("api-key", Authentication), named("cookie", Authentication),
-        named("avro", Format), named("csv", Format), named("docx", Format), named("html", Format),
+        named("avro", Format), named("gif", Format), named("webp", Format), named("csv", Format), named("docx", Format), named("html", Format),
         named("json", Format), named("jsonl", Format), named("markdown", Format), named("parquet", Format),
         named("pdf", Format), named("png", Format), named("protobuf", Format), named("svg", Format),
         named("toml", Format), named("tsv", Format), named("xlsx", Format), named("excel", Format),
         named("xml", Format), named("yaml", Format), named("utf-8", Format), named("jpeg", Format),
-        named("angular", Framework), named("axum", Framework), named("django", Framework),
+        named("angular", Framework), named("swiftui", Framework), named("flutter", Framework), named("asp.net", Framework), named("quarkus", Framework), named("axum", Framework), named("django", Framework),
         everyday("express", Framework), named("fastapi", Framework), everyday("flask", Framework),
         named("laravel", Framework), named("nextjs", Framework), named("numpy", Framework), named("pandas", Framework),
         named("rails", Framework), everyday("react", Framework), everyday("spring", Framework),
@@ -144,6 +144,8 @@ pub(crate) static UNITS: &[Unit] = &[
     Unit { names: &["cm"], measures: "length", factor: 10.0 },
     Unit { names: &["m", "meter", "meters", "metre", "metres"], measures: "length", factor: 1e3 },
     Unit { names: &["km", "kilometer", "kilometers"], measures: "length", factor: 1e6 },
+    Unit { names: &["kg", "kilogram", "kilograms"], measures: "weight", factor: 1e3 },
+    Unit { names: &["g", "gram", "grams"], measures: "weight", factor: 1.0 },
     Unit { names: &["hz"], measures: "frequency", factor: 1.0 },
     Unit { names: &["khz"], measures: "frequency", factor: 1e3 },
     Unit { names: &["mhz"], measures: "frequency", factor: 1e6 },
@@ -228,9 +230,34 @@ pub(crate) static WEIGHTLESS: Words = Words::new(|| BTreeSet::from([
     "to", "use", "used", "uses", "using", "value", "was", "we", "were", "which", "will", "with", "would", "you", "your",
     "system", "service", "server", "application", "app", "program", "software", "tool", "product", "run", "runs",
     "listen", "listens", "set", "equal", "equals", "required", "requires", "require", "ensure", "please", "get", "only", "exclusively",
-    "not", "never", "no", "without", "avoid", "don't", "doesn't", "mustn't", "cannot", "can't", "shouldn't", "ever",
-    "both", "either", "neither", "nor", "support", "supports", "supported", "new",
+    "not", "never", "no", "avoid", "don't", "doesn't", "mustn't", "cannot", "can't", "shouldn't", "ever",
+    "both", "either", "neither", "nor", "support", "supports", "supported", "new", "forbidden", "prohibited", "allowed",
+    "permitted", "disallowed", "mandatory", "stay", "stays", "remain", "remains", "take", "takes", "nobody", "none",
 ]));
+
+/// Words of quality and what measures them: with such a figure anywhere in the constraints the word is settled.
+pub(crate) static QUALITY_MEASURES: &[(&[&str], &[&str])] = &[
+    (
+        &[
+            "fast",
+            "faster",
+            "quick",
+            "quickly",
+            "slow",
+            "responsive",
+            "snappy",
+            "performant",
+            "efficient",
+            "efficiently",
+            "timely",
+        ],
+        &["time", "rate", "frequency"],
+    ),
+    (&["reliable", "reliably", "stable", "robust"], &["share"]),
+    (&["scalable"], &["rate", ""]),
+    (&["lightweight", "minimal"], &["size"]),
+    (&["affordable", "cheap"], &["dollars", "euros"]),
+];
 
 /// Opposites: of the same thing both cannot hold.
 #[rustfmt::skip]
@@ -245,9 +272,10 @@ pub(crate) static OPPOSITES: &[(&str, &str)] = &[
     ("accept", "reject"), ("show", "hide"), ("visible", "hidden"), ("stateless", "stateful"),
     ("single-threaded", "multi-threaded"), ("blocking", "non-blocking"), ("signed", "unsigned"), ("keep", "remove"),
     ("keep", "delete"), ("retain", "delete"), ("add", "remove"), ("start", "stop"), ("uppercase", "lowercase"),
-    ("true", "false"), ("local", "remote"), ("static", "dynamic"), ("anonymous", "authenticated"),
+    ("local", "remote"), ("static", "dynamic"), ("anonymous", "authenticated"),
     ("sorted", "unsorted"), ("ordered", "unordered"), ("cached", "uncached"), ("opt-in", "opt-out"),
     ("compressed", "uncompressed"), ("manual", "automatic"), ("manually", "automatically"), ("ipv4", "ipv6"),
-    ("light", "dark"), ("left", "right"), ("horizontal", "vertical"), ("inclusive", "exclusive"),
+    ("light", "dark"), ("active", "inactive"), ("activate", "deactivate"), ("positive", "negative"), ("even", "odd"),
+    ("newest", "oldest"), ("single-tenant", "multi-tenant"), ("horizontal", "vertical"), ("inclusive", "exclusive"),
     ("big-endian", "little-endian"), ("monolith", "microservices"), ("persistent", "ephemeral"),
 ];

@@ -1,6 +1,7 @@
 //! Numbers with their unit and bound: `at most 200 ms`, `between 1 and 60 seconds`, `port 8080`.
 
 use crate::lexicon::{NUMBER_WORDS, UNITS};
+use crate::technology::is_technology;
 use crate::text::{Kind, Token};
 
 /// What a number says about a quantity.
@@ -67,9 +68,20 @@ impl Quantities {
     /// Adds the quantity that starts at `position`; says how many tokens it takes.
     fn add(&mut self, sentence: &[Token<'_>], position: usize, negative: bool) -> Option<usize> {
         let token = sentence.get(position)?;
-        let mut value = number(token)?;
         let before = position.checked_sub(1).and_then(|at| sentence.get(at));
+        // `one` counts only where it bounds: `exactly one`, `more than one`.
+        let bounded =
+            before.is_some_and(|it| matches!(&*it.lower, "exactly" | "than" | "most" | "least" | "only"));
+        let mut value = number(token).or_else(|| (bounded && token.is("one")).then_some(1.0))?;
         if before.is_some_and(|it| NUMBERED.contains(&&*it.lower)) {
+            return None;
+        }
+        // `x << 2` compares nothing.
+        let twice = |mark: &str| {
+            before.is_some_and(|it| it.text == mark)
+                && position.checked_sub(2).and_then(|at| sentence.get(at)).is_some_and(|it| it.text == mark)
+        };
+        if twice("<") || twice(">") {
             return None;
         }
         // `4 million rows`
@@ -90,8 +102,14 @@ impl Quantities {
         let measures = match token.text {
             text if text.contains(':') => "clock",
             text if text.matches('.').count() >= 2 => "version",
+            text if measures.is_empty() && text.contains('.') && follows_a_product(sentence, position) => {
+                "version"
+            }
             _ => measures,
         };
+        if measures == "version" {
+            value = version_value(token.text)?;
+        }
         // `between 1 and 60 seconds`, `1 to 60`, `1-60`: the second number has the unit of both.
         if let Some((high, end)) = range_end(sentence, position) {
             let (unit, after_unit) = unit_after(sentence, end + 1);
@@ -144,6 +162,25 @@ fn number(token: &Token<'_>) -> Option<f64> {
     }
 }
 
+/// Whether the number is the version of something: `Python >= 3.9`, `version 1.10`.
+fn follows_a_product(sentence: &[Token<'_>], position: usize) -> bool {
+    let before = sentence.get(position.saturating_sub(BOUND_WORDS_MAX)..position).unwrap_or_default();
+    let product = before.iter().rev().find(|it| !BOUND_WORDS.contains(&&*it.lower));
+    product.is_some_and(|it| {
+        matches!(&*it.lower, "version" | "versions" | "release" | "v") || is_technology(&it.lower)
+    })
+}
+
+/// Parts of a version, each of which may go up to 9,999.
+fn version_value(text: &str) -> Option<f64> {
+    let mut parts = text.split('.').map(|it| it.parse::<f64>().ok());
+    let mut value = 0.0;
+    for _ in 0..4 {
+        value = value * 10_000.0 + parts.next().unwrap_or(Some(0.0))?;
+    }
+    Some(value)
+}
+
 /// Of `1,000`, `3.5`, `08:30` and `1.2.3`, each comparable with its kind.
 fn number_value(text: &str) -> Option<f64> {
     let plain = text.replace([',', '_'], "");
@@ -152,8 +189,7 @@ fn number_value(text: &str) -> Option<f64> {
         return Some(parts?.into_iter().fold(0.0, |sum, part| sum * 60.0 + part));
     }
     if plain.matches('.').count() >= 2 {
-        let parts: Option<Vec<f64>> = plain.split('.').map(|it| it.parse().ok()).collect();
-        return Some(parts?.into_iter().take(4).fold(0.0, |sum, part| sum * 10_000.0 + part));
+        return version_value(&plain);
     }
     plain.parse().ok()
 }
@@ -195,9 +231,9 @@ fn range_end(sentence: &[Token<'_>], position: usize) -> Option<(f64, usize)> {
 /// Nouns whose number is a name: step 2, RFC 3339, status 404.
 #[rustfmt::skip]
 static NUMBERED: &[&str] = &[
-    "appendix", "case", "chapter", "code", "column", "error", "figure", "http", "issue", "item", "iso", "level", "line",
-    "milestone", "no", "number", "option", "part", "phase", "pr", "question", "rfc", "row", "rule", "section", "sprint",
-    "stage", "status", "step", "table", "task", "test", "ticket", "tier", "#", "§",
+    "appendix", "attempt", "case", "channel", "chapter", "class", "code", "cluster", "column", "day", "device", "environment", "error", "figure", "floor", "grade", "group", "http", "issue", "item", "iso", "level", "line",
+    "milestone", "no", "node", "number", "option", "part", "phase", "pr", "priority", "quarter", "question", "rfc", "room", "round", "row", "rule", "section", "sensor", "severity", "shard", "slot", "sprint",
+    "stage", "status", "step", "table", "task", "test", "ticket", "tier", "worker", "zone", "#", "§",
 ];
 
 /// How far before its number a bound may start.
@@ -334,7 +370,9 @@ mod tests {
             ("$50", "Exactly 50 dollars"),
             ("a 30-second timeout", "Exactly 30000 time"),
             ("at 08:30", "Exactly 510 clock"),
-            ("version 1.2.3", "Exactly 100020003 version"),
+            ("version 1.2.3", "Exactly 1000200030000 version"),
+            ("Python >= 3.9", "AtLeast 3000900000000 version"),
+            ("exactly one admin", "Exactly 1 "),
             ("about 5 items", "About 5 "),
             ("three copies", "Exactly 3 "),
             ("4 million rows", "Exactly 4000000 "),

@@ -1,12 +1,13 @@
 //! What a sentence of a constraint demands: how strongly, of whom, what, under which condition, how much.
 
 use crate::detect::is_acceptance;
-use crate::lexicon::{REQUEST_VERBS, WEIGHTLESS};
+use crate::lexicon::{Category, REQUEST_VERBS, WEIGHTLESS};
 use crate::quantity::{Bound, Quantities, Quantity, quantities};
 use crate::technology::{Named, technologies};
 use crate::text::{Kind, Text, Token, stem};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// How strongly something is demanded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
@@ -23,6 +24,8 @@ pub(crate) enum Modality {
 pub(crate) struct Requirement {
     pub(crate) text: String,
     pub(crate) modality: Modality,
+    /// Whether it asks that something is not so.
+    pub(crate) negative: bool,
     /// Whether it demands one thing and forbids or allows another.
     pub(crate) mixed: bool,
     pub(crate) actor: Option<String>,
@@ -36,6 +39,8 @@ pub(crate) struct Requirement {
     pub(crate) acceptance: bool,
     /// The stems of the words that say what it is about, without quantities and the condition.
     pub(crate) about: BTreeSet<String>,
+    /// Those of them that stand before the first preposition: `store tokens` of `store tokens in the keychain`.
+    pub(crate) lead: BTreeSet<String>,
     /// The stems of the condition.
     pub(crate) about_condition: BTreeSet<String>,
     /// `X must be Y`: the stems of X, and Y if it is one definite thing.
@@ -57,6 +62,7 @@ pub(crate) fn requirements(text: &Text<'_>) -> Vec<Requirement> {
 /// Where the parts of a sentence stand.
 struct Parts {
     modality: Modality,
+    negative: bool,
     /// The tokens of the modal verb, with its `not`.
     modal: Option<Range<usize>>,
     condition: Option<Range<usize>>,
@@ -64,11 +70,8 @@ struct Parts {
 
 fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     let sentence = text.sentence(range);
-    let condition = condition(sentence);
-    let (modality, modal) = modality(sentence, condition.as_ref());
-    let mut parts = Parts { modality, modal, condition };
-    let negative = parts.modality == Modality::MustNot;
-    let found = quantities(sentence, negative);
+    let mut parts = parts_of(sentence);
+    let found = quantities(sentence, parts.negative);
     let only = sentence.iter().any(|it| matches!(&*it.lower, "only" | "exclusively" | "solely"));
     // `Only the admin may …` and `may take at most 5 s` are limits, not permissions.
     if parts.modality == Modality::May && (only || found.list.iter().any(|it| it.bound != Bound::Exactly)) {
@@ -79,14 +82,20 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     let technologies: Vec<Named> =
         named.iter().skip(first).take_while(|it| it.token < range.end).cloned().collect();
     let in_condition = |at: usize| parts.condition.as_ref().is_some_and(|it| it.contains(&at));
+    let content = |at: usize| !in_condition(at) && !covered(&found, at);
     let tokens = sentence.iter().enumerate();
-    let about =
-        stems(tokens.clone().filter(|(at, _)| !in_condition(*at) && !covered(&found, *at)).map(|(_, it)| it));
+    let mut about = stems(tokens.clone().filter(|(at, _)| content(*at)).map(|(_, it)| it));
+    if has_relative_clause(sentence) {
+        about.insert(RELATIVE.to_owned());
+    }
+    let lead_end = lead_end(sentence, &parts);
+    let lead = stems(tokens.clone().filter(|(at, _)| *at < lead_end && content(*at)).map(|(_, it)| it));
     let about_condition = stems(tokens.filter(|(at, _)| in_condition(*at)).map(|(_, it)| it));
     let (actor, action, object) = clause(text, sentence, &parts);
     Requirement {
         text: text.sentence_text(range).to_owned(),
         modality: parts.modality,
+        negative: parts.negative,
         mixed: is_mixed(sentence),
         actor,
         action,
@@ -98,11 +107,93 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
         technologies,
         acceptance: is_acceptance(sentence),
         about,
+        lead,
         about_condition,
         only,
         order: order(sentence, &parts),
         words: sentence.iter().filter(|it| it.is_word()).map(|it| it.lower.to_string()).collect(),
     }
+}
+
+/// Stands in `about` for whatever a relative clause says: `files that are in use` are not all files.
+const RELATIVE: &str = "that …";
+
+fn has_relative_clause(sentence: &[Token<'_>]) -> bool {
+    sentence.windows(2).any(|pair| match pair {
+        [before, it] => {
+            matches!(&*it.lower, "that" | "which" | "who" | "whose")
+                && !matches!(
+                    &*before.lower,
+                    "ensure" | "ensures" | "so" | "verify" | "check" | "state" | "means" | "sure"
+                )
+        }
+        _ => false,
+    })
+}
+
+/// Where the first preposition behind the verb and its object stands.
+fn lead_end(sentence: &[Token<'_>], parts: &Parts) -> usize {
+    let from = parts.modal.as_ref().map_or(1, |modal| modal.end + 1);
+    let ends = |at: &usize| {
+        sentence.get(*at).is_some_and(|it| {
+            matches!(
+                &*it.lower,
+                "in" | "to"
+                    | "for"
+                    | "on"
+                    | "into"
+                    | "from"
+                    | "with"
+                    | "at"
+                    | "via"
+                    | "by"
+                    | "during"
+                    | "under"
+            )
+        })
+    };
+    (from..sentence.len()).find(ends).unwrap_or(sentence.len())
+}
+
+fn parts_of(sentence: &[Token<'_>]) -> Parts {
+    let condition = condition(sentence);
+    if let Some((modality, negative, length)) = labelled(sentence) {
+        return Parts { modality, negative, modal: Some(0..length), condition };
+    }
+    let (modality, negative, modal) = modality(sentence, condition.as_ref());
+    Parts { modality, negative, modal, condition }
+}
+
+/// Openings that say how strongly a sentence is meant.
+#[rustfmt::skip]
+static LABELS: &[(&[&str], Modality, bool)] = &[
+    (&["out", "of", "scope"], Modality::MustNot, true),
+    (&["not", "in", "scope"], Modality::MustNot, true),
+    (&["non-goal"], Modality::MustNot, true),
+    (&["non-goals"], Modality::MustNot, true),
+    (&["under", "no", "circumstances"], Modality::MustNot, true),
+    (&["refrain", "from"], Modality::MustNot, true),
+    (&["zero"], Modality::MustNot, true),
+    (&["nice", "to", "have"], Modality::Should, false),
+    (&["recommended"], Modality::Should, false),
+    (&["where", "possible"], Modality::Should, false),
+    (&["if", "possible"], Modality::Should, false),
+    (&["ideally"], Modality::Should, false),
+    (&["preferably"], Modality::Should, false),
+    (&["prefer"], Modality::Should, false),
+    (&["we", "would", "like"], Modality::Should, false),
+    (&["optionally"], Modality::May, false),
+    (&["it", "is", "fine"], Modality::May, false),
+    (&["feel", "free"], Modality::May, false),
+    (&["you", "are", "free"], Modality::May, false),
+];
+
+fn labelled(sentence: &[Token<'_>]) -> Option<(Modality, bool, usize)> {
+    LABELS.iter().find_map(|(words, modality, negative)| {
+        let opening = sentence.get(..words.len())?;
+        let matches = opening.iter().zip(*words).all(|(token, word)| token.is(word));
+        matches.then_some((*modality, *negative, words.len()))
+    })
 }
 
 fn covered(found: &Quantities, at: usize) -> bool {
@@ -120,7 +211,10 @@ pub(crate) fn stems<'s, 't: 's>(tokens: impl Iterator<Item = &'s Token<'t>>) -> 
     for token in tokens {
         match token.kind {
             Kind::Word if !WEIGHTLESS.contains(&&*token.lower) && !is_modal(&token.lower) => {
-                stems.insert(stem(&token.lower));
+                // `HTTPS` is no plural.
+                let acronym = token.text.len() > 1
+                    && token.text.chars().all(|it| it.is_uppercase() || it.is_ascii_digit());
+                stems.insert(if acronym { token.lower.to_string() } else { stem(&token.lower) });
             }
             // Numbers that are no quantities are names.
             Kind::Number => drop(stems.insert(token.text.to_owned())),
@@ -167,50 +261,89 @@ fn condition(sentence: &[Token<'_>]) -> Option<Range<usize>> {
     }
 }
 
-/// How strongly a sentence demands, and where its modal verb stands.
-fn modality(sentence: &[Token<'_>], condition: Option<&Range<usize>>) -> (Modality, Option<Range<usize>>) {
+/// How strongly a sentence demands, whether it denies, and where its modal verb stands. Only the main clause counts:
+/// `skip rows that must not be imported` is no ban.
+fn modality(
+    sentence: &[Token<'_>],
+    condition: Option<&Range<usize>>,
+) -> (Modality, bool, Option<Range<usize>>) {
     let word =
         |at: usize| sentence.get(at).filter(|it| it.is_word()).map(|it| &*it.lower).unwrap_or_default();
-    let outside = |at: &usize| condition.is_none_or(|range| !range.contains(at));
     let first = condition.filter(|range| range.start == 0).map_or(0, |range| range.end);
-    for at in (0..sentence.len()).filter(outside) {
+    let relative = |at: usize| {
+        (1..=2).any(|back| {
+            at.checked_sub(back).is_some_and(|at| matches!(word(at), "that" | "which" | "who" | "whose"))
+        })
+    };
+    let main = |at: &usize| condition.is_none_or(|range| !range.contains(at)) && !relative(*at);
+    let nobody = matches!(word(first), "nobody" | "none" | "neither")
+        || (word(first) == "no" && !is_bound(word(first + 1)));
+    for at in (0..sentence.len()).filter(main) {
         let denied = |ahead: usize| matches!(word(at + ahead), "not" | "never");
         let found = match word(at) {
-            "must" | "shall" | "will" if denied(1) => Some((Modality::MustNot, 2)),
-            "must" | "shall" | "will" => Some((Modality::Must, 1)),
-            "mustn't" | "cannot" | "can't" | "shouldn't" | "won't" => Some((Modality::MustNot, 1)),
-            "should" | "ought" if denied(1) => Some((Modality::MustNot, 2)),
-            "should" | "ought" => Some((Modality::Should, 1)),
-            "may" | "can" | "could" | "might" if denied(1) => Some((Modality::MustNot, 2)),
-            "may" | "could" | "might" => Some((Modality::May, 1)),
-            "can" => Some((Modality::Must, 1)),
-            "has" | "have" | "needs" | "need" if word(at + 1) == "to" => Some((Modality::Must, 2)),
-            "is" | "are" if denied(1) && matches!(word(at + 2), "allowed" | "permitted") => {
-                Some((Modality::MustNot, 3))
+            "must" | "shall" | "will" | "may" | "can" | "could" | "might" if denied(1) => {
+                Some((Modality::MustNot, true, 2))
             }
-            "is" | "are" if matches!(word(at + 1), "forbidden" | "prohibited") => {
-                Some((Modality::MustNot, 2))
+            "must" | "shall" | "will" | "may" | "can" | "should" if nobody => {
+                Some((Modality::MustNot, true, 1))
             }
-            "is" | "are" | "does" | "do" if denied(1) && at > first => Some((Modality::MustNot, 2)),
-            "never" => Some((Modality::MustNot, 1)),
-            "doesn't" | "don't" => Some((Modality::MustNot, 1)),
+            "must" | "shall" | "will" | "can" => Some((Modality::Must, false, 1)),
+            "mustn't" | "cannot" | "can't" | "won't" => Some((Modality::MustNot, true, 1)),
+            "shouldn't" => Some((Modality::Should, true, 1)),
+            "should" | "ought" if denied(1) => Some((Modality::Should, true, 2)),
+            "should" | "ought" => Some((Modality::Should, false, 1)),
+            "may" | "could" | "might" => Some((Modality::May, false, 1)),
+            "has" | "have" | "needs" | "need" if word(at + 1) == "to" => Some((Modality::Must, false, 2)),
             _ => None,
         };
-        if let Some((modality, length)) = found {
-            return (modality, Some(at..(at + length).min(sentence.len())));
+        if let Some((modality, negative, length)) = found {
+            return (modality, negative, Some(at..(at + length).min(sentence.len())));
         }
     }
-    let imperative = match (word(first), word(first + 1)) {
-        ("do", "not") => Some((Modality::MustNot, 2)),
-        ("don't" | "never" | "avoid" | "no" | "without", _) => Some((Modality::MustNot, 1)),
-        ("optionally" | "optional", _) => Some((Modality::May, 1)),
-        ("preferably" | "prefer" | "ideally", _) => Some((Modality::Should, 1)),
+    let opening = match (word(first), word(first + 1)) {
+        ("do", "not") => Some((Modality::MustNot, true, 2)),
+        ("don't" | "never" | "avoid", _) => Some((Modality::MustNot, true, 1)),
+        ("no", next) if !is_bound(next) => Some((Modality::MustNot, true, 1)),
+        ("without", _) if sentence.len() <= first + 5 => Some((Modality::MustNot, true, 1)),
         _ => None,
     };
-    match imperative {
-        Some((modality, length)) => (modality, Some(first..(first + length).min(sentence.len()))),
-        None => (Modality::Must, None),
+    if let Some((modality, negative, length)) = opening {
+        return (modality, negative, Some(first..(first + length).min(sentence.len())));
     }
+    // A request says what to do, whatever it says about the things it is done to.
+    if REQUEST_VERBS.contains(word(first)) {
+        return (Modality::Must, false, None);
+    }
+    for at in (first + 1..sentence.len()).filter(main) {
+        let denied = matches!(word(at + 1), "not" | "never");
+        let length = match word(at) {
+            "is" | "are" if denied && matches!(word(at + 2), "allowed" | "permitted") => 3,
+            "is" | "are" if matches!(word(at + 1), "forbidden" | "prohibited" | "disallowed") => 2,
+            "is" | "are" | "does" | "do" if denied => 2,
+            "never" | "doesn't" | "don't" | "isn't" | "aren't" => 1,
+            _ => continue,
+        };
+        return (Modality::MustNot, true, Some(at..(at + length).min(sentence.len())));
+    }
+    (Modality::Must, false, None)
+}
+
+/// `no more than`, `no later than`: a bound, not a ban.
+fn is_bound(word: &str) -> bool {
+    matches!(
+        word,
+        "more"
+            | "fewer"
+            | "less"
+            | "later"
+            | "earlier"
+            | "longer"
+            | "shorter"
+            | "larger"
+            | "smaller"
+            | "higher"
+            | "lower"
+    )
 }
 
 /// Whether a sentence has modal verbs of more than one kind: `must not …, and must …`.
@@ -268,8 +401,9 @@ fn clause(
             .unwrap_or(end);
         return (actor, Some("be".to_owned()), slice_text(text, sentence, &(at..rest)));
     }
-    // Without a modal only an imperative shows which word is the verb.
-    if parts.modal.is_none() && !REQUEST_VERBS.contains(&&*verb.lower) {
+    // Without a modal only an imperative shows which word is the verb; `Test coverage: 90 %` is none.
+    let label = sentence.iter().take(4).any(|it| it.text == ":");
+    if parts.modal.is_none() && (label || !REQUEST_VERBS.contains(&&*verb.lower)) {
         return (actor, None, None);
     }
     let object_end = (at + 1..end)
@@ -281,43 +415,48 @@ fn clause(
     (actor, Some(verb.lower.to_string()), object)
 }
 
-/// `X must be Y`, `X is Y`, `X: Y`, where Y is one literal or one technology.
+/// Types, of which a thing has one.
+static TYPES: &[&str] =
+    &["integer", "string", "boolean", "float", "uuid", "timestamp", "array", "object", "number"];
+
+/// `X must be Y`, `X is Y`, `X: Y`, `X=Y`, `write X in Y`, where Y is one definite thing.
 fn equates(
     sentence: &[Token<'_>],
     parts: &Parts,
     technologies: &[Named],
     offset: usize,
 ) -> Option<(BTreeSet<String>, String)> {
-    if parts.modality == Modality::MustNot || parts.modality == Modality::May {
+    if parts.negative || parts.modality == Modality::May {
         return None;
+    }
+    if let Some((name, value)) =
+        sentence.iter().filter(|it| it.kind == Kind::Identifier).find_map(|it| it.text.split_once('='))
+        && !name.is_empty()
+    {
+        return Some((BTreeSet::from([name.to_lowercase()]), value.to_lowercase()));
+    }
+    if let Some(found) = written_in(sentence, technologies, offset) {
+        return Some(found);
     }
     let is_copula =
         |token: &Token<'_>| matches!(&*token.lower, "be" | "is" | "are" | "=" | ":" | "equals" | "equal");
-    let written = |at: usize| {
-        sentence.get(at).is_some_and(|it| matches!(&*it.lower, "written" | "implemented" | "built" | "coded"))
-            && sentence.get(at + 1).is_some_and(|it| it.is("in"))
-    };
-    let (subject_end, value_start) = match (0..sentence.len()).find(|at| written(*at)) {
-        Some(at) => (at + 1, at + 2),
-        None => {
-            let at = sentence.iter().position(is_copula)?;
-            (at, at + 1)
-        }
-    };
-    let subject = stems(sentence.get(..subject_end)?.iter());
-    let rest = sentence.get(value_start..)?;
+    let at = sentence.iter().position(is_copula)?;
+    let subject = stems(sentence.get(..at)?.iter());
+    let rest = sentence.get(at + 1..)?;
+    // Behind a colon any single word is a value; elsewhere only names and types are.
+    let labelled = sentence.get(at).is_some_and(|it| it.text == ":" || it.text == "=");
     let mut values = Vec::new();
-    for (at, token) in rest.iter().enumerate() {
-        let technology = technologies
-            .binary_search_by_key(&(offset + value_start + at), |it| it.token)
-            .ok()
-            .and_then(|at| technologies.get(at));
+    for (ahead, token) in rest.iter().enumerate() {
+        let technology = technologies.iter().find(|it| it.token == offset + at + 1 + ahead);
         match (technology, token.kind) {
             (Some(named), _) => values.push(named.name.clone()),
             (None, Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier) => {
                 values.push(token.text.trim_matches(['`', '"', '\'']).to_lowercase());
             }
-            (None, Kind::Word) if !WEIGHTLESS.contains(&&*token.lower) => return None,
+            (None, Kind::Word) if labelled || token.is_capitalized() || TYPES.contains(&&*token.lower) => {
+                values.push(token.lower.to_string());
+            }
+            (None, Kind::Word) if !WEIGHTLESS.contains(&*token.lower) => return None,
             (None, Kind::Number) => return None,
             _ => {}
         }
@@ -326,6 +465,42 @@ fn equates(
         [value] if !subject.is_empty() => Some((subject, value.clone())),
         _ => None,
     }
+}
+
+/// `implement the service in Go`, `the frontend uses React`: what something is made with.
+fn written_in(
+    sentence: &[Token<'_>],
+    technologies: &[Named],
+    offset: usize,
+) -> Option<(BTreeSet<String>, String)> {
+    let named = technologies.iter().find(|it| {
+        matches!(it.category, Category::Language | Category::Framework) && !it.name.starts_with('.')
+    })?;
+    let at = named.token.checked_sub(offset)?;
+    let before = sentence.get(at.checked_sub(1)?)?;
+    let verb = sentence.iter().any(|it| {
+        matches!(
+            &*it.lower,
+            "written"
+                | "write"
+                | "implemented"
+                | "implement"
+                | "built"
+                | "build"
+                | "coded"
+                | "code"
+                | "developed"
+                | "develop"
+        )
+    });
+    let used = before.is("uses") || (before.is("use") && at > 2);
+    let made = before.is("in") && verb;
+    if !made && !used {
+        return None;
+    }
+    let mut subject = stems(sentence.get(..at)?.iter());
+    subject.insert(format!("{:?}", named.category));
+    Some((subject, named.name.clone()))
 }
 
 /// Verbs that say only that something takes place.
@@ -357,30 +532,74 @@ static TAKES_PLACE: &[&str] = &[
     "apply",
 ];
 
-/// `A before B`, `B after A`.
+/// `A before B`, `B after A`, `first A, then B`.
 fn order(sentence: &[Token<'_>], parts: &Parts) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
-    if parts.modality == Modality::MustNot || parts.modality == Modality::May {
+    if parts.negative || parts.modality == Modality::May {
         return None;
+    }
+    let position = |wanted: &str| sentence.iter().position(|it| it.is_word() && it.is(wanted));
+    if let (Some(0), Some(then)) = (position("first"), position("then")) {
+        return edge(sentence.get(1..then)?, sentence.get(then + 1..)?);
     }
     let at = sentence.iter().position(|it| {
         it.is_word() && matches!(&*it.lower, "before" | "after" | "precedes" | "precede" | "follows")
     })?;
     let word = sentence.get(at)?;
-    let content = |tokens: &[Token<'_>]| stems(tokens.iter().filter(|it| !TAKES_PLACE.contains(&&*it.lower)));
     // `Before B, do A` puts the second part first.
     let comma = sentence.iter().position(|it| it.text == ",");
     let (left, right) = match (at, comma) {
-        (0, Some(comma)) => (content(sentence.get(comma + 1..)?), content(sentence.get(1..comma)?)),
-        _ => (content(sentence.get(..at)?), content(sentence.get(at + 1..)?)),
+        (0, Some(comma)) => edge(sentence.get(comma + 1..)?, sentence.get(1..comma)?)?,
+        _ => edge(sentence.get(..at)?, sentence.get(at + 1..)?)?,
     };
-    if left.is_empty() || right.is_empty() || left == right {
-        return None;
-    }
     match &*word.lower {
+        // What is asked for in so many words can be done twice: a backup before and after.
+        "after" if parts.modal.is_none() && at > 0 && repeats(sentence) => None,
         "after" | "follows" => Some((right, left)),
         _ => Some((left, right)),
     }
 }
+
+/// Requests that can be met as often as one likes.
+fn repeats(sentence: &[Token<'_>]) -> bool {
+    sentence.first().is_some_and(|it| {
+        matches!(
+            &*it.lower,
+            "take"
+                | "notify"
+                | "log"
+                | "back"
+                | "send"
+                | "check"
+                | "test"
+                | "verify"
+                | "validate"
+                | "save"
+                | "flush"
+                | "print"
+        )
+    })
+}
+
+fn edge(left: &[Token<'_>], right: &[Token<'_>]) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
+    let content = |tokens: &[Token<'_>]| {
+        // `encrypting it` and `encrypt the file` are one step: its verb names it.
+        let mut words = tokens.iter().filter(|it| {
+            it.kind != Kind::Mark && !TAKES_PLACE.contains(&&*it.lower) && !WEIGHTLESS.contains(&*it.lower)
+        });
+        let first = words.next().map(|it| stem(&it.lower));
+        let verb = first.filter(|first| REQUEST_STEMS.contains(first));
+        verb.map_or_else(
+            || stems(tokens.iter().filter(|it| !TAKES_PLACE.contains(&&*it.lower))),
+            |verb| BTreeSet::from([verb]),
+        )
+    };
+    let (left, right) = (content(left), content(right));
+    (!left.is_empty() && !right.is_empty() && left != right).then_some((left, right))
+}
+
+/// The stems of the verbs of requests.
+static REQUEST_STEMS: LazyLock<BTreeSet<String>> =
+    LazyLock::new(|| REQUEST_VERBS.iter().map(|it| stem(it)).collect());
 
 #[cfg(test)]
 mod tests {

@@ -18,6 +18,11 @@ pub(crate) struct Named {
     pub(crate) token: usize,
 }
 
+/// Whether a word in lower case is the name of a technology, everyday word or not.
+pub(crate) fn is_technology(word: &str) -> bool {
+    BY_NAME.contains_key(word)
+}
+
 /// All technologies that a text names, in order.
 pub(crate) fn technologies(text: &Text<'_>) -> Vec<Named> {
     let tokens = &text.tokens;
@@ -62,6 +67,9 @@ fn of_word(tokens: &[Token<'_>], position: usize, token: &Token<'_>) -> Option<N
     let after_preposition = before.is_some_and(|it| matches!(&*it.lower, "in" | "using" | "with"));
     let capital_inside =
         token.is_capitalized() && before.is_some_and(|it| it.kind != Kind::Mark || it.text == ",");
-    let meant = !technology.everyday || capital_inside || (after_preposition && token.is_capitalized());
+    let numbered =
+        tokens.get(position + 1).is_some_and(|it| it.kind == Kind::Number) && token.is_capitalized();
+    let meant =
+        !technology.everyday || numbered || capital_inside || (after_preposition && token.is_capitalized());
     meant.then(|| named(technology, position))
 }
