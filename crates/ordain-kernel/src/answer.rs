@@ -4,7 +4,7 @@ use crate::excerpt::excerpt;
 use crate::findings::Part;
 use crate::outcome::{Refusal, RefusalCode};
 use crate::placeholder::{GAP_OPENS, is_placeholder};
-use crate::question::Candidate;
+use crate::question::{Candidate, KEEP_ALL};
 use ordain_spec::bundle::AnswerType;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -141,6 +141,18 @@ fn text_of(candidate: &Candidate, answer: &Json) -> Result<String, String> {
     };
     let text = match (question.expected_answer_type, answer) {
         (AnswerType::Boolean, Json::Bool(value)) => value.to_string(),
+        (AnswerType::Boolean, Json::String(word)) if matches!(&*word.to_lowercase(), "yes" | "true") => {
+            "true".to_owned()
+        }
+        (AnswerType::Boolean, Json::String(word)) if matches!(&*word.to_lowercase(), "no" | "false") => {
+            "false".to_owned()
+        }
+        (AnswerType::Text, Json::Bool(_)) => return Err("expected text, found true or false".to_owned()),
+        (AnswerType::Choice, Json::String(text))
+            if candidate.contradiction.is_some() && text.trim().eq_ignore_ascii_case(KEEP_ALL) =>
+        {
+            return Ok(KEEP_ALL.to_owned());
+        }
         (AnswerType::Boolean, other) => {
             return Err(format!(
                 "expected true or false, found `{}`",
@@ -200,6 +212,7 @@ impl Answers {
     fn add(&mut self, position: usize, candidate: &Candidate, constraints: &[String], answer: String) {
         let mut constraint = None;
         match (candidate.rule().map(|rule| rule.id), &candidate.contradiction) {
+            (_, Some(_)) if answer == KEEP_ALL => {}
             (_, Some(contradiction)) => match contradiction.constraints.as_slice() {
                 [only] => drop(self.replaced.insert(*only, answer.clone())),
                 many => self.dropped.extend(many.iter().filter(|at| constraints.get(**at) != Some(&answer))),
@@ -207,6 +220,11 @@ impl Answers {
             (Some("placeholder"), _) => self.filled.add(candidate, answer.clone()),
             (Some("alternative"), _) if answer != "either" => {
                 let value = chosen(&candidate.words, &answer);
+                self.filled.add_at(candidate, value);
+            }
+            // An object that was missing belongs to the goal.
+            (Some("no-object"), _) => {
+                let value = format!("{}: {answer}", candidate.words.trim_end_matches(['.', '!', '?']));
                 self.filled.add_at(candidate, value);
             }
             (Some("no-acceptance"), _) => constraint = Some(format!("Done when: {answer}")),

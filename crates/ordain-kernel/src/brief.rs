@@ -25,15 +25,17 @@ pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: u
     let title = title(&node.goal);
     let mut text = format!("# {title}\n");
     let goal = node.goal.trim();
-    if goal.trim_end_matches('.') != title {
+    if goal.contains('\n') {
+        // Its own headings and lists must not mix with those of the brief.
+        text.push('\n');
+        quote(&mut text, goal);
+    } else if goal.trim_end_matches('.') != title {
         let _ = write!(text, "\n{goal}\n");
     }
     if siblings > 1 {
         let whole = work.answers.fill(crate::findings::Part::Goal, 0, work.goal);
         let _ = write!(text, "\nOne of {} of this goal:\n\n", counted(siblings, "part"));
-        for line in whole.lines() {
-            let _ = writeln!(text, "> {line}");
-        }
+        quote(&mut text, &whole);
     }
     let stated = |wanted: Option<Modality>| -> Vec<String> {
         let of_kind = leaf.requirements.iter().filter(|(_, read)| kind(read) == wanted);
@@ -59,6 +61,12 @@ pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: u
     text.replace('\0', "\u{fffd}")
 }
 
+fn quote(text: &mut String, quoted: &str) {
+    for line in quoted.lines() {
+        let _ = writeln!(text, "> {line}");
+    }
+}
+
 fn section(text: &mut String, title: &str, items: &[String]) {
     if items.is_empty() {
         return;
@@ -73,7 +81,9 @@ fn section(text: &mut String, title: &str, items: &[String]) {
 /// The first sentence of a goal, in one line.
 pub(crate) fn title(goal: &str) -> String {
     let text = crate::text::Text::new(goal);
-    let first = text.sentences.first().map_or(goal, |range| text.sentence_text(range));
+    let sentences = text.sentences.iter().map(|range| text.sentence_text(range));
+    let first =
+        sentences.map(|it| it.trim_start_matches(['#', ' '])).find(|it| !it.is_empty()).unwrap_or(goal);
     excerpt(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX)
 }
 
@@ -161,13 +171,16 @@ fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
         .clone()
         .map(|it| format!("`{}` comes with this bundle ({})", it.path, counted(it.content.len(), "byte")))
         .collect();
-    let mut named: Vec<&String> =
-        leaf.requirements.iter().flat_map(|(_, read)| read.iter().flat_map(|it| &it.paths)).collect();
+    let mut named: Vec<&String> = leaf
+        .requirements
+        .iter()
+        .flat_map(|(_, read)| read.iter().filter(|it| !it.negative).flat_map(|it| &it.paths))
+        .collect();
     named.sort();
     named.dedup();
     let known: BTreeSet<&str> = brought.map(|it| it.path.as_str()).collect();
     let new = named.into_iter().filter(|path| is_file(path) && !known.contains(path.as_str()));
-    files.extend(new.map(|path| format!("`{path}` is named in the constraints")));
+    files.extend(new.map(|path| format!("`{path}` is named above")));
     files
 }
 
@@ -183,6 +196,10 @@ fn settled(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
     let mut lines = Vec::new();
     for settled in &work.answers.settled {
         let Some(candidate) = work.candidates.get(settled.candidate) else { continue };
+        // What became a constraint stands with the constraints.
+        if settled.constraint.is_some() {
+            continue;
+        }
         let here = leaf.candidates.binary_search(&settled.candidate).is_ok()
             || candidate.contradiction.is_some()
             || settled.constraint.as_ref().is_some_and(|it| {

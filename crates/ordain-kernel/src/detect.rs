@@ -27,8 +27,13 @@ static PHRASE_ENDS: Words = Words::new(|| BTreeSet::from([
     "a", "an", "and", "are", "as", "at", "be", "because", "but", "by", "can", "for", "from", "has", "have", "i", "if", "in", "into",
     "is", "it", "must", "of", "on", "or", "shall", "should", "so", "such", "than", "that", "the", "then", "they", "to",
     "using", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "you", "without", "between",
-    "before", "after", "over", "under", "via", "per", "until", "unless", "not", "may", "might", "could", "would",
+    "before", "after", "over", "under", "via", "per", "every", "each", "once", "daily", "nightly", "weekly", "until", "unless", "not", "may", "might", "could", "would",
 ]));
+
+/// Whether a noun phrase ends before this word.
+pub(crate) fn ends_phrase(token: &Token<'_>) -> bool {
+    PHRASE_ENDS.contains(&&*token.lower)
+}
 
 /// How many words of a noun phrase are quoted.
 const PHRASE_WORDS_MAX: usize = 3;
@@ -124,10 +129,13 @@ pub(crate) fn no_object(text: &Text<'_>, found: &mut Vec<Hit>) {
         }
         _ => false,
     };
+    // A number or a ticket alone names nothing that can be read here.
+    let only_id = matches!(tokens.as_slice(), [one] if one.kind == Kind::Number || one.text.contains(|it: char| it.is_ascii_digit()));
     // One noun is an object: `Changelog`. A marked gap is a matter of its own rule.
     if let (Some(first), Some(last)) = (tokens.first(), tokens.last())
-        && tokens.iter().enumerate().all(empty)
+        && (only_id || tokens.iter().enumerate().all(empty))
         && !text.source.contains(['<', '{', '[', '_'])
+        && !text.source.contains("??")
     {
         found.push(hit(text, first, last));
     }
@@ -203,7 +211,9 @@ pub(crate) fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
                 token.kind != Kind::Mark
                     && token.kind != Kind::Number
                     && !(token.is_word()
-                        && (OR_INSIDE.contains(&&*token.lower) || PHRASE_ENDS.contains(&&*token.lower)))
+                        && (REQUEST_VERBS.contains(&*token.lower)
+                            || OR_INSIDE.contains(&&*token.lower)
+                            || PHRASE_ENDS.contains(&&*token.lower)))
             };
             // Two names, or an explicit `either`: other uses of `or` mostly describe, they do not ask to choose.
             let named = |token: &Token<'_>| token.is_literal() || token.is_capitalized();
@@ -341,7 +351,13 @@ pub(crate) fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
         }
         for (position, token) in sentence.iter().enumerate() {
             let after = sentence.get(position + 1);
-            let joined = after.is_some_and(|next| next.is("as")) && token.is("well");
+            // `as well as`, `clean up`, `quick sort`, and names such as `Secure` inside a sentence.
+            let joined = after.is_some_and(|next| match &*token.lower {
+                "well" => next.is("as"),
+                "clean" => next.is("up"),
+                "quick" => next.is("sort"),
+                _ => false,
+            }) || (token.is_capitalized() && position > 0);
             if token.is_word() && !joined && QUALITIES.contains(&&*token.lower) {
                 found.push(hit(text, token, token));
             }
@@ -390,7 +406,7 @@ pub(crate) fn superlatives(text: &Text<'_>, found: &mut Vec<Hit>) {
             continue;
         }
         let before = position.checked_sub(1).and_then(|at| tokens.get(at));
-        let at_most = before.is_some_and(|it| it.is("at"));
+        let at_most = before.is_some_and(|it| it.is("at") || it.kind == Kind::Number);
         let listed = SUPERLATIVES.contains(&&*token.lower) && !at_most;
         // `fastest`, `cheapest`: a word on -est behind `the`; `test`, `request` and `latest` are none.
         let formed = token.lower.len() > 5
@@ -555,7 +571,7 @@ pub(crate) fn periods(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub(crate) fn acceptance(text: &Text<'_>, found: &mut Vec<Hit>) {
     for range in &text.sentences {
         let sentence = text.sentence(range);
-        if is_acceptance(sentence)
+        if (is_acceptance(sentence) || is_checked(sentence))
             && let (Some(first), Some(last)) = (sentence.first(), sentence.last())
         {
             found.push(hit(text, first, last));
@@ -563,12 +579,31 @@ pub(crate) fn acceptance(text: &Text<'_>, found: &mut Vec<Hit>) {
     }
 }
 
+/// Whether a sentence names a way to check the result, without saying that the work is done then.
+fn is_checked(sentence: &[Token<'_>]) -> bool {
+    let word =
+        |at: usize| sentence.get(at).filter(|it| it.is_word()).map(|it| &*it.lower).unwrap_or_default();
+    (0..sentence.len()).any(|at| match (word(at), word(at + 1)) {
+        ("unit" | "integration" | "regression" | "property" | "acceptance" | "end-to-end" | "e2e" | "snapshot" | "load", next) => {
+            next.starts_with("test")
+        }
+        ("reports" | "report" | "finds", "no") | ("no", "warnings" | "violations" | "regressions") => true,
+        ("is", "clean") | ("covered" | "verified" | "measured" | "reviewed" | "approved" | "tested", "by" | "with" | "in") => true,
+        ("byte", "for") | ("same", "results" | "output" | "result") | ("test", "coverage" | "asserts" | "included" | "case" | "cases") => true,
+        ("coverage" | "identical", _) => true,
+        ("add" | "include" | "write", "a" | "tests") => word(at + 1) == "tests" || (word(at + 2).starts_with("test") && !word(at + 3).is_empty()),
+        _ => false,
+    })
+}
+
 pub(crate) fn is_acceptance(sentence: &[Token<'_>]) -> bool {
     let word = |at: usize| sentence.get(at).map(|it| &*it.lower).unwrap_or_default();
     let opening = matches!(
         (word(0), word(1)),
-        ("done", "when" | "if" | "once" | "means")
-            | ("acceptance", _)
+        ("done", "when" | "if" | "once" | "means" | ":")
+            | ("acceptance" | "dod", _)
+            | ("success", "criterion" | "criteria")
+            | ("expected", "result" | "results")
             | ("accepted", "when" | "if")
             | ("success", "is" | "means" | ":")
             | ("definition", "of")
@@ -578,6 +613,11 @@ pub(crate) fn is_acceptance(sentence: &[Token<'_>]) -> bool {
             | ("verified", "by")
             | ("given", _)
     ) && (word(0) != "given" || sentence.iter().any(|it| it.is("then")));
+    let numbered = word(1) == ":" && word(0).starts_with("ac") && word(0).len() <= 4 && word(0) != "acl";
+    let finished = matches!(
+        (word(0), word(1), word(2), word(3)),
+        ("the" | "this", "work" | "task" | "ticket" | "story", "is", "done" | "finished" | "complete")
+    );
     let checked = |it: &Token<'_>| {
         it.is_literal()
             || it.lower.starts_with("test")
@@ -594,5 +634,5 @@ pub(crate) fn is_acceptance(sentence: &[Token<'_>]) -> bool {
             token.is("exits") && sentence.get(position + 1).is_some_and(|it| it.is("0") || it.is("with"));
         verb || exit
     });
-    opening || passes
+    opening || numbered || finished || passes
 }

@@ -5,7 +5,7 @@ use crate::excerpt::excerpt;
 use crate::lexicon::Category;
 use crate::rules::{BASE_SCORE, CLARITY_RULES, ClarityRule, Effect, index_of};
 use crate::technology::{Named, technologies};
-use crate::text::{Kind, Text, Token};
+use crate::text::{Text, Token};
 
 /// Where something was found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,12 +70,26 @@ impl<'t> Reading<'t> {
     pub(crate) fn findings(&self, brought: Brought<'_>) -> Vec<Finding> {
         // What a goal may lack, a constraint need not have; and nobody asks for advice in a constraint.
         let of_goal = ["no-object", "advice", "wish"].map(index_of);
+        let loophole = index_of("loophole");
         let mut findings = Vec::new();
         let mut hits = Vec::new();
         let mut named = Vec::new();
         for (part, text) in self.parts() {
             detect::find_all(text, &mut hits);
-            let of_part = hits.drain(..).filter(|(rule, _)| part == Part::Goal || !of_goal.contains(rule));
+            let of_part = hits.drain(..).filter(|(rule, hit)| {
+                // `Ideally …` says how strongly a constraint is meant; there is nothing to ask.
+                let strength = *rule == loophole
+                    && matches!(
+                        &*hit.words.to_lowercase(),
+                        "ideally"
+                            | "preferably"
+                            | "optionally"
+                            | "nice to have"
+                            | "where possible"
+                            | "if possible"
+                    );
+                part == Part::Goal || !(strength || of_goal.contains(rule))
+            });
             findings.extend(of_part.map(|(rule, hit)| Finding { rule, part, hit }));
             named.extend(technologies(text));
         }
@@ -134,11 +148,25 @@ static QUALIFIERS: &[&str] = &[
     "which", "while", "who", "whose", "why", "with", "without",
 ];
 
-/// A request verb and a thing, and no word that says more about the thing.
+/// How many words may follow the one preposition that says little: `to users`, `for the management`.
+const TAIL_WORDS_MAX: usize = 3;
+
+/// A request verb and a thing, and no word that says more about the thing than for whom it is.
 fn is_unqualified(goal: &Text<'_>) -> bool {
-    let words = || goal.tokens.iter().filter(|it| it.is_word());
-    words().any(|it| crate::lexicon::REQUEST_VERBS.contains(&&*it.lower))
-        && !words().any(|it| QUALIFIERS.contains(&&*it.lower))
+    let words: Vec<&Token<'_>> = goal.tokens.iter().filter(|it| it.is_word()).collect();
+    let asks = |it: &&&Token<'_>| {
+        crate::lexicon::REQUEST_VERBS.contains(&*it.lower)
+            || matches!(&*it.lower, "need" | "want" | "needs" | "wants" | "speed")
+    };
+    let mut qualifiers = words.iter().enumerate().filter(|(_, it)| QUALIFIERS.contains(&&*it.lower));
+    let idle = match (qualifiers.next(), qualifiers.next()) {
+        (None, _) => true,
+        (Some((at, it)), None) => {
+            matches!(&*it.lower, "to" | "for" | "with") && words.len() - at <= TAIL_WORDS_MAX
+        }
+        _ => false,
+    };
+    idle && words.iter().any(|it| asks(&it))
 }
 
 /// How many characters of a goal are quoted.
@@ -224,34 +252,40 @@ impl Gap {
     fn find(&self, text: &Text<'_>) -> Option<Hit> {
         text.sentences.iter().find_map(|range| {
             let sentence = text.sentence(range);
-            let verb = |it: &Token<'_>| self.verbs.contains(&&*it.lower);
-            if !sentence.iter().any(verb) {
-                return None;
-            }
-            let (at, noun) = sentence
-                .iter()
-                .enumerate()
-                .find(|(_, it)| it.is_word() && self.nouns.contains(&&*it.lower) && !verb(it))
-                .or_else(|| {
-                    sentence
-                        .iter()
-                        .enumerate()
-                        .find(|(_, it)| self.nouns.contains(&&*it.lower) && it.kind == Kind::Word)
-                })?;
-            let article = at
-                .checked_sub(1)
-                .and_then(|at| sentence.get(at))
-                .filter(|it| it.is("a") || it.is("the") || it.is("an"));
-            // A script with a name of its own has its language in the name or in the code around it.
-            let own_name = sentence.get(at + 1).is_some_and(Token::is_literal);
-            (!own_name).then(|| Hit {
+            let is_verb = |it: &Token<'_>| self.verbs.contains(&&*it.lower);
+            let verb = sentence.iter().position(is_verb)?;
+            // What is made, kept or asked for stands close behind its verb.
+            let nouns = sentence.iter().enumerate().skip(verb + 1).take(NOUN_DISTANCE_MAX);
+            let (at, noun) = nouns.into_iter().find(|(at, it)| self.is_meant(sentence, *at, it))?;
+            let before = at.checked_sub(1).and_then(|at| sentence.get(at));
+            let article = before.filter(|it| it.is("a") || it.is("the") || it.is("an"));
+            Some(Hit {
                 start: noun.start,
                 words: text.between(article.unwrap_or(noun), noun).to_owned(),
                 options: Vec::new(),
             })
         })
     }
+
+    /// Whether a token is the thing itself: not part of a path, of a longer noun such as `application code`, and without
+    /// a name of its own, which says what it is.
+    fn is_meant(&self, sentence: &[Token<'_>], at: usize, token: &Token<'_>) -> bool {
+        let next = sentence.get(at + 1);
+        let joined = |it: Option<&Token<'_>>| it.is_some_and(|it| it.text == "/" || it.text == "=");
+        let before = at.checked_sub(1).and_then(|at| sentence.get(at));
+        let longer = next.is_some_and(|it| it.is_word() && !it.is_capitalized() && !detect::ends_phrase(it));
+        let own_name = next.is_some_and(Token::is_literal);
+        token.is_word()
+            && self.nouns.contains(&&*token.lower)
+            && !joined(next)
+            && !joined(before)
+            && !longer
+            && !own_name
+    }
 }
+
+/// How far behind its verb a noun may stand.
+const NOUN_DISTANCE_MAX: usize = 6;
 
 /// How many findings of each rule there are, by its position in the table.
 pub(crate) fn counts(findings: &[Finding]) -> Vec<usize> {

@@ -217,7 +217,8 @@ pub(crate) static EMPTY_GOAL_WORDS: Words = Words::new(|| BTreeSet::from([
     "a", "an", "it", "its", "they", "them", "these", "those", "i", "me", "we", "he", "she", "him", "her", "our", "like",
     "think", "best", "ideal", "working", "running", "broken", "wrong", "mess", "before", "same", "usual", "first",
     "somehow", "someone", "how", "what", "when", "modern", "scalable", "robust", "simple", "simpler", "easy", "easier",
-    "great", "awesome", "cool", "efficient", "smart", "smarter", "safe", "safer", "stable", "pretty", "prettier",
+    "awesome", "cool", "yes", "no", "already", "look", "see", "attachment", "attached", "call", "discussed", "yesterday", "per",
+    "mentioned", "above", "below", "started", "thing's", "efficient", "smart", "smarter", "safe", "safer", "stable", "pretty", "prettier",
 ]));
 
 /// Words that say nothing about which thing is meant, dropped before two statements are compared.

@@ -151,8 +151,11 @@ impl Work<'_> {
         let mut node = self.node(canon, plan, parent)?;
         node.unresolved_questions = self.questions(&plan.candidates);
         node.entropy.branching_factor = open_options(&node.unresolved_questions);
-        let requirements =
-            node.constraints.iter().map(|it| (it.clone(), requirements(&Text::new(it)))).collect();
+        // Sentences of the goal that demand something or say when it is done are read like constraints.
+        let demands = requirements(&Text::new(&node.goal)).into_iter().filter(Requirement::is_explicit);
+        let of_goal = demands.map(|it| (it.text.clone(), vec![it]));
+        let of_constraints = node.constraints.iter().map(|it| (it.clone(), requirements(&Text::new(it))));
+        let requirements = of_goal.chain(of_constraints).collect();
         Ok(Leaf { node, requirements, candidates: plan.candidates.clone() })
     }
 

@@ -14,49 +14,41 @@ static ELEMENTS: &[&str] = &[
     "module", "stdin", "lambda", "genexpr", "listcomp", "locals", "string", "unknown", "stdio", "iostream", "vector", "map",
 ];
 
+/// What stands in angle brackets as itself in prose: types, keys, and the values of headers.
+#[rustfmt::skip]
+static THEMSELVES: &[&str] = &[
+    "alt", "backspace", "bool", "boolean", "cmd", "control", "ctrl", "date", "del", "delete", "down", "enter", "esc",
+    "escape", "float", "int", "integer", "left", "number", "return", "right", "shift", "space", "string", "tab",
+    "timestamp", "token", "up", "uuid",
+];
+
 /// Nouns behind brackets that show that the brackets are meant: `the <title> element`, `a {name} parameter`.
+#[rustfmt::skip]
 static MEANT: &[&str] = &[
-    "argument",
-    "arguments",
-    "element",
-    "elements",
-    "option",
-    "parameter",
-    "parameters",
-    "syntax",
-    "tag",
-    "tags",
-    "variable",
-    "variables",
-    "token",
-    "tokens",
-    "type",
-    "placeholder",
-    "placeholders",
+    "argument", "arguments", "element", "elements", "option", "parameter", "parameters", "syntax", "tag", "tags",
+    "variable", "variables", "token", "tokens", "type", "placeholder", "placeholders", "key", "header",
 ];
 
 /// What a marker may be followed by when it is a word like any other: a `TODO` app, `FIXME` comments.
+#[rustfmt::skip]
 static AFTER_TODO: &[&str] = &[
-    "app",
-    "apps",
-    "application",
-    "comment",
-    "comments",
-    "entries",
-    "entry",
-    "item",
-    "items",
-    "list",
-    "lists",
-    "marker",
-    "markers",
-    "note",
-    "notes",
-    "tracker",
-    "s",
-    "api",
-    "file",
+    "app", "apps", "application", "comment", "comments", "entries", "entry", "item", "items", "list", "lists",
+    "marker", "markers", "note", "notes", "tracker", "s", "api", "file", "column", "state", "status", ",", "|", "and",
+    "or", "/",
 ];
+
+/// Names so general that two of them need not be the same thing.
+#[rustfmt::skip]
+static GENERAL_NAMES: &[&str] = &[
+    "amount", "count", "date", "email", "file", "host", "id", "key", "link", "n", "name", "number", "path", "port",
+    "region", "team", "text", "time", "title", "url", "user", "username", "value", "version", "x", "placeholder",
+];
+
+/// Whether a placeholder has a name of its own, so that it is the same wherever it stands.
+pub(crate) fn is_named(words: &str) -> bool {
+    let name = words.trim_matches(['<', '>', '{', '}', '`', ' ']).to_lowercase();
+    words.starts_with(GAP_OPENS) && !name.is_empty() && !GENERAL_NAMES.contains(&name.as_str())
+}
 
 /// What a placeholder with a name of its own starts with.
 pub(crate) const GAP_OPENS: [char; 3] = ['<', '{', '`'];
@@ -86,18 +78,26 @@ fn placeholder_end(text: &Text<'_>, position: usize) -> Option<usize> {
     let token = tokens.get(position)?;
     let next = tokens.get(position + 1);
     match (token.kind, token.text) {
-        (Kind::Word, "TBD" | "TBC" | "TBA" | "tbd" | "Tbd" | "XXX" | "XXXX") => Some(position),
-        (Kind::Word, "TODO" | "FIXME") => {
-            let word = next.is_some_and(|it| AFTER_TODO.contains(&&*it.lower));
+        (Kind::Word, "TBD" | "TBC" | "TBA" | "tbd" | "tba" | "tbc" | "Tbd" | "XX") => Some(position),
+        (Kind::Word, "TODO" | "FIXME" | "XXX" | "XXXX") => {
+            // In a list of its kind it is a word: `forbid TODO, FIXME and XXX`.
+            let before = position.checked_sub(1).and_then(|at| tokens.get(at));
+            let listed =
+                before.is_some_and(|it| matches!(&*it.lower, "and" | "or" | "|" | "," | "/" | "states"));
+            let word = listed || next.is_some_and(|it| AFTER_TODO.contains(&&*it.lower));
             (!word).then_some(position)
         }
         (Kind::Word, _) => phrase_end(tokens, position),
-        (Kind::Mark, "?") => run_end(text, position, 2),
+        (Kind::Mark, "?") => run_end(text, position, if is_value_place(tokens, position) { 1 } else { 2 }),
+        (Kind::Mark, "." | "…") => ellipsis_end(tokens, position),
         (Kind::Mark, "_") => run_end(text, position, 3),
         (Kind::Mark, "<") => bracket_end(text, position, ">", is_gap_name),
         (Kind::Mark, "{") => bracket_end(text, position, "}", is_gap_name),
         (Kind::Mark, "[") => bracket_end(text, position, "]", is_instruction),
         (Kind::Code, code) => whole_code_is_gap(code).then_some(position),
+        (Kind::Identifier, name) if ["=TBD", "=???", "=TODO", "=XXX"].iter().any(|it| name.ends_with(it)) => {
+            Some(position)
+        }
         (Kind::Identifier, name) => {
             let underscores = (3..=RUN_MAX).contains(&name.len()) && name.chars().all(|it| it == '_');
             underscores.then_some(position)
@@ -133,18 +133,36 @@ fn phrase_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
                     | "before"
                     | "when"
             );
-            (!by).then_some(position + 2)
+            (!by || word(2) == "agreed").then_some(position + 2)
         }
         ("not", "yet", "decided" | "determined" | "defined" | "known" | "specified" | "agreed") => {
             Some(position + 2)
         }
         ("lorem", "ipsum", _) => Some(position + 1),
+        ("is" | "are", "still", "open") => Some(position + 2),
+        ("will", "be", "decided" | "determined" | "defined") if word(3) == "later" => Some(position + 3),
         _ => None,
     }
 }
 
 /// Longer runs of one mark are drawings.
 const RUN_MAX: usize = 12;
+
+/// Whether a value is expected here: behind a colon or an equals sign.
+fn is_value_place(tokens: &[Token<'_>], position: usize) -> bool {
+    position.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|it| matches!(it.text, ":" | "="))
+}
+
+/// `The region is ...`, `Region: …`: an ellipsis where a value belongs, and nothing behind it.
+fn ellipsis_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
+    let dots = tokens.iter().skip(position).take_while(|it| matches!(it.text, "." | "…")).count();
+    let ellipsis = tokens.get(position).is_some_and(|it| it.text == "…") || dots >= 3;
+    let before = position.checked_sub(1).and_then(|at| tokens.get(at));
+    let expected = before
+        .is_some_and(|it| matches!(&*it.lower, ":" | "=" | "is" | "be" | "to" | "called" | "named" | "at"));
+    let last = tokens.get(position + dots).is_none();
+    (ellipsis && expected && last).then_some(position + dots - 1)
+}
 
 /// A run of one mark that stands alone: `???`, `____`.
 fn run_end(text: &Text<'_>, position: usize, length_min: usize) -> Option<usize> {
@@ -171,21 +189,32 @@ const INSIDE_MAX: usize = 8;
 fn bracket_end(text: &Text<'_>, position: usize, close: &str, is_gap: fn(&str) -> bool) -> Option<usize> {
     let tokens = &text.tokens;
     let open = tokens.get(position)?;
-    let end = (position + 1..=position + 1 + INSIDE_MAX)
-        .find(|at| tokens.get(*at).is_some_and(|it| it.text == close))?;
-    let last = tokens.get(end)?;
-    let inside = text.source.get(open.end()..last.start)?;
+    // `{{name}}` is one gap, and both of its ends are doubled.
+    let depth = tokens.iter().skip(position).take_while(|it| it.text == open.text).count();
+    let inner = position + depth;
+    let closes =
+        |at: usize| (0..depth).all(|ahead| tokens.get(at + ahead).is_some_and(|it| it.text == close));
+    let end = (inner..=inner + INSIDE_MAX).find(|at| closes(*at))?;
+    let last = tokens.get(end + depth - 1)?;
+    let inside = text.source.get(tokens.get(inner - 1)?.end()..tokens.get(end)?.start)?;
     let before = text.source.get(..open.start)?.chars().next_back();
-    let after = text.source.get(last.end()..)?.chars().next();
-    // `Vec<u8>`, `${HOME}`, `f{x}`, `/users/{id}`, `[text](url)`
+    let mut after = text.source.get(last.end()..)?.chars();
+    let (after, beyond) = (after.next(), after.next());
+    let glued = |it: char| it.is_alphanumeric();
+    // `Vec<u8>`, `${HOME}`, `f{x}`, `/users/{id}`, `[text](url)`, `orders.{tenant}.created`
     let attached = before.is_some_and(|it| {
-        it.is_alphanumeric() || matches!(it, '$' | '/' | '%' | '#' | '\\' | '_' | '?' | '=')
-    }) || after
-        .is_some_and(|it| matches!(it, '/' | '(' | '_' | '=') || (it.is_alphanumeric()));
-    let meant = tokens.get(end + 1).is_some_and(|it| MEANT.contains(&&*it.lower));
-    let element = ELEMENTS.contains(&inside.trim_matches('/').trim().to_lowercase().as_str());
-    let loose = close == ">" && (element || inside.trim() != inside);
-    (!attached && !meant && !loose && is_gap(inside)).then_some(end)
+        glued(it) || matches!(it, '/' | '%' | '#' | '\\' | '_' | '?' | '=' | '.' | ':' | '-' | '@' | '|')
+    }) || (before == Some('$') && close == "}")
+        || after.is_some_and(|it| matches!(it, '/' | '(' | '_' | '=' | '+' | '@') || glued(it))
+        || (after.is_some_and(|it| matches!(it, '.' | ':' | '-')) && beyond.is_some_and(glued));
+    let meant = tokens.get(end + depth).is_some_and(|it| MEANT.contains(&&*it.lower));
+    let name = inside.trim_matches('/').trim().to_lowercase();
+    let angle = close == ">";
+    let itself = angle && (ELEMENTS.contains(&name.as_str()) || THEMSELVES.contains(&name.as_str()));
+    let loose = angle && inside.trim() != inside;
+    // `<N> times`: a letter counts only before a noun.
+    let letter = angle && matches!(&*name, "n" | "x") && tokens.get(end + depth).is_some_and(Token::is_word);
+    (!attached && !meant && !itself && !loose && (letter || is_gap(inside))).then_some(end + depth - 1)
 }
 
 /// `name`, `new_name`, `your name`: letters, but no type parameter such as `T` and no name of a character.

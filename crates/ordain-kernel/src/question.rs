@@ -4,8 +4,9 @@ use crate::contradiction::Contradiction;
 use crate::derive::derive_id;
 use crate::excerpt::{excerpt, excerpt_of};
 use crate::findings::{Finding, Part, Reading};
-use crate::lexicon::WEIGHTLESS;
-use crate::placeholder::GAP_OPENS;
+use crate::lexicon::{ALIASES, QUALITY_MEASURES, WEIGHTLESS};
+use crate::placeholder::is_named;
+use crate::quantity::quantities;
 use crate::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
 use crate::text::{Kind, Text, stem};
 use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
@@ -46,6 +47,9 @@ impl Candidate {
     }
 }
 
+/// The answer to a contradiction that is none.
+pub(crate) const KEEP_ALL: &str = "keep all";
+
 /// How many characters of a constraint are quoted in a question.
 const QUOTE_CHARS_MAX: usize = 120;
 /// How many constraints of a contradiction are quoted in its text; all of them are options.
@@ -70,17 +74,15 @@ pub(crate) fn candidates(
         };
         let is_gap = finding.rule == placeholder;
         let words = quoted(finding);
-        let named_gap = is_gap && finding.hit.words.starts_with(GAP_OPENS);
-        let anonymous = is_gap && !named_gap;
+        let named_gap = is_gap && is_named(&finding.hit.words);
         let mut text = ask.text.replace("{}", &words);
-        if anonymous && let Some(inside) = reading.text(finding.part) {
-            text = format!(
-                "What should stand in place of {}?",
-                quoted_gap(inside, finding, gaps.number(inside, finding))
-            );
-        }
-        if !seen.insert((finding.rule, if is_gap { text.clone() } else { words.to_lowercase() })) {
+        let same = if is_gap && !named_gap { String::new() } else { words.to_lowercase() };
+        if !same.is_empty() && !seen.insert((finding.rule, same)) {
             continue;
+        }
+        if is_gap && let Some(inside) = reading.text(finding.part) {
+            let number = if named_gap { None } else { gaps.number(inside, finding) };
+            text = format!("What should stand in place of {}?", quoted_gap(inside, finding, number));
         }
         let mut options = finding.hit.options.clone();
         sort_utf16(&mut options);
@@ -100,8 +102,22 @@ pub(crate) fn candidates(
     for contradiction in contradictions {
         candidates.extend(of_contradiction(canon, constraints, contradiction)?);
     }
+    rank_by_place(&mut candidates);
     choose_askable(&mut candidates);
     Ok(candidates)
+}
+
+/// How far questions of one hard rule may differ in priority: less than the rules differ from each other.
+const RANKS_MAX: u8 = 4;
+
+/// Among questions of one hard rule, what stands first in the text is asked first.
+fn rank_by_place(candidates: &mut [Candidate]) {
+    let mut ranks: BTreeMap<usize, u8> = BTreeMap::new();
+    for candidate in candidates.iter_mut().filter(|it| it.is_hard()) {
+        let rank = ranks.entry(candidate.rule).or_default();
+        candidate.question.priority -= (*rank).min(RANKS_MAX);
+        *rank = rank.saturating_add(1);
+    }
 }
 
 /// The words of a finding as a question quotes them. Those of a placeholder are replaced and so stay as they stand.
@@ -187,7 +203,12 @@ fn of_contradiction(
         quotes.push(format!("{} more", options.len() - QUOTES_MAX));
     }
     let words = quotes.join(" or ");
-    let why = format!("{} Here {}.", ask.why, contradiction.reason);
+    let escape = if options.len() > 1 {
+        format!(" If they can hold together, answer `{KEEP_ALL}`.")
+    } else {
+        String::new()
+    };
+    let why = format!("{} Here {}.{escape}", ask.why, contradiction.reason);
     let single = options.len() < 2;
     let text = if single {
         format!("{words} contradicts itself: what holds?")
@@ -257,7 +278,9 @@ fn choose_askable(candidates: &mut [Candidate]) {
         // A question about the whole goal is about no words in particular; one that asks for more about its thing
         // is idle when another asks about something in it.
         let whole = candidate.rule == index_of("no-acceptance");
-        let idle = candidate.rule == index_of("unqualified") && taken.iter().any(|it| it.0 == Part::Goal);
+        let measured = ["quality", "superlative", "unqualified"].map(index_of);
+        let idle = (candidate.rule == index_of("unqualified") && taken.iter().any(|it| it.0 == Part::Goal))
+            || (whole && taken.iter().any(|it| it.0 == Part::Goal && measured.contains(&it.3)));
         let overlaps = |other: &&(Part, usize, usize, usize)| {
             other.0 == candidate.part && start < other.2 && other.1 < end
         };
@@ -278,7 +301,8 @@ pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) 
     findings.retain(|finding| {
         let Some(rule) = finding.rule() else { return true };
         match rule.id {
-            "quality" | "superlative" | "amount" | "loophole" => {
+            "quality" if facts.measures(&finding.hit.words) => false,
+            "quality" | "superlative" | "amount" | "size" | "loophole" => {
                 let Some(text) = reading.text(finding.part) else { return true };
                 let Some(range) = sentence_around(text, finding.hit.start) else { return true };
                 let entry = measured.entry((finding.part, range.start));
@@ -303,6 +327,8 @@ pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) 
 struct Said {
     /// The stems of constraints that give a figure.
     measured: BTreeSet<String>,
+    /// What the figures of the constraints measure.
+    figures: BTreeSet<&'static str>,
     /// Words that stand in a sentence with a literal: in which part, or in several.
     named: BTreeMap<String, Option<Part>>,
     /// Words of sentences without `or`: in which part, or in several.
@@ -311,7 +337,12 @@ struct Said {
 
 impl Said {
     fn of(reading: &Reading<'_>) -> Self {
-        let mut said = Self { measured: BTreeSet::new(), named: BTreeMap::new(), words: BTreeMap::new() };
+        let mut said = Self {
+            measured: BTreeSet::new(),
+            figures: BTreeSet::new(),
+            named: BTreeMap::new(),
+            words: BTreeMap::new(),
+        };
         for (part, text) in reading.parts() {
             for range in &text.sentences {
                 let sentence = text.sentence(range);
@@ -319,17 +350,32 @@ impl Said {
                 if part != Part::Goal && (0..sentence.len()).any(|at| crate::detect::is_measure(sentence, at))
                 {
                     let weighty = words().filter(|it| !WEIGHTLESS.contains(&&*it.lower));
+                    said.figures.extend(quantities(sentence, false).list.iter().map(|it| it.measures));
                     said.measured.extend(weighty.map(|it| stem(&it.lower)));
                 }
                 if sentence.iter().any(|it| matches!(it.kind, Kind::Path | Kind::Quote | Kind::Code)) {
                     words().for_each(|it| note(&mut said.named, stem(&it.lower), part));
                 }
                 if !words().any(|it| it.is("or")) {
-                    words().for_each(|it| note(&mut said.words, it.lower.to_string(), part));
+                    for it in sentence.iter().filter(|it| it.is_word() || it.kind == Kind::Identifier) {
+                        let lower = it.lower.to_lowercase();
+                        let name = ALIASES
+                            .iter()
+                            .find(|(alias, _)| *alias == lower)
+                            .map_or(lower.as_str(), |(_, name)| name);
+                        note(&mut said.words, name.to_owned(), part);
+                    }
                 }
             }
         }
         said
+    }
+
+    /// Whether a constraint gives a figure of the kind that measures this quality.
+    fn measures(&self, quality: &str) -> bool {
+        let quality = quality.to_lowercase();
+        let kinds = QUALITY_MEASURES.iter().filter(|(words, _)| words.contains(&quality.as_str()));
+        kinds.flat_map(|(_, kinds)| *kinds).any(|kind| self.figures.contains(kind))
     }
 
     fn named_elsewhere(&self, part: Part, noun: &str) -> bool {
@@ -337,7 +383,10 @@ impl Said {
     }
 
     fn chosen(&self, part: Part, option: &str) -> bool {
-        self.words.get(&option.to_lowercase()).is_some_and(|it| *it != Some(part))
+        let option = option.to_lowercase();
+        let name =
+            ALIASES.iter().find(|(alias, _)| *alias == option).map_or(option.as_str(), |(_, name)| name);
+        self.words.get(name).is_some_and(|it| *it != Some(part))
     }
 }
 

@@ -53,6 +53,15 @@ pub(crate) struct Requirement {
     pub(crate) words: BTreeSet<String>,
 }
 
+impl Requirement {
+    /// Whether the sentence itself says that it is a demand or a criterion.
+    pub(crate) fn is_explicit(&self) -> bool {
+        let modal =
+            ["must", "shall", "should", "may", "cannot", "never"].iter().any(|it| self.words.contains(*it));
+        self.acceptance || (modal && self.actor.is_some())
+    }
+}
+
 /// Reads every sentence of a text.
 pub(crate) fn requirements(text: &Text<'_>) -> Vec<Requirement> {
     let named = technologies(text);

@@ -68,7 +68,7 @@ pub(crate) struct Ask {
 pub const BASE_SCORE: i32 = 36;
 
 /// From this entropy score on, soft findings are asked about.
-pub const CLARIFY_SCORE: u8 = 47;
+pub const CLARIFY_SCORE: u8 = 48;
 
 /// Questions in one bundle at most.
 pub(crate) const QUESTIONS_MAX: usize = 6;
@@ -110,7 +110,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         id: "no-object", title: "a goal that does not say what it is about", effect: Hard, points: 30, counts_max: 1,
         find: Pattern(detect::no_object),
         ask: ask("“{}”: what exactly is this about, and what should be different afterwards?", "The goal names no object.", AnswerType::Text, 98, ""),
-        accept: &["Make it better", "Do the work", "Do it", "Fix this please", "Just make everything work", "Improve", "Fix the bug"],
+        accept: &["Make it better", "Do the work", "BILL-42", "Look at this", "yes", "Do it", "Fix this please", "Just make everything work", "Improve", "Fix the bug"],
         reject: &["Make the login page better", "Do the migration to PostgreSQL 16", "Fix this typo in README.md", "Changelog", "Fix `parse()`", "Fix the export", "Make the build work"],
     },
     ClarityRule {
@@ -180,9 +180,15 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     },
     ClarityRule {
         id: "loophole", title: "a way out", effect: Unclear, points: 3, counts_max: 2,
-        find: Words(&["if possible", "where possible", "when possible", "as far as possible", "if necessary", "if needed", "as needed", "as necessary", "when necessary", "where necessary", "when needed", "where needed", "as appropriate", "if appropriate", "where appropriate", "when appropriate", "as required", "if applicable", "as applicable", "where applicable", "to the extent", "as far as", "if practical", "where practical", "practicable", "preferably", "ideally", "possibly", "perhaps", "maybe", "probably", "optionally", "at your discretion", "normally", "generally", "usually", "typically", "in general", "in most cases", "often", "sometimes", "occasionally", "frequently", "eventually", "in principle", "mainly", "largely", "mostly", "approximately", "roughly", "relatively", "fairly", "as soon as possible", "nice to have"]),
+        find: Words(&["if possible", "where possible", "when possible", "as far as possible", "if necessary", "if needed", "as needed", "as necessary", "when necessary", "where necessary", "when needed", "where needed", "as appropriate", "if appropriate", "where appropriate", "when appropriate", "as required", "if applicable", "as applicable", "where applicable", "to the extent", "as far as", "if practical", "where practical", "practicable", "preferably", "ideally", "possibly", "perhaps", "maybe", "probably", "optionally", "at your discretion", "in principle", "approximately", "roughly", "relatively", "fairly", "as soon as possible", "nice to have"]),
         ask: ask("“{}”: must it hold, yes or no?", "Nobody can tell whether it was met.", AnswerType::Boolean, 72, "“{}” is read as: it must hold."),
-        accept: &["Cache results if possible", "Errors should usually be logged"], reject: &["Cache results for 5 minutes", "Log it if the request fails"],
+        accept: &["Cache results if possible"], reject: &["Cache results for 5 minutes", "Log it if the request fails"],
+    },
+    ClarityRule {
+        id: "frequency", title: "now and then", effect: Unclear, points: 3, counts_max: 2,
+        find: Words(&["normally", "generally", "usually", "typically", "in general", "in most cases", "often", "sometimes", "occasionally", "frequently", "eventually", "mainly", "largely", "mostly"]),
+        ask: ask("“{}”: when exactly, and when not?", "Nobody can tell which cases are meant.", AnswerType::Text, 71, "“{}” is read as: always."),
+        accept: &["Errors should usually be logged"], reject: &["Errors are logged"],
     },
     ClarityRule {
         id: "open-list", title: "a list without an end", effect: Unclear, points: 3, counts_max: 2,
@@ -203,9 +209,15 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     },
     ClarityRule {
         id: "amount", title: "an amount without a number", effect: Unclear, points: 2, counts_max: 2,
-        find: Phrases(&["various", "several", "multiple", "many", "some", "a few", "numerous", "a number of", "a variety of", "a range of", "a lot of", "lots of", "a couple of", "different", "anything", "something", "things", "stuff", "additional", "extra", "further", "enough", "a level of", "most of", "too many", "too much", "too few", "a bit", "large", "small", "high", "low", "long", "short", "big"]),
+        find: Phrases(&["various", "several", "multiple", "many", "some", "a few", "numerous", "a number of", "a variety of", "a range of", "a lot of", "lots of", "a couple of", "anything", "something", "things", "stuff", "additional", "extra", "further", "enough", "a level of", "most of", "too many", "too much", "too few", "a bit"]),
         ask: ask("“{}”: how many, or which ones?", "No number and no names are given.", AnswerType::Text, 62, "“{}”: how many and which is left to the implementer."),
         accept: &["Add several tests", "Support a range of formats"], reject: &["Add 3 tests"],
+    },
+    ClarityRule {
+        id: "size", title: "a size without a figure", effect: Unclear, points: 2, counts_max: 2,
+        find: Phrases(&["large", "small", "huge", "big", "tiny", "heavy"]),
+        ask: ask("“{}”: from which size on?", "No figure is given.", AnswerType::Text, 61, "“{}”: no figure is checked."),
+        accept: &["Handle large uploads"], reject: &["Handle uploads over 1 GB"],
     },
     ClarityRule {
         id: "indefinite", title: "a thing named only by its kind", effect: Unclear, points: 3, counts_max: 2,
@@ -286,11 +298,11 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Improve the search"], reject: &["Improve the search in Firefox", "Improve `search()`", "Improve 3 searches"],
     },
     ClarityRule {
-        id: "unqualified", title: "a request for a thing about which nothing else is said", effect: Unclear, points: 6, counts_max: 1,
+        id: "unqualified", title: "a request for a thing about which nothing else is said", effect: Unclear, points: 7, counts_max: 1,
         find: Whole,
         ask: ask("“{}”: what exactly is wanted, and where does it end?", "The request names a thing and nothing about it.", AnswerType::Text, 52, ""),
-        accept: &["Improve performance", "Set up monitoring", "Refactor the payment module"],
-        reject: &["Improve the performance of the import", "Refactor the module `payment`", "Explain recursion", "Fix the typo in the title"],
+        accept: &["Improve performance", "Add a report for management", "We need a dashboard", "Set up monitoring", "Refactor the payment module"],
+        reject: &["Improve the performance of the nightly import", "Refactor the module `payment`", "Explain recursion", "Fix the typo in the title"],
     },
     ClarityRule {
         id: "number", title: "a number", effect: Settles, points: 4, counts_max: 2,
@@ -348,8 +360,8 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     ClarityRule {
         id: "acceptance", title: "a way to tell that it is done", effect: Settles, points: 5, counts_max: 1,
         find: Pattern(detect::acceptance), ask: None,
-        accept: &["Done when `make test` passes", "Acceptance: the list is empty", "`cargo test` passes", "All existing tests must pass"],
-        reject: &["Add a test", "Pass the id along"],
+        accept: &["Done when `make test` passes", "Acceptance: the list is empty", "`cargo test` passes", "All existing tests must pass", "Covered by an integration test", "shellcheck reports no warnings"],
+        reject: &["Tidy the tests", "Pass the id along"],
     },
 ];
 

@@ -5,6 +5,7 @@ use crate::brief::{acceptance, brief};
 use crate::contradiction::{Contradiction, contradictions};
 use crate::derive::derive_id;
 use crate::detect::Hit;
+use crate::excerpt::excerpt;
 use crate::findings::{Brought, Finding, Part, Reading, entropy_score};
 use crate::intake::{Accepted, accept};
 use crate::node::{Leaf, Tree, Work, sort_questions};
@@ -59,6 +60,7 @@ fn make(intent: &Accepted) -> Result<Bundle, Refusal> {
     let candidates = candidates(&mut canon, &reading, &intent.constraints, &findings, &contradictions)
         .map_err(internal)?;
     let answers = apply(&candidates, &intent.constraints, context.answers.as_ref())?;
+    refuse_new_contradictions(intent, &answers, &contradictions)?;
     let findings = open_findings(findings, &contradictions, &candidates, &answers, intent.constraints.len());
     let asked = asked(&findings, &candidates, &answers);
     let work = Work {
@@ -75,6 +77,42 @@ fn make(intent: &Accepted) -> Result<Bundle, Refusal> {
     let tree = work.tree(&mut canon).map_err(internal)?;
     let outputs = outputs(&mut canon, &work, &tree, context).map_err(internal)?;
     bundle(&mut canon, intent, &work, tree, outputs).map_err(internal)
+}
+
+/// An answer may not make constraints contradict each other that did not before.
+fn refuse_new_contradictions(
+    intent: &Accepted,
+    answers: &Answers,
+    known: &[Contradiction],
+) -> Result<(), Refusal> {
+    if answers.settled.is_empty() {
+        return Ok(());
+    }
+    // Where they stand: the constraints as they are now, then what the answers add.
+    let now = |at: usize, text: &String| match answers.dropped.contains(&at) {
+        true => String::new(),
+        false => answers.fill(Part::Constraint(at), 0, answers.replaced.get(&at).unwrap_or(text)),
+    };
+    let mut texts: Vec<String> =
+        intent.constraints.iter().enumerate().map(|(at, text)| now(at, text)).collect();
+    let added = answers.settled.iter().filter_map(|it| it.constraint.clone());
+    texts.extend(added);
+    let read: Vec<_> = texts.iter().map(|it| requirements(&crate::text::Text::new(it))).collect();
+    let known: BTreeSet<&[usize]> = known.iter().map(|it| it.constraints.as_slice()).collect();
+    let new = contradictions(&read).into_iter().find(|it| {
+        let touched = it.constraints.iter().any(|at| texts.get(*at) != intent.constraints.get(*at));
+        touched && !known.contains(it.constraints.as_slice())
+    });
+    match new {
+        None => Ok(()),
+        Some(it) => {
+            let quotes: Vec<String> =
+                it.sentences.iter().map(|it| format!("“{}”", excerpt(it, 120))).collect();
+            let message =
+                format!("with this answer {} cannot hold together: {}", quotes.join(" and "), it.reason);
+            Err(Refusal::new(RefusalCode::InvalidAnswer, message))
+        }
+    }
 }
 
 /// What is still unclear after the answers, and what they settle.

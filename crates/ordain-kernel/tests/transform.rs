@@ -206,10 +206,80 @@ fn wrong_answers_are_refused() {
         (id.as_str(), json!({"a": 1})),
         ("q_0123456789abcdef", json!("start")),
         ("nonsense", json!("start")),
+        (id.as_str(), json!(true)),
     ] {
         let intent = json!({"goal": "Rename `run` to <name>", "context": {"answers": {key: answer}}});
         let Transformed::Refuse(refusal) = made(&intent) else { panic!("{intent}") };
         assert_eq!(refusal.code.name(), "INVALID_ANSWER", "{intent}");
+    }
+}
+
+#[test]
+fn an_answer_may_not_contradict() {
+    let intent =
+        json!({"goal": "Set the timeout in `client.rs`", "constraints": ["Timeout: 5 s", "Timeout: TBD"]});
+    let id = bundle(&intent).unresolved_questions[0].id.clone();
+    let mut answered = intent.clone();
+    answered["context"]["answers"][&id] = json!("10 s");
+    let Transformed::Refuse(refusal) = made(&answered) else { panic!() };
+    assert!(refusal.message.contains("“Timeout: 5 s” and “Timeout: 10 s” cannot hold together"), "{refusal}");
+    answered["context"]["answers"][&id] = json!("5 s");
+    assert!(bundle(&answered).unresolved_questions.is_empty());
+}
+
+#[test]
+fn a_contradiction_that_is_none_can_be_kept() {
+    let intent = json!({"goal": "Serve `index.html`", "constraints": ["port must be 1", "port must be 2"]});
+    let id = bundle(&intent).unresolved_questions[0].id.clone();
+    let mut answered = intent.clone();
+    answered["context"]["answers"][&id] = json!("keep all");
+    let bundle = bundle(&answered);
+    assert!(bundle.unresolved_questions.is_empty());
+    assert_eq!(bundle.root_node.constraints, ["port must be 1", "port must be 2"]);
+}
+
+#[test]
+fn gaps_of_general_names_are_asked_apart() {
+    let intent = json!({"goal": "Configure `app.toml` with {{bucket-name}}", "constraints": ["Owner: <name>", "Bucket: <name>", "Copy {{bucket-name}} too"]});
+    let first = bundle(&intent);
+    assert_eq!(first.unresolved_questions.len(), 3, "{:?}", first.unresolved_questions);
+    let mut answered = intent.clone();
+    for question in &first.unresolved_questions {
+        let value = if question.text.contains("Owner") {
+            "anna"
+        } else if question.text.contains("Bucket:") {
+            "orders"
+        } else {
+            "main"
+        };
+        answered["context"]["answers"][&question.id] = json!(value);
+    }
+    let bundle = bundle(&answered);
+    assert_eq!(bundle.root_node.goal, "Configure `app.toml` with main");
+    assert_eq!(bundle.root_node.constraints, ["Bucket: orders", "Copy main too", "Owner: anna"]);
+}
+
+#[test]
+fn constraints_stand_under_the_heading_they_mean() {
+    for (constraint, heading) in [
+        ("Convert to JPEG for clients that do not accept WebP", "Must"),
+        ("Skip rows that must not be imported", "Must"),
+        ("No later than 1 June", "Must"),
+        ("No fewer than 3 replicas", "Must"),
+        ("Nobody may delete invoices", "Must not"),
+        ("Out of scope: the admin pages", "Must not"),
+        ("No new dependencies", "Must not"),
+        ("Ideally the export is streamed", "Should"),
+        ("It should not take longer than 5 s", "Should"),
+        ("Users may export their data", "May"),
+        ("Only admins may export data", "Must"),
+        ("`make test` passes", "Done when"),
+    ] {
+        let bundle = bundle(&json!({"goal": "Add the export to `export.rs`", "constraints": [constraint]}));
+        let brief = &bundle.outputs.iter().find(|it| it.path == "context/brief.md").unwrap().content;
+        let section =
+            brief.split("\n## ").find(|it| it.contains(&format!("- {constraint}\n"))).unwrap_or_default();
+        assert_eq!(section.lines().next(), Some(heading), "{constraint}: {brief}");
     }
 }
 
