@@ -1,9 +1,12 @@
 //! What the clarity rules look for that is more than a list of words.
 
-use crate::lexicon::{EMPTY_GOAL_WORDS, NUMBER_WORDS, REQUEST_VERBS, UNITS, Words};
+use crate::lexicon::{
+    ADVICE, COMMON_ABBREVIATIONS, EMPTY_GOAL_WORDS, ENDS_LIKE_SUPERLATIVE, NUMBER_WORDS, OPEN_ENDS,
+    OR_INSIDE, PHRASE_ENDS, QUALITIES, REQUEST_VERBS, SOURCES, SUPERLATIVES, UNITS,
+};
 use crate::rules::{CLARITY_RULES, Find};
 use crate::text::{Kind, Text, Token};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Words in a text that a rule found.
@@ -20,15 +23,6 @@ pub(crate) struct Hit {
 fn hit(text: &Text<'_>, first: &Token<'_>, last: &Token<'_>) -> Hit {
     Hit { start: first.start, words: text.between(first, last).to_owned(), options: Vec::new() }
 }
-
-/// Words that end a noun phrase.
-#[rustfmt::skip]
-static PHRASE_ENDS: Words = Words::new(|| BTreeSet::from([
-    "a", "an", "and", "are", "as", "at", "be", "because", "but", "by", "can", "for", "from", "has", "have", "i", "if", "in", "into",
-    "is", "it", "must", "of", "on", "or", "shall", "should", "so", "such", "than", "that", "the", "then", "they", "to",
-    "using", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "you", "without", "between",
-    "before", "after", "over", "under", "via", "per", "every", "each", "once", "daily", "nightly", "weekly", "until", "unless", "not", "may", "might", "could", "would",
-]));
 
 /// Whether a noun phrase ends before this word.
 pub(crate) fn ends_phrase(token: &Token<'_>) -> bool {
@@ -141,37 +135,6 @@ pub(crate) fn no_object(text: &Text<'_>, found: &mut Vec<Hit>) {
     }
 }
 
-/// Words between which an `or` is no choice left open.
-static OR_INSIDE: &[&str] = &[
-    "one",
-    "two",
-    "more",
-    "less",
-    "not",
-    "whether",
-    "if",
-    "when",
-    "unless",
-    "any",
-    "no",
-    "without",
-    "fewer",
-    "greater",
-    "equal",
-    "later",
-    "earlier",
-    "higher",
-    "above",
-    "below",
-    "null",
-    "empty",
-    "missing",
-    "so",
-    "similar",
-    "something",
-    "whatever",
-];
-
 /// `A or B` outside conditions, with what there is to choose from.
 pub(crate) fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
     for range in &text.sentences {
@@ -229,23 +192,6 @@ pub(crate) fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
     }
 }
 
-/// Words that leave a list open; those that mean something else inside a sentence count only at its end.
-static OPEN_ENDS: &[(&[&str], bool)] = &[
-    (&["etc"], false),
-    (&["and", "so", "on"], false),
-    (&["and", "so", "forth"], false),
-    (&["and", "the", "like"], false),
-    (&["among", "others"], false),
-    (&["but", "not", "limited", "to"], false),
-    (&["and", "more"], true),
-    (&["and", "others"], true),
-    (&["or", "similar"], true),
-    (&["or", "something"], true),
-    (&["or", "so"], true),
-    (&["or", "whatever"], true),
-    (&["and", "stuff"], true),
-];
-
 pub(crate) fn open_lists(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
     for (position, token) in tokens.iter().enumerate() {
@@ -263,14 +209,6 @@ pub(crate) fn open_lists(text: &Text<'_>, found: &mut Vec<Hit>) {
         }
     }
 }
-
-/// Things that exist before the work starts.
-#[rustfmt::skip]
-static SOURCES: Words = Words::new(|| BTreeSet::from([
-    "account", "api", "api's", "article", "book", "bucket", "channel", "city", "company", "csv", "database", "dataset", "directory", "document", "email", "endpoint", "feed", "file",
-    "folder", "image", "list", "log", "page", "pdf", "person", "product", "project", "repo", "repository", "server", "site",
-    "spreadsheet", "table", "text", "topic", "url", "video", "website", "webpage", "stock",
-]));
 
 /// `from a website`, `of an Excel file`: a preposition, an indefinite article, and something that exists already.
 pub(crate) fn some_source(text: &Text<'_>, found: &mut Vec<Hit>) {
@@ -300,14 +238,6 @@ pub(crate) fn some_source(text: &Text<'_>, found: &mut Vec<Hit>) {
     }
 }
 
-/// Asking for advice, by a verb or by a noun that stands for advice. A technical plan or guide is none.
-#[rustfmt::skip]
-static ADVICE: Words = Words::new(|| BTreeSet::from([
-    "recommend", "recommendation", "recommendations", "suggest", "suggestion", "suggestions", "advice", "advise",
-    "tips", "idea", "ideas", "guidance", "inspiration", "teach", "learn", "tutorial", "tutorials", "strategies", "techniques",
-    "routine", "organize", "organise", "plan", "guide", "ways", "resources", "courses", "schedule",
-]));
-
 pub(crate) fn advice(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
     for (position, token) in tokens.iter().enumerate() {
@@ -327,20 +257,6 @@ pub(crate) fn advice(text: &Text<'_>, found: &mut Vec<Hit>) {
         }
     }
 }
-
-#[rustfmt::skip]
-static QUALITIES: Words = Words::new(|| BTreeSet::from([
-    "acceptable", "adequate", "adequately", "aesthetic", "affordable", "appropriate", "appropriately", "attractive",
-    "balanced", "better", "carefully", "cheap", "clean", "cleaner", "comfortable", "comfortably", "comprehensive", "convenient",
-    "conveniently", "cool", "creative", "cumbersome", "decent", "detailed", "eco-friendly", "easier", "easily", "easy", "effective", "effectively", "efficient",
-    "efficiently", "elegant", "engaging", "extensible", "fancy", "fast", "faster", "flexible", "flexibly", "friendly", "fun", "future-proof", "good", "graceful", "gracefully",
-    "great", "healthy", "healthier", "helpful", "high-quality", "ideal", "ideally", "interesting", "intuitive", "intuitively", "legible", "lightweight", "maintainable", "meaningful",
-    "minimal", "minimally", "natural", "neat", "nice", "nicer", "nicely", "optimal", "optimally", "performant", "pleasant", "polished", "powerful", "pretty", "professional",
-    "proper", "properly", "quick", "quickly", "readable", "reasonable", "reasonably", "reliable", "reliably", "responsive",
-    "robust", "satisfactory", "scalable", "seamless", "seamlessly", "sensible", "simple", "simpler", "simply", "sleek", "slick", "slow", "smooth",
-    "smoothly", "snappy", "sophisticated", "stable", "strong", "stylish", "sufficient", "sufficiently", "suitable", "suitably", "thorough", "thoroughly", "timely",
-    "updatable", "useful", "user-friendly", "user-intuitive", "well", "compatible", "consistent", "consistently", "secure", "securely", "safe", "safely",
-]));
 
 /// Words of quality in sentences that give no figure.
 pub(crate) fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
@@ -396,9 +312,6 @@ pub(crate) fn is_measure(sentence: &[Token<'_>], position: usize) -> bool {
     next.is_some_and(unit) || (bound && !token.text.contains(':'))
 }
 
-static SUPERLATIVES: &[&str] =
-    &["best", "worst", "perfect", "ultimate", "must-have", "must-haves", "top-notch", "most"];
-
 pub(crate) fn superlatives(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
     for (position, token) in tokens.iter().enumerate() {
@@ -411,25 +324,7 @@ pub(crate) fn superlatives(text: &Text<'_>, found: &mut Vec<Hit>) {
         // `fastest`, `cheapest`: a word on -est behind `the`; `test`, `request` and `latest` are none.
         let formed = token.lower.len() > 5
             && token.lower.ends_with("est")
-            && !matches!(
-                &*token.lower,
-                "latest"
-                    | "request"
-                    | "interest"
-                    | "digest"
-                    | "manifest"
-                    | "harvest"
-                    | "protest"
-                    | "suggest"
-                    | "invest"
-                    | "contest"
-                    | "forest"
-                    | "honest"
-                    | "attest"
-                    | "pytest"
-                    | "doctest"
-                    | "unittest"
-            )
+            && !ENDS_LIKE_SUPERLATIVE.contains(&&*token.lower)
             && before.is_some_and(|it| matches!(&*it.lower, "the" | "their" | "its" | "your" | "my"));
         if listed || formed {
             let last = phrase_end(tokens, position).unwrap_or(token);
@@ -502,6 +397,7 @@ pub(crate) fn names(text: &Text<'_>, found: &mut Vec<Hit>) {
         if token.is_word()
             && token.is_capitalized()
             && !token.is("i")
+            && !COMMON_ABBREVIATIONS.contains(&&*token.lower)
             && !token.lower.starts_with("i'")
             && (inside || acronym)
             && token.text.len() > 1

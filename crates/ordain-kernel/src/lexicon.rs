@@ -280,3 +280,87 @@ pub(crate) static OPPOSITES: &[(&str, &str)] = &[
     ("newest", "oldest"), ("single-tenant", "multi-tenant"), ("horizontal", "vertical"), ("inclusive", "exclusive"),
     ("big-endian", "little-endian"), ("monolith", "microservices"), ("persistent", "ephemeral"),
 ];
+
+/// Words that end a noun phrase.
+#[rustfmt::skip]
+pub(crate) static PHRASE_ENDS: Words = Words::new(|| BTreeSet::from([
+    "a", "an", "and", "are", "as", "at", "be", "because", "but", "by", "can", "for", "from", "has", "have", "i", "if", "in", "into",
+    "is", "it", "must", "of", "on", "or", "shall", "should", "so", "such", "than", "that", "the", "then", "they", "to",
+    "using", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "you", "without", "between",
+    "before", "after", "over", "under", "via", "per", "every", "each", "once", "daily", "nightly", "weekly", "until", "unless", "not", "may", "might", "could", "would",
+]));
+
+/// Words beside which an `or` leaves no choice open.
+#[rustfmt::skip]
+pub(crate) static OR_INSIDE: &[&str] = &[
+    "one", "two", "more", "less", "not", "whether", "if", "when", "unless", "any", "no", "without", "fewer",
+    "greater", "equal", "later", "earlier", "higher", "above", "below", "null", "empty", "missing", "so", "similar",
+    "something", "whatever",
+];
+
+/// Words that leave a list open; those that mean something else inside a sentence count only at its end.
+#[rustfmt::skip]
+pub(crate) static OPEN_ENDS: &[(&[&str], bool)] = &[
+    (&["etc"], false),
+    (&["and", "so", "on"], false),
+    (&["and", "so", "forth"], false),
+    (&["and", "the", "like"], false),
+    (&["among", "others"], false),
+    (&["but", "not", "limited", "to"], false),
+    (&["and", "more"], true),
+    (&["and", "others"], true),
+    (&["or", "similar"], true),
+    (&["or", "something"], true),
+    (&["or", "so"], true),
+    (&["or", "whatever"], true),
+    (&["and", "stuff"], true),
+];
+
+/// Things that exist before the work starts.
+#[rustfmt::skip]
+pub(crate) static SOURCES: Words = Words::new(|| BTreeSet::from([
+    "account", "api", "api's", "article", "book", "bucket", "channel", "city", "company", "csv", "database", "dataset", "directory", "document", "email", "endpoint", "feed", "file",
+    "folder", "image", "list", "log", "page", "pdf", "person", "product", "project", "repo", "repository", "server", "site",
+    "spreadsheet", "table", "text", "topic", "url", "video", "website", "webpage", "stock",
+]));
+
+/// Words that ask for advice.
+#[rustfmt::skip]
+pub(crate) static ADVICE: Words = Words::new(|| BTreeSet::from([
+    "recommend", "recommendation", "recommendations", "suggest", "suggestion", "suggestions", "advice", "advise",
+    "tips", "idea", "ideas", "guidance", "inspiration", "teach", "learn", "tutorial", "tutorials", "strategies", "techniques",
+    "routine", "organize", "organise", "plan", "guide", "ways", "resources", "courses", "schedule",
+]));
+
+/// Words of quality, which need a measure.
+#[rustfmt::skip]
+pub(crate) static QUALITIES: Words = Words::new(|| BTreeSet::from([
+    "acceptable", "adequate", "adequately", "aesthetic", "affordable", "appropriate", "appropriately", "attractive",
+    "balanced", "better", "carefully", "cheap", "clean", "cleaner", "comfortable", "comfortably", "comprehensive", "convenient",
+    "conveniently", "cool", "creative", "cumbersome", "decent", "detailed", "eco-friendly", "easier", "easily", "easy", "effective", "effectively", "efficient",
+    "efficiently", "elegant", "engaging", "extensible", "fancy", "fast", "faster", "flexible", "flexibly", "friendly", "fun", "future-proof", "good", "graceful", "gracefully",
+    "great", "healthy", "healthier", "helpful", "high-quality", "ideal", "ideally", "interesting", "intuitive", "intuitively", "legible", "lightweight", "maintainable", "meaningful",
+    "minimal", "minimally", "natural", "neat", "nice", "nicer", "nicely", "optimal", "optimally", "performant", "pleasant", "polished", "powerful", "pretty", "professional",
+    "proper", "properly", "quick", "quickly", "readable", "reasonable", "reasonably", "reliable", "reliably", "responsive",
+    "robust", "satisfactory", "scalable", "seamless", "seamlessly", "sensible", "simple", "simpler", "simply", "sleek", "slick", "slow", "smooth",
+    "smoothly", "snappy", "sophisticated", "stable", "strong", "stylish", "sufficient", "sufficiently", "suitable", "suitably", "thorough", "thoroughly", "timely",
+    "updatable", "useful", "user-friendly", "user-intuitive", "well", "compatible", "consistent", "consistently", "secure", "securely", "safe", "safely",
+]));
+
+/// Abbreviations that name a kind of thing, not a thing.
+#[rustfmt::skip]
+pub(crate) static COMMON_ABBREVIATIONS: &[&str] = &[
+    "ai", "api", "apis", "cd", "ci", "cli", "crm", "db", "erp", "faq", "gui", "id", "ids", "it", "ml", "ok", "pr",
+    "qa", "ui", "url", "urls", "ux",
+];
+
+/// Superlatives that no ending shows.
+pub(crate) static SUPERLATIVES: &[&str] =
+    &["best", "worst", "perfect", "ultimate", "must-have", "must-haves", "top-notch", "most"];
+
+/// Words that end like superlatives and are none.
+#[rustfmt::skip]
+pub(crate) static ENDS_LIKE_SUPERLATIVE: &[&str] = &[
+    "latest", "request", "interest", "digest", "manifest", "harvest", "protest", "suggest", "invest",
+    "contest", "forest", "honest", "attest", "pytest", "doctest", "unittest",
+];

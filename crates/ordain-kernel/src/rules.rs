@@ -322,7 +322,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     ClarityRule {
         id: "name", title: "a proper name", effect: Settles, points: 2, counts_max: 2,
         find: Pattern(detect::names), ask: None,
-        accept: &["The weather in Paris", "Use Redis", "An HTTP call"], reject: &["The weather today", "When I arrive"],
+        accept: &["The weather in Paris", "Use Redis", "An HTTP call"], reject: &["The weather today", "When I arrive", "Add an API"],
     },
     ClarityRule {
         id: "definite", title: "a thing that is pinned down by what it belongs to", effect: Settles, points: 1, counts_max: 2,
