@@ -3,7 +3,8 @@
 use crate::process::{cargo, run as run_command};
 use crate::{Result, no_arguments};
 
-const BENCHES: &[(&str, &str)] = &[("ordain-canon", "canonical"), ("ordain-spec", "verify")];
+const BENCHES: &[(&str, &str)] =
+    &[("ordain-canon", "canonical"), ("ordain-spec", "verify"), ("ordain-kernel", "transform")];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;

@@ -1,11 +1,13 @@
-//! `cargo xtask fuzz`: feeds the readers and verifiers with what nobody would write.
+//! `cargo xtask fuzz`: feeds the readers, the verifiers and the kernel with what nobody would write.
 
 use crate::generate::files_below;
 use crate::process::{cargo, line, root};
 use crate::{Error, Result, tools};
+use ordain_kernel::CLARITY_RULES;
 use ordain_spec::Kind;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 
 const SECONDS_DEFAULT: u64 = 60;
@@ -13,12 +15,24 @@ const SECONDS_DEFAULT: u64 = 60;
 /// A program in `fuzz/fuzz_targets/`.
 struct Target {
     name: &'static str,
-    /// Whether its first byte picks the kind of the document that follows.
-    picks_kind: bool,
+    first_byte: FirstByte,
 }
 
-static TARGETS: &[Target] =
-    &[Target { name: "read", picks_kind: false }, Target { name: "verify", picks_kind: true }];
+/// What the first byte of a target's input means.
+enum FirstByte {
+    /// It belongs to the text.
+    Text,
+    /// It picks the kind of the document that follows.
+    Kind,
+    /// It picks what follows: an intent, a goal, or a goal and constraints in lines.
+    Shape,
+}
+
+static TARGETS: &[Target] = &[
+    Target { name: "read", first_byte: FirstByte::Text },
+    Target { name: "transform", first_byte: FirstByte::Shape },
+    Target { name: "verify", first_byte: FirstByte::Kind },
+];
 
 /// What fuzzing one target came to.
 pub(crate) struct Figures {
@@ -71,7 +85,8 @@ pub(crate) fn fuzz(seconds: u64, names: &[&str]) -> Result<Vec<Figures>> {
     Ok(all)
 }
 
-/// Starts the corpus from the conformance vectors, so that the first inputs already get past the reader.
+/// Starts the corpus from the conformance vectors, so that the first inputs already get past the reader, and where it
+/// helps from the examples of the clarity rules.
 fn seed(target: &Target) -> std::result::Result<(), String> {
     let corpus = root().join("fuzz/corpus").join(target.name);
     fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
@@ -82,12 +97,32 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
         {
             let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
             let name = path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().replace(['/', '\\'], "-");
-            let bytes = if target.picks_kind { [&[position], text.as_slice()].concat() } else { text };
-            let file = corpus.join(format!("{kind}-{name}"));
-            fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+            let bytes = match target.first_byte {
+                FirstByte::Text => text,
+                FirstByte::Kind => [&[position], text.as_slice()].concat(),
+                FirstByte::Shape if kind == Kind::Intent => [&[0], text.as_slice()].concat(),
+                FirstByte::Shape => continue,
+            };
+            save(&corpus.join(format!("{kind}-{name}")), &bytes)?;
+        }
+    }
+    if matches!(target.first_byte, FirstByte::Shape) {
+        for rule in CLARITY_RULES {
+            let examples = || rule.accept.iter().chain(rule.reject).copied();
+            for (number, example) in examples().enumerate() {
+                let file = corpus.join(format!("goal-{}-{number}", rule.id));
+                save(&file, &[&[1], example.as_bytes()].concat())?;
+            }
+            let lines: Vec<&str> = examples().collect();
+            let file = corpus.join(format!("constraints-{}", rule.id));
+            save(&file, &[&[2], lines.join("\n").as_bytes()].concat())?;
         }
     }
     Ok(())
+}
+
+fn save(file: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
+    fs::write(file, bytes).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 fn run_target(target: &'static Target, seconds: u64) -> std::result::Result<Figures, String> {
@@ -131,7 +166,7 @@ impl Figures {
 pub(crate) fn print(all: &[Figures]) {
     for Figures { target, executions, per_second, problem } in all {
         let verdict = if problem.is_some() { "FAILED" } else { "nothing found" };
-        println!("{target:8} {executions:>12} executions {per_second:>9}/s  {verdict}");
+        println!("{target:9} {executions:>12} executions {per_second:>9}/s  {verdict}");
     }
 }
 

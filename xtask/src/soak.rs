@@ -12,12 +12,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     tools::cargo_subcommand("nextest")?;
     println!("==> tests with {CASES} cases");
     let start = Instant::now();
-    let mut tests = cargo(&["nextest", "run", "--release", "-p", "ordain-canon", "-p", "ordain-spec"]);
+    let mut tests = cargo(&[
+        "nextest",
+        "run",
+        "--release",
+        "-p",
+        "ordain-canon",
+        "-p",
+        "ordain-spec",
+        "-p",
+        "ordain-kernel",
+    ]);
     let tests = run_command(tests.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", CASES));
     let seconds = start.elapsed().as_secs_f64();
     let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
     let verdict = if tests.is_ok() { "passed" } else { "FAILED" };
-    println!("==> figures\ntests    {CASES:>12} cases each, {seconds:.0} s  {verdict}");
+    println!("==> figures\ntests     {CASES:>12} cases each, {seconds:.0} s  {verdict}");
     fuzz::print(&figures);
     tests?;
     fuzz::problems(&figures)

@@ -128,15 +128,15 @@ pub(crate) fn quoted(finding: &Finding) -> String {
     }
 }
 
-/// The gaps of the same words in one sentence, counted.
+/// The gaps of the same words in sentences of the same words, counted.
 #[derive(Default)]
 struct Gaps<'f> {
     /// How many there are, and how many have got their number.
-    counts: BTreeMap<(Part, usize, &'f str), (usize, usize)>,
+    counts: BTreeMap<(&'f str, &'f str), (usize, usize)>,
 }
 
 impl<'f> Gaps<'f> {
-    fn of(reading: &Reading<'_>, findings: &'f [Finding]) -> Self {
+    fn of(reading: &'f Reading<'_>, findings: &'f [Finding]) -> Self {
         let mut gaps = Self::default();
         for finding in findings.iter().filter(|it| it.rule == index_of("placeholder")) {
             if let Some(key) = reading.text(finding.part).and_then(|text| Self::key(text, finding)) {
@@ -146,13 +146,13 @@ impl<'f> Gaps<'f> {
         gaps
     }
 
-    fn key(text: &Text<'_>, finding: &'f Finding) -> Option<(Part, usize, &'f str)> {
+    fn key(text: &'f Text<'_>, finding: &'f Finding) -> Option<(&'f str, &'f str)> {
         let sentence = sentence_around(text, finding.hit.start)?;
-        Some((finding.part, sentence.start, &finding.hit.words))
+        Some((text.sentence_text(&sentence), &finding.hit.words))
     }
 
     /// Which one of several this is, when asked in the order of the text.
-    fn number(&mut self, text: &Text<'_>, finding: &'f Finding) -> Option<usize> {
+    fn number(&mut self, text: &'f Text<'_>, finding: &'f Finding) -> Option<usize> {
         let (count, numbered) = self.counts.get_mut(&Self::key(text, finding)?)?;
         *numbered += 1;
         (*count > 1).then_some(*numbered)
