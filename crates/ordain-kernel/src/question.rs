@@ -81,8 +81,7 @@ pub(crate) fn candidates(
             continue;
         }
         if is_gap && let Some(inside) = reading.text(finding.part) {
-            let number = if named_gap { None } else { gaps.number(inside, finding) };
-            text = format!("What should stand in place of {}?", quoted_gap(inside, finding, number));
+            text = format!("What should stand in place of {}?", gaps.quoted(inside, finding));
         }
         let mut options = finding.hit.options.clone();
         sort_utf16(&mut options);
@@ -128,57 +127,54 @@ pub(crate) fn quoted(finding: &Finding) -> String {
     }
 }
 
-/// The gaps of the same words in sentences of the same words, counted.
+/// The gaps that a question would quote in the same way, counted.
 #[derive(Default)]
-struct Gaps<'f> {
+struct Gaps {
     /// How many there are, and how many have got their number.
-    counts: BTreeMap<(&'f str, &'f str), (usize, usize)>,
+    counts: BTreeMap<(String, String), (usize, usize)>,
 }
 
-impl<'f> Gaps<'f> {
-    fn of(reading: &'f Reading<'_>, findings: &'f [Finding]) -> Self {
+impl Gaps {
+    fn of(reading: &Reading<'_>, findings: &[Finding]) -> Self {
         let mut gaps = Self::default();
         for finding in findings.iter().filter(|it| it.rule == index_of("placeholder")) {
-            if let Some(key) = reading.text(finding.part).and_then(|text| Self::key(text, finding)) {
-                gaps.counts.entry(key).or_default().0 += 1;
+            if let Some(text) = reading.text(finding.part) {
+                gaps.counts.entry(Self::key(text, finding)).or_default().0 += 1;
             }
         }
         gaps
     }
 
-    fn key(text: &'f Text<'_>, finding: &'f Finding) -> Option<(&'f str, &'f str)> {
-        let sentence = sentence_around(text, finding.hit.start)?;
-        Some((text.sentence_text(&sentence), &finding.hit.words))
+    fn key(text: &Text<'_>, finding: &Finding) -> (String, String) {
+        (around(text, finding), finding.hit.words.clone())
     }
 
-    /// Which one of several this is, when asked in the order of the text.
-    fn number(&mut self, text: &'f Text<'_>, finding: &'f Finding) -> Option<usize> {
-        let (count, numbered) = self.counts.get_mut(&Self::key(text, finding)?)?;
-        *numbered += 1;
-        (*count > 1).then_some(*numbered)
+    /// `“TBD” in “The port is TBD”`, with its number where several would be quoted like that.
+    fn quoted(&mut self, text: &Text<'_>, finding: &Finding) -> String {
+        let key = Self::key(text, finding);
+        let (count, numbered) = self.counts.get(&key).copied().unwrap_or_default();
+        let number = if count > 1 { format!(" (number {})", numbered + 1) } else { String::new() };
+        let quoted = format!("“{}”{number} in “{}”", key.1, key.0);
+        self.counts.insert(key, (count, numbered + 1));
+        quoted
     }
 }
 
-/// `“TBD” in “The port is TBD”`, with its number where the sentence has several.
-fn quoted_gap(text: &Text<'_>, finding: &Finding, number: Option<usize>) -> String {
-    let (start, words) = (finding.hit.start, &finding.hit.words);
-    let Some(range) = sentence_around(text, start) else { return format!("“{words}”") };
+/// The sentence around a gap, or of a long one what is near the gap.
+fn around(text: &Text<'_>, finding: &Finding) -> String {
+    let start = finding.hit.start;
+    let Some(range) = sentence_around(text, start) else { return finding.hit.words.clone() };
     let sentence = text.sentence_text(&range);
+    if sentence.chars().nth(QUOTE_CHARS_MAX).is_none() {
+        return excerpt(sentence.trim_end_matches('.'), QUOTE_CHARS_MAX);
+    }
     let begin = text.tokens.get(range.start).map_or(0, |it| it.start);
-    let count = number.map(|number| format!(" (number {number})")).unwrap_or_default();
-    // Long sentences are quoted around the gap.
-    let shown = match sentence.chars().nth(QUOTE_CHARS_MAX).is_some() {
-        true => {
-            let from = text.source.get(begin..start).unwrap_or_default();
-            let tail: String =
-                from.chars().rev().take(QUOTE_CHARS_MAX / 2).collect::<Vec<_>>().into_iter().rev().collect();
-            let tail = tail.split_once(' ').map_or(tail.as_str(), |(_, rest)| rest).to_owned();
-            let rest = text.source.get(start..).unwrap_or_default();
-            format!("…{}", excerpt_of(tail.chars().chain(rest.chars()), QUOTE_CHARS_MAX))
-        }
-        false => excerpt(sentence.trim_end_matches('.'), QUOTE_CHARS_MAX),
-    };
-    format!("“{words}”{count} in “{shown}”")
+    let before = text.source.get(begin..start).unwrap_or_default();
+    let tail: Vec<char> = before.chars().rev().take(QUOTE_CHARS_MAX / 2).collect();
+    let tail: String = tail.into_iter().rev().collect();
+    let tail = tail.split_once(' ').map_or(tail.as_str(), |(_, rest)| rest);
+    let rest = text.source.get(start..).unwrap_or_default();
+    format!("…{}", excerpt_of(tail.chars().chain(rest.chars()), QUOTE_CHARS_MAX))
 }
 
 fn of_contradiction(
