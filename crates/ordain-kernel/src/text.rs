@@ -477,22 +477,44 @@ fn push(sentences: &mut Vec<Range<usize>>, tokens: &[Token<'_>], mut range: Rang
     }
 }
 
-/// Forms that no rule leads back, with their stem.
+/// The stem of a form that no rule leads back.
 #[rustfmt::skip]
-static IRREGULAR: &[(&str, &str)] = &[
-    ("written", "writ"), ("overwritten", "overwrit"), ("sent", "send"), ("kept", "keep"), ("built", "build"),
-    ("chosen", "choos"), ("taken", "tak"), ("given", "giv"), ("shown", "show"), ("hidden", "hid"), ("made", "mak"),
-    ("held", "hold"), ("found", "find"), ("ran", "run"), ("done", "do"), ("deployment", "deploy"),
-    ("deployments", "deploy"), ("approval", "approv"), ("publication", "publish"), ("migration", "migrat"),
-    ("migrations", "migrat"), ("validation", "validat"), ("colour", "color"), ("colours", "color"),
-    ("deletion", "delet"), ("encryption", "encrypt"), ("compression", "compress"), ("authentication", "authenticat"),
-];
+fn irregular(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "written" => "writ",
+        "overwritten" => "overwrit",
+        "sent" => "send",
+        "kept" => "keep",
+        "built" => "build",
+        "chosen" => "choos",
+        "taken" => "tak",
+        "given" => "giv",
+        "shown" => "show",
+        "hidden" => "hid",
+        "made" => "mak",
+        "held" => "hold",
+        "found" => "find",
+        "ran" => "run",
+        "done" => "do",
+        "deployment" | "deployments" => "deploy",
+        "approval" => "approv",
+        "publication" => "publish",
+        "migration" | "migrations" => "migrat",
+        "validation" => "validat",
+        "colour" | "colours" => "color",
+        "deletion" => "delet",
+        "encryption" => "encrypt",
+        "compression" => "compress",
+        "authentication" => "authenticat",
+        _ => return None,
+    })
+}
 
 /// The common part of the forms of a word, for comparing: `logs`, `logged` and `logging` are one.
 pub(crate) fn stem(word: &str) -> String {
     let word = word.strip_suffix("'s").unwrap_or(word);
-    if let Some((_, root)) = IRREGULAR.iter().find(|(form, _)| *form == word) {
-        return (*root).to_owned();
+    if let Some(root) = irregular(word) {
+        return root.to_owned();
     }
     if !word.is_ascii() || word.len() < 3 {
         return word.to_owned();

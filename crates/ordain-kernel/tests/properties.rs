@@ -170,7 +170,11 @@ fn planned(intent: &Json, bundle: &Bundle) {
 /// What the fuzzer found.
 #[test]
 fn found_before() {
+    // Two gaps whose sentences differ only far away from them.
+    let same = "word ".repeat(60);
+    let far_apart = format!("Say {same}TBD {same}. Write {same}TBD {same}.");
     for goal in [
+        far_apart.as_str(),
         "An H\0TP call",
         "Add TBD now. Add TBD now.",
         "Add <name> now. Add <other> now.",
