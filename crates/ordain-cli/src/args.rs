@@ -146,7 +146,7 @@ pub(crate) struct Diff {
     after_help = "Exit codes: 0 a bundle, 10 a bundle with questions, 11 refused, 1 an error; usage errors 64. With --jsonl the highest."
 )]
 pub(crate) struct Transform {
-    /// The intent, JSON or YAML; `-` is standard input
+    /// The intent, JSON or by its name YAML; `-` is standard input, JSON
     #[arg(value_name = "INTENT")]
     pub(crate) intent: Option<PathBuf>,
     /// Take plain text as the goal: this text, or without it what stands in INTENT
@@ -166,7 +166,7 @@ pub(crate) struct Transform {
     after_help = "Exit codes: 0 nothing is open any more, 1 questions are left or an error; usage errors 64."
 )]
 pub(crate) struct Clarify {
-    /// The intent, JSON or YAML
+    /// The intent, JSON or by its name YAML
     #[arg(value_name = "INTENT")]
     pub(crate) intent: PathBuf,
     /// Take the answers from this file, an object by question id, and ask nothing

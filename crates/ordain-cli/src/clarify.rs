@@ -198,9 +198,12 @@ fn parse(question: &Question, line: &str) -> Result<Value<'static>, String> {
         AnswerType::Choice => {
             let options = question.options.as_deref().unwrap_or_default();
             let by_number = line.parse::<usize>().ok().and_then(|it| options.get(it.checked_sub(1)?));
-            let chosen = options.iter().find(|it| *it == line).or(by_number);
-            let chosen = chosen.ok_or_else(|| format!("expected a number from 1 to {}", options.len()))?;
-            Ok(Value::String(chosen.clone().into()))
+            // What is neither may still be an answer that the question names; the kernel judges it.
+            match options.iter().find(|it| *it == line).or(by_number) {
+                Some(chosen) => Ok(Value::String(chosen.clone().into())),
+                None if line.parse::<usize>().is_err() => Ok(text()),
+                None => Err(format!("expected a number from 1 to {}", options.len())),
+            }
         }
         AnswerType::Number => {
             line.parse().map(Value::Number).map_err(|_| format!("`{line}` is not a number"))

@@ -116,7 +116,7 @@ pub(crate) fn apply(
             |problem: String| Err(Refusal::new(RefusalCode::InvalidAnswer, format!("{id}: {problem}")));
         let Some(position) = by_id.get(id.as_str()).copied() else {
             return refuse(
-                "no question of this intent has this id; it may belong to an earlier wording".to_owned(),
+                "no question of this intent has this id; it may belong to an earlier wording: remove it from `context.answers`, and answer what is asked now".to_owned(),
             );
         };
         let Some(candidate) = candidates.get(position) else { continue };

@@ -66,20 +66,19 @@ fn contradiction(reason: &'static str, members: &[Stated<'_>]) -> Contradiction 
 }
 
 /// Verbs of which one value does not exclude another: Python 3.9 and 3.10 can both be supported.
-static ADDS_UP: &[&str] = &[
-    "support", "accept", "allow", "handle", "include", "cover", "test", "add", "return", "run", "work",
-    "compile", "build", "target",
-];
+static ADDS_UP: &[&str] =
+    &["support", "accept", "allow", "handle", "include", "cover", "test", "add", "return"];
 /// The same said of a thing rather than asked for.
-static ADDS_UP_SAID: &[&str] = &[
-    "supports", "accepts", "allows", "handles", "includes", "covers", "returns", "runs", "works", "compiles",
-    "tested",
-];
+static ADDS_UP_SAID: &[&str] =
+    &["supports", "accepts", "allows", "handles", "includes", "covers", "returns", "tested"];
+/// What a thing does on several of its kind at once, if it says `on` or `with`.
+static RUNS_ON: &[&str] =
+    &["run", "runs", "work", "works", "compile", "compiles", "build", "builds", "target", "targets"];
 /// Words with which a bound picks out cases instead of limiting all of them.
 static SELECTS: &[&str] = &[
     "reject", "rejects", "rejected", "refuse", "refused", "block", "blocked", "deny", "denied", "alert",
     "warn", "fail", "fails", "ignore", "ignored", "skip", "skipped", "drop", "exclude", "flag", "invalid",
-    "alarm", "page",
+    "alarm",
 ];
 
 fn says(requirement: &Requirement, list: &[&str]) -> bool {
@@ -110,9 +109,14 @@ fn values(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
                 found.push(contradiction("it leaves a quantity no value", &[(*constraint, requirement)]));
                 continue;
             }
+            if exact == 2 && of_measure.len() == 2 && requirement.words.contains("both") {
+                found.push(contradiction("it gives one thing two values", &[(*constraint, requirement)]));
+                continue;
+            }
             let adds_up = exact > 0
                 && (requirement.action.as_deref().is_some_and(|it| ADDS_UP.contains(&it))
-                    || says(requirement, ADDS_UP_SAID));
+                    || says(requirement, ADDS_UP_SAID)
+                    || (says(requirement, RUNS_ON) && says(requirement, &["on", "with"])));
             // Two values of one measure in a sentence belong to different things; two bounds are one interval.
             let several = of_measure.len() > 2 || (of_measure.len() == 2 && exact > 0);
             if adds_up || several || union || requirement.about.is_empty() {
@@ -431,6 +435,15 @@ mod tests {
             vec!["First approve, then publish", "First publish, then approve"],
             vec!["The size must be greater than 10 and less than 5"],
             vec!["Logging must be enabled and disabled"],
+            vec!["Page size must be exactly 50", "Page size must not exceed 20"],
+            vec!["The service must run 3 replicas", "The service must run 5 replicas"],
+            vec!["The backup must run at 02:00", "The backup must run at 04:00"],
+            vec!["Node 18 or later", "Node 16 or earlier"],
+            vec!["Logs are retained for 30 days", "Logs must be retained for at least 1 year"],
+            vec!["The search is case sensitive", "The search is case insensitive"],
+            vec!["Use of eval is not allowed", "Use eval"],
+            vec!["There must be no logging", "Logging must happen"],
+            vec!["The timeout must be both 5 s and 10 s"],
             vec![
                 "Nobody may delete invoices",
                 "Admins may delete invoices",

@@ -51,6 +51,12 @@ fn check_shape(intent: &Value<'_>) -> Result<(), Refusal> {
             format!("Intent must be an object, found {}", intent.kind()),
         );
     };
+    if let Ok(kind) = Kind::recognise(intent)
+        && kind != Kind::Intent
+    {
+        let message = format!("Expected an intent, found another document: {}", kind.title());
+        return refuse(RefusalCode::InvalidIntent, message);
+    }
     if let Some((key, _)) =
         members.iter().find(|(key, _)| !matches!(&**key, "goal" | "constraints" | "context"))
     {
@@ -68,7 +74,11 @@ fn check_shape(intent: &Value<'_>) -> Result<(), Refusal> {
         Some(Value::Array(list)) => {
             if let Some(at) = list.iter().position(|it| it.as_str().is_none()) {
                 let found = list.get(at).map(Value::kind).unwrap_or_default();
-                let message = format!("Constraints must be strings; constraint {at} is {found}");
+                let hint = match list.get(at) {
+                    Some(Value::Object(_)) => "; in YAML a text with a colon needs quotes: \"Timeout: 5 s\"",
+                    _ => "",
+                };
+                let message = format!("Constraints must be strings; constraint {at} is {found}{hint}");
                 return refuse(RefusalCode::InvalidConstraint, message);
             }
         }

@@ -128,8 +128,8 @@ pub(crate) static UNITS: &[Unit] = &[
     Unit { names: &["h", "hr", "hrs", "hour", "hours"], measures: "time", factor: 3.6e6 },
     Unit { names: &["day", "days"], measures: "time", factor: 8.64e7 },
     Unit { names: &["week", "weeks"], measures: "time", factor: 6.048e8 },
-    Unit { names: &["month", "months"], measures: "months", factor: 1.0 },
-    Unit { names: &["year", "years"], measures: "months", factor: 12.0 },
+    Unit { names: &["month", "months"], measures: "time", factor: 2.63e9 },
+    Unit { names: &["year", "years"], measures: "time", factor: 3.156e10 },
     Unit { names: &["b", "byte", "bytes"], measures: "size", factor: 1.0 },
     Unit { names: &["kb", "kilobyte", "kilobytes"], measures: "size", factor: 1e3 },
     Unit { names: &["mb", "megabyte", "megabytes"], measures: "size", factor: 1e6 },
@@ -233,7 +233,7 @@ pub(crate) static WEIGHTLESS: Words = Words::new(|| BTreeSet::from([
     "listen", "listens", "set", "equal", "equals", "required", "requires", "require", "ensure", "please", "get", "only", "exclusively",
     "not", "never", "no", "avoid", "don't", "doesn't", "mustn't", "cannot", "can't", "shouldn't", "ever",
     "both", "either", "neither", "nor", "support", "supports", "supported", "new", "forbidden", "prohibited", "allowed",
-    "permitted", "disallowed", "mandatory", "stay", "stays", "remain", "remains", "take", "takes", "nobody", "none",
+    "permitted", "disallowed", "mandatory", "stay", "stays", "remain", "remains", "take", "takes", "nobody", "none", "happen", "happens",
 ]));
 
 /// Words of quality and what measures them: with such a figure anywhere in the constraints the word is settled.
@@ -277,7 +277,7 @@ pub(crate) static OPPOSITES: &[(&str, &str)] = &[
     ("sorted", "unsorted"), ("ordered", "unordered"), ("cached", "uncached"), ("opt-in", "opt-out"),
     ("compressed", "uncompressed"), ("manual", "automatic"), ("manually", "automatically"), ("ipv4", "ipv6"),
     ("light", "dark"), ("active", "inactive"), ("activate", "deactivate"), ("positive", "negative"), ("even", "odd"),
-    ("newest", "oldest"), ("single-tenant", "multi-tenant"), ("horizontal", "vertical"), ("inclusive", "exclusive"),
+    ("newest", "oldest"), ("sensitive", "insensitive"), ("tabs", "spaces"), ("single-tenant", "multi-tenant"), ("horizontal", "vertical"), ("inclusive", "exclusive"),
     ("big-endian", "little-endian"), ("monolith", "microservices"), ("persistent", "ephemeral"),
 ];
 
@@ -311,7 +311,6 @@ pub(crate) static OPEN_ENDS: &[(&[&str], bool)] = &[
     (&["and", "others"], true),
     (&["or", "similar"], true),
     (&["or", "something"], true),
-    (&["or", "so"], true),
     (&["or", "whatever"], true),
     (&["and", "stuff"], true),
 ];

@@ -153,9 +153,13 @@ impl Work<'_> {
         node.entropy.branching_factor = open_options(&node.unresolved_questions);
         // Sentences of the goal that demand something or say when it is done are read like constraints.
         let demands = requirements(&Text::new(&node.goal)).into_iter().filter(Requirement::is_explicit);
-        let of_goal = demands.map(|it| (it.text.clone(), vec![it]));
+        // What the whole goal forbids is forbidden in every part of it.
+        let bans = requirements(&self.reading.goal)
+            .into_iter()
+            .filter(|it| it.negative && !node.goal.contains(&it.text));
+        let of_goal: Vec<_> = demands.chain(bans).map(|it| (it.text.clone(), vec![it])).collect();
         let of_constraints = node.constraints.iter().map(|it| (it.clone(), requirements(&Text::new(it))));
-        let requirements = of_goal.chain(of_constraints).collect();
+        let requirements = of_goal.into_iter().chain(of_constraints).collect();
         Ok(Leaf { node, requirements, candidates: plan.candidates.clone() })
     }
 

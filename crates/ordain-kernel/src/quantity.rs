@@ -123,6 +123,31 @@ impl Quantities {
         }
         let (bound, denied) = bound_of(sentence, position, after_unit);
         let bound = if negative && !denied { bound.negated() } else { bound };
+        // `18 or later`: the words behind belong to the bound.
+        let trails = sentence.get(after_unit).is_some_and(|it| it.is("or") || it.is("and"))
+            && sentence.get(after_unit + 1).is_some_and(|it| {
+                matches!(
+                    &*it.lower,
+                    "more"
+                        | "greater"
+                        | "longer"
+                        | "above"
+                        | "later"
+                        | "higher"
+                        | "newer"
+                        | "up"
+                        | "less"
+                        | "fewer"
+                        | "below"
+                        | "earlier"
+                        | "lower"
+                        | "shorter"
+                        | "older"
+                )
+            });
+        if trails {
+            self.cover(after_unit, after_unit + 2);
+        }
         let text = text_of(sentence, position, after_unit);
         self.push(bound, &text, value * factor, measures);
         self.cover(position, after_unit);
@@ -232,7 +257,7 @@ fn range_end(sentence: &[Token<'_>], position: usize) -> Option<(f64, usize)> {
 #[rustfmt::skip]
 static NUMBERED: &[&str] = &[
     "appendix", "attempt", "case", "channel", "chapter", "class", "code", "cluster", "column", "day", "device", "environment", "error", "figure", "floor", "grade", "group", "http", "issue", "item", "iso", "level", "line",
-    "milestone", "no", "node", "number", "option", "part", "phase", "pr", "priority", "quarter", "question", "rfc", "room", "round", "row", "rule", "section", "sensor", "severity", "shard", "slot", "sprint",
+    "milestone", "no", "number", "option", "part", "phase", "pr", "priority", "quarter", "question", "rfc", "room", "round", "row", "rule", "section", "sensor", "severity", "shard", "slot", "sprint",
     "stage", "status", "step", "table", "task", "test", "ticket", "tier", "worker", "zone", "#", "§",
 ];
 
@@ -257,7 +282,7 @@ fn bound_of(sentence: &[Token<'_>], position: usize, after_unit: usize) -> (Boun
     let trailing = match (after(0), after(1)) {
         ("or", "more" | "greater" | "longer" | "above" | "later" | "higher" | "newer")
         | ("and", "above" | "up") => Some(Bound::AtLeast),
-        ("or", "less" | "fewer" | "below" | "earlier" | "lower" | "shorter") => Some(Bound::AtMost),
+        ("or", "less" | "fewer" | "below" | "earlier" | "lower" | "shorter" | "older") => Some(Bound::AtMost),
         ("max" | "maximum", _) => Some(Bound::AtMost),
         ("min" | "minimum", _) => Some(Bound::AtLeast),
         _ => None,

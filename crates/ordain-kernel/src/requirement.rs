@@ -58,7 +58,7 @@ impl Requirement {
     pub(crate) fn is_explicit(&self) -> bool {
         let modal =
             ["must", "shall", "should", "may", "cannot", "never"].iter().any(|it| self.words.contains(*it));
-        self.acceptance || (modal && self.actor.is_some())
+        self.acceptance || self.negative || (modal && self.actor.is_some())
     }
 }
 
@@ -296,6 +296,11 @@ fn modality(
             "must" | "shall" | "will" | "may" | "can" | "should" if nobody => {
                 Some((Modality::MustNot, true, 1))
             }
+            "must" | "shall" | "will"
+                if word(at + 1) == "be" && word(at + 2) == "no" && !is_bound(word(at + 3)) =>
+            {
+                Some((Modality::MustNot, true, 3))
+            }
             "must" | "shall" | "will" | "can" => Some((Modality::Must, false, 1)),
             "mustn't" | "cannot" | "can't" | "won't" => Some((Modality::MustNot, true, 1)),
             "shouldn't" => Some((Modality::Should, true, 1)),
@@ -320,7 +325,7 @@ fn modality(
         return (modality, negative, Some(first..(first + length).min(sentence.len())));
     }
     // A request says what to do, whatever it says about the things it is done to.
-    if REQUEST_VERBS.contains(word(first)) {
+    if REQUEST_VERBS.contains(word(first)) && word(first + 1) != "of" {
         return (Modality::Must, false, None);
     }
     for at in (first + 1..sentence.len()).filter(main) {

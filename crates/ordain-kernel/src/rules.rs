@@ -118,7 +118,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         find: Pattern(detect::alternatives),
         ask: ask("“{}”: which one?", "The text leaves the choice open.", AnswerType::Choice, 80, "“{}”: either will do."),
         accept: &["Store sessions in Redis or Memcached", "Use either tabs or spaces"],
-        reject: &["Retry one or more times", "Fail if the name is empty or missing", "Tell whether or not it passed"],
+        reject: &["Export the data as CSV or JSON", "Retry one or more times", "Fail if the name is empty or missing", "Tell whether or not it passed"],
     },
     ClarityRule {
         id: "disjunction", title: "a sentence that says `or`", effect: Unclear, points: 3, counts_max: 2,
@@ -209,7 +209,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     },
     ClarityRule {
         id: "amount", title: "an amount without a number", effect: Unclear, points: 2, counts_max: 2,
-        find: Phrases(&["various", "several", "multiple", "many", "some", "a few", "numerous", "a number of", "a variety of", "a range of", "a lot of", "lots of", "a couple of", "anything", "something", "things", "stuff", "additional", "extra", "further", "enough", "a level of", "most of", "too many", "too much", "too few", "a bit"]),
+        find: Phrases(&["various", "several", "multiple", "many", "some", "a few", "numerous", "a number of", "a variety of", "a range of", "a lot of", "lots of", "a couple of", "anything", "something", "things", "stuff", "additional", "extra", "further", "enough", "a level of", "most of", "too many", "too much", "too few"]),
         ask: ask("“{}”: how many, or which ones?", "No number and no names are given.", AnswerType::Text, 62, "“{}”: how many and which is left to the implementer."),
         accept: &["Add several tests", "Support a range of formats"], reject: &["Add 3 tests"],
     },
