@@ -2,7 +2,7 @@
 
 use crate::lexicon::{
     ADVICE, COMMON_ABBREVIATIONS, EMPTY_GOAL_WORDS, ENDS_LIKE_SUPERLATIVE, NUMBER_WORDS, OPEN_ENDS,
-    OR_INSIDE, PHRASE_ENDS, QUALITIES, REQUEST_VERBS, SOURCES, SUPERLATIVES, UNITS,
+    OR_DESCRIBES, OR_INSIDE, PHRASE_ENDS, QUALITIES, REQUEST_VERBS, SOURCES, SUPERLATIVES, UNITS,
 };
 use crate::rules::{CLARITY_RULES, Find};
 use crate::text::{Kind, Text, Token};
@@ -139,33 +139,8 @@ pub(crate) fn no_object(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub(crate) fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
     for range in &text.sentences {
         let sentence = text.sentence(range);
-        let conditional = sentence.iter().any(|token| {
-            matches!(
-                &*token.lower,
-                "if" | "when"
-                    | "whether"
-                    | "unless"
-                    | "any"
-                    | "accept"
-                    | "accepts"
-                    | "support"
-                    | "supports"
-                    | "export"
-                    | "exports"
-                    | "import"
-                    | "able"
-                    | "no"
-                    | "not"
-                    | "never"
-                    | "without"
-                    | "each"
-                    | "every"
-                    | "until"
-                    | "whenever"
-                    | "regardless"
-            )
-        });
-        if conditional {
+        let describes = sentence.iter().any(|token| OR_DESCRIBES.contains(&&*token.lower));
+        if describes {
             continue;
         }
         let either = sentence.iter().any(|token| token.is("either"));

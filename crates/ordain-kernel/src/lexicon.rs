@@ -363,3 +363,10 @@ pub(crate) static ENDS_LIKE_SUPERLATIVE: &[&str] = &[
     "latest", "request", "interest", "digest", "manifest", "harvest", "protest", "suggest", "invest",
     "contest", "forest", "honest", "attest", "pytest", "doctest", "unittest",
 ];
+
+/// Words of sentences in which an `or` describes cases or lists what is wanted; it leaves no choice open.
+#[rustfmt::skip]
+pub(crate) static OR_DESCRIBES: &[&str] = &[
+    "able", "accept", "accepts", "according", "any", "each", "every", "export", "exports", "if", "import", "never",
+    "no", "not", "regardless", "support", "supports", "unless", "until", "when", "whenever", "whether", "without",
+];
