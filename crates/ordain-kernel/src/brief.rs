@@ -186,7 +186,7 @@ fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
 
 /// A path in a workspace, rather than a URL, a route or an address.
 fn is_file(path: &str) -> bool {
-    crate::text::has_extension(path)
+    crate::literal::has_extension(path)
         && !path.contains("://")
         && !path.starts_with('/')
         && !path.contains(['@', '{', '?', '*'])

@@ -6,6 +6,7 @@ mod derive;
 mod excerpt;
 
 mod lexicon;
+mod literal;
 mod text;
 
 mod detect;
@@ -17,6 +18,7 @@ mod findings;
 
 mod contradiction;
 mod quantity;
+mod relation;
 mod requirement;
 
 mod intake;

@@ -1,0 +1,194 @@
+//! What a sentence sets in relation: a thing and its value, a step and the one after it.
+
+use crate::lexicon::{Category, REQUEST_VERBS, WEIGHTLESS};
+use crate::requirement::{Modality, Parts, stems};
+use crate::technology::Named;
+use crate::text::{Kind, Token, stem};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Types, of which a thing has one.
+static TYPES: &[&str] =
+    &["integer", "string", "boolean", "float", "uuid", "timestamp", "array", "object", "number"];
+
+/// `X must be Y`, `X is Y`, `X: Y`, `X=Y`, `write X in Y`, where Y is one definite thing.
+pub(crate) fn equates(
+    sentence: &[Token<'_>],
+    parts: &Parts,
+    technologies: &[Named],
+    offset: usize,
+) -> Option<(BTreeSet<String>, String)> {
+    if parts.negative || parts.modality == Modality::May {
+        return None;
+    }
+    if let Some((name, value)) =
+        sentence.iter().filter(|it| it.kind == Kind::Identifier).find_map(|it| it.text.split_once('='))
+        && !name.is_empty()
+    {
+        return Some((BTreeSet::from([name.to_lowercase()]), value.to_lowercase()));
+    }
+    if let Some(found) = written_in(sentence, technologies, offset) {
+        return Some(found);
+    }
+    let is_copula =
+        |token: &Token<'_>| matches!(&*token.lower, "be" | "is" | "are" | "=" | ":" | "equals" | "equal");
+    let at = sentence.iter().position(is_copula)?;
+    let subject = stems(sentence.get(..at)?.iter());
+    let rest = sentence.get(at + 1..)?;
+    // Behind a colon any single word is a value; elsewhere only names and types are.
+    let labelled = sentence.get(at).is_some_and(|it| it.text == ":" || it.text == "=");
+    let mut values = Vec::new();
+    for (ahead, token) in rest.iter().enumerate() {
+        let technology = technologies.iter().find(|it| it.token == offset + at + 1 + ahead);
+        match (technology, token.kind) {
+            (Some(named), _) => values.push(named.name.clone()),
+            (None, Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier) => {
+                values.push(token.text.trim_matches(['`', '"', '\'']).to_lowercase());
+            }
+            (None, Kind::Word) if labelled || token.is_capitalized() || TYPES.contains(&&*token.lower) => {
+                values.push(token.lower.to_string());
+            }
+            (None, Kind::Word) if !WEIGHTLESS.contains(&*token.lower) => return None,
+            (None, Kind::Number) => return None,
+            _ => {}
+        }
+    }
+    match values.as_slice() {
+        [value] if !subject.is_empty() => Some((subject, value.clone())),
+        _ => None,
+    }
+}
+
+/// `implement the service in Go`, `the frontend uses React`: what something is made with.
+fn written_in(
+    sentence: &[Token<'_>],
+    technologies: &[Named],
+    offset: usize,
+) -> Option<(BTreeSet<String>, String)> {
+    let named = technologies.iter().find(|it| {
+        matches!(it.category, Category::Language | Category::Framework) && !it.name.starts_with('.')
+    })?;
+    let at = named.token.checked_sub(offset)?;
+    let before = sentence.get(at.checked_sub(1)?)?;
+    let verb = sentence.iter().any(|it| {
+        matches!(
+            &*it.lower,
+            "written"
+                | "write"
+                | "implemented"
+                | "implement"
+                | "built"
+                | "build"
+                | "coded"
+                | "code"
+                | "developed"
+                | "develop"
+        )
+    });
+    let used = before.is("uses") || (before.is("use") && at > 2);
+    let made = before.is("in") && verb;
+    if !made && !used {
+        return None;
+    }
+    let mut subject = stems(sentence.get(..at)?.iter());
+    subject.insert(format!("{:?}", named.category));
+    Some((subject, named.name.clone()))
+}
+
+/// Verbs that say only that something takes place.
+static TAKES_PLACE: &[&str] = &[
+    "run",
+    "runs",
+    "running",
+    "do",
+    "perform",
+    "execute",
+    "happen",
+    "happens",
+    "complete",
+    "completed",
+    "finish",
+    "finished",
+    "start",
+    "started",
+    "begin",
+    "come",
+    "comes",
+    "take",
+    "place",
+    "occur",
+    "done",
+    "first",
+    "make",
+    "sure",
+    "apply",
+];
+
+/// `A before B`, `B after A`, `first A, then B`.
+pub(crate) fn order(sentence: &[Token<'_>], parts: &Parts) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
+    if parts.negative || parts.modality == Modality::May {
+        return None;
+    }
+    let position = |wanted: &str| sentence.iter().position(|it| it.is_word() && it.is(wanted));
+    if let (Some(0), Some(then)) = (position("first"), position("then")) {
+        return edge(sentence.get(1..then)?, sentence.get(then + 1..)?);
+    }
+    let at = sentence.iter().position(|it| {
+        it.is_word() && matches!(&*it.lower, "before" | "after" | "precedes" | "precede" | "follows")
+    })?;
+    let word = sentence.get(at)?;
+    // `Before B, do A` puts the second part first.
+    let comma = sentence.iter().position(|it| it.text == ",");
+    let (left, right) = match (at, comma) {
+        (0, Some(comma)) => edge(sentence.get(comma + 1..)?, sentence.get(1..comma)?)?,
+        _ => edge(sentence.get(..at)?, sentence.get(at + 1..)?)?,
+    };
+    match &*word.lower {
+        // What is asked for in so many words can be done twice: a backup before and after.
+        "after" if parts.modal.is_none() && at > 0 && repeats(sentence) => None,
+        "after" | "follows" => Some((right, left)),
+        _ => Some((left, right)),
+    }
+}
+
+/// Requests that can be met as often as one likes.
+fn repeats(sentence: &[Token<'_>]) -> bool {
+    sentence.first().is_some_and(|it| {
+        matches!(
+            &*it.lower,
+            "take"
+                | "notify"
+                | "log"
+                | "back"
+                | "send"
+                | "check"
+                | "test"
+                | "verify"
+                | "validate"
+                | "save"
+                | "flush"
+                | "print"
+        )
+    })
+}
+
+fn edge(left: &[Token<'_>], right: &[Token<'_>]) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
+    let content = |tokens: &[Token<'_>]| {
+        // `encrypting it` and `encrypt the file` are one step: its verb names it.
+        let mut words = tokens.iter().filter(|it| {
+            it.kind != Kind::Mark && !TAKES_PLACE.contains(&&*it.lower) && !WEIGHTLESS.contains(&*it.lower)
+        });
+        let first = words.next().map(|it| stem(&it.lower));
+        let verb = first.filter(|first| REQUEST_STEMS.contains(first));
+        verb.map_or_else(
+            || stems(tokens.iter().filter(|it| !TAKES_PLACE.contains(&&*it.lower))),
+            |verb| BTreeSet::from([verb]),
+        )
+    };
+    let (left, right) = (content(left), content(right));
+    (!left.is_empty() && !right.is_empty() && left != right).then_some((left, right))
+}
+
+/// The stems of the verbs of requests.
+static REQUEST_STEMS: LazyLock<BTreeSet<String>> =
+    LazyLock::new(|| REQUEST_VERBS.iter().map(|it| stem(it)).collect());
