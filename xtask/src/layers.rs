@@ -18,8 +18,13 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-canon", may_use: &[], pure: true },
     Layer { name: "ordain-spec", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-kernel", may_use: &["ordain-canon", "ordain-spec"], pure: true },
+    Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer { name: "ordain-testkit", may_use: &["ordain-canon", "ordain-spec"], pure: false },
-    Layer { name: "ordain-cli", may_use: &["ordain-canon", "ordain-spec", "ordain-kernel"], pure: false },
+    Layer {
+        name: "ordain-cli",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-harness"],
+        pure: false,
+    },
     Layer { name: "xtask", may_use: &["ordain-canon", "ordain-spec", "ordain-kernel"], pure: false },
 ];
 

@@ -1,0 +1,20 @@
+//! Systems whose kernel has no namespaces: a clear refusal.
+
+use super::{Feature, Probe, Report, SandboxError, Session};
+
+const CAUSE: &str = "the sandbox is built on Linux namespaces, seccomp and Landlock";
+const REMEDY: &str = "run it on Linux 6.6 or newer, in a virtual machine for instance";
+
+/// Does nothing: there is no helper.
+pub fn enter_if_asked() {}
+
+/// Refuses.
+pub fn run(_: &Session) -> Result<Report, SandboxError> {
+    Err(SandboxError::Unsupported { cause: CAUSE.to_owned(), remedy: REMEDY.to_owned() })
+}
+
+/// What this machine can do: nothing of it.
+pub fn probe() -> Probe {
+    let feature = Feature::missing("linux", CAUSE, REMEDY);
+    Probe { level: None, caller: "this system".to_owned(), features: vec![feature] }
+}

@@ -1,0 +1,254 @@
+//! Which system calls a command may make: a list of those it may; everything unknown does not exist for it.
+//!
+//! What is refused for a reason says so (`EPERM`); the rest, newer calls of the kernel included, answers `ENOSYS`, on
+//! which programs fall back. A call of another architecture ends the process.
+
+use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter};
+use sha2::{Digest, Sha256};
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+
+/// Offsets into the kernel's `seccomp_data`.
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+const ARGUMENTS_AT: u32 = 16;
+
+const ALLOW: u32 = 0x7fff_0000;
+const KILL: u32 = 0x8000_0000;
+const ERROR: u32 = 0x0005_0000;
+
+/// Looks at the lower half of an argument: all that these calls take is no longer than that.
+struct Test {
+    argument: u32,
+    mask: u32,
+    value: u32,
+    refuse: Refuse,
+}
+
+#[derive(PartialEq)]
+enum Refuse {
+    IfEqual,
+    IfOther,
+}
+
+const fn refuse_if(argument: u32, mask: u32, value: u32) -> Test {
+    Test { argument, mask, value, refuse: Refuse::IfEqual }
+}
+
+const fn refuse_unless(argument: u32, mask: u32, value: u32) -> Test {
+    Test { argument, mask, value, refuse: Refuse::IfOther }
+}
+
+/// A call that may be made unless a test objects.
+struct Guarded {
+    number: libc::c_long,
+    error: i32,
+    tests: &'static [Test],
+}
+
+const WHOLE: u32 = u32::MAX;
+const NAMESPACE_FLAGS: u32 = 0x7e02_0080;
+const SPECIAL_BITS: [Test; 2] = [refuse_if(1, 0o4000, 0o4000), refuse_if(1, 0o2000, 0o2000)];
+const SPECIAL_BITS_AT: [Test; 2] = [refuse_if(2, 0o4000, 0o4000), refuse_if(2, 0o2000, 0o2000)];
+const KIND_BITS: u32 = 0o170_000;
+const TERMINAL_INPUT: u32 = 0x5412;
+const TERMINAL_LINUX: u32 = 0x541c;
+/// Calls that can change another process of the same user act on the caller only: pid 1 is of that user too.
+const OWN: [Test; 1] = [refuse_unless(0, WHOLE, 0)];
+
+static GUARDED: &[Guarded] = &[
+    Guarded { number: libc::SYS_clone, error: EPERM, tests: &[refuse_unless(0, NAMESPACE_FLAGS, 0)] },
+    Guarded {
+        number: libc::SYS_socket,
+        error: EAFNOSUPPORT,
+        tests: &[refuse_unless(0, WHOLE, libc::AF_UNIX as u32)],
+    },
+    Guarded {
+        number: libc::SYS_socketpair,
+        error: EAFNOSUPPORT,
+        tests: &[refuse_unless(0, WHOLE, libc::AF_UNIX as u32)],
+    },
+    Guarded {
+        number: libc::SYS_ioctl,
+        error: EPERM,
+        tests: &[refuse_if(1, WHOLE, TERMINAL_INPUT), refuse_if(1, WHOLE, TERMINAL_LINUX)],
+    },
+    Guarded { number: libc::SYS_prlimit64, error: EPERM, tests: &OWN },
+    Guarded { number: libc::SYS_sched_setaffinity, error: EPERM, tests: &OWN },
+    Guarded { number: libc::SYS_sched_setattr, error: EPERM, tests: &OWN },
+    Guarded { number: libc::SYS_sched_setparam, error: EPERM, tests: &OWN },
+    Guarded { number: libc::SYS_sched_setscheduler, error: EPERM, tests: &OWN },
+    Guarded {
+        number: libc::SYS_setpriority,
+        error: EPERM,
+        tests: &[refuse_unless(0, WHOLE, 0), refuse_unless(1, WHOLE, 0)],
+    },
+    Guarded {
+        number: libc::SYS_ioprio_set,
+        error: EPERM,
+        tests: &[refuse_unless(0, WHOLE, 1), refuse_unless(1, WHOLE, 0)],
+    },
+    Guarded { number: libc::SYS_fchmod, error: EPERM, tests: &SPECIAL_BITS },
+    Guarded { number: libc::SYS_fchmodat, error: EPERM, tests: &SPECIAL_BITS_AT },
+    Guarded { number: SYS_FCHMODAT2, error: EPERM, tests: &SPECIAL_BITS_AT },
+    Guarded {
+        number: libc::SYS_mknodat,
+        error: EPERM,
+        tests: &[
+            refuse_if(2, 0o4000, 0o4000),
+            refuse_if(2, 0o2000, 0o2000),
+            refuse_if(2, KIND_BITS, libc::S_IFCHR),
+            refuse_if(2, KIND_BITS, libc::S_IFBLK),
+        ],
+    },
+    #[cfg(target_arch = "x86_64")]
+    Guarded { number: libc::SYS_chmod, error: EPERM, tests: &SPECIAL_BITS },
+    #[cfg(target_arch = "x86_64")]
+    Guarded {
+        number: libc::SYS_mknod,
+        error: EPERM,
+        tests: &[
+            refuse_if(1, 0o4000, 0o4000),
+            refuse_if(1, 0o2000, 0o2000),
+            refuse_if(1, KIND_BITS, libc::S_IFCHR),
+            refuse_if(1, KIND_BITS, libc::S_IFBLK),
+        ],
+    },
+];
+
+/// The same number on both architectures.
+const SYS_FCHMODAT2: libc::c_long = 452;
+
+macro_rules! numbers {
+    ($($name:ident)*) => { &[$(libc::$name),*] };
+}
+
+/// Calls that are refused with `EPERM`, so that whoever tries them learns that it is not for lack of a kernel.
+static REFUSED: &[libc::c_long] = numbers! {
+    SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsconfig SYS_fsmount
+    SYS_fspick SYS_mount_setattr SYS_unshare SYS_setns SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev
+    SYS_pidfd_getfd SYS_kcmp SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_io_uring_setup SYS_io_uring_enter
+    SYS_io_uring_register SYS_keyctl SYS_add_key SYS_request_key SYS_kexec_load SYS_init_module SYS_finit_module
+    SYS_delete_module SYS_reboot SYS_swapon SYS_swapoff SYS_settimeofday SYS_clock_settime SYS_adjtimex
+    SYS_clock_adjtime SYS_sethostname SYS_setdomainname SYS_syslog SYS_acct SYS_quotactl SYS_fanotify_init
+    SYS_open_by_handle_at SYS_name_to_handle_at SYS_vhangup SYS_personality
+};
+
+static ALLOWED: &[libc::c_long] = numbers! {
+    SYS_read SYS_write SYS_close SYS_fstat SYS_lseek SYS_mmap SYS_mprotect SYS_munmap SYS_brk SYS_rt_sigaction
+    SYS_rt_sigprocmask SYS_rt_sigreturn SYS_pread64 SYS_pwrite64 SYS_readv SYS_writev SYS_preadv SYS_pwritev
+    SYS_preadv2 SYS_pwritev2 SYS_sched_yield SYS_mremap SYS_msync SYS_mincore SYS_madvise SYS_dup SYS_dup3
+    SYS_nanosleep SYS_getitimer SYS_setitimer SYS_getpid SYS_sendfile SYS_connect SYS_accept SYS_accept4 SYS_sendto
+    SYS_recvfrom SYS_sendmsg SYS_recvmsg SYS_sendmmsg SYS_recvmmsg SYS_shutdown SYS_bind SYS_listen SYS_getsockname
+    SYS_getpeername SYS_setsockopt SYS_getsockopt SYS_execve SYS_execveat SYS_exit SYS_exit_group SYS_wait4
+    SYS_waitid SYS_kill SYS_tkill SYS_tgkill SYS_uname SYS_fcntl SYS_flock SYS_fsync SYS_fdatasync SYS_truncate
+    SYS_ftruncate SYS_getdents64 SYS_getcwd SYS_chdir SYS_fchdir SYS_renameat SYS_renameat2 SYS_mkdirat SYS_linkat
+    SYS_unlinkat SYS_symlinkat SYS_readlinkat SYS_fchown SYS_fchownat SYS_umask SYS_gettimeofday SYS_getrlimit
+    SYS_setrlimit SYS_getrusage SYS_sysinfo SYS_times SYS_getuid SYS_getgid SYS_setuid SYS_setgid SYS_geteuid
+    SYS_getegid SYS_setpgid SYS_getppid SYS_setsid SYS_setreuid SYS_setregid SYS_getgroups SYS_setgroups
+    SYS_setresuid SYS_getresuid SYS_setresgid SYS_getresgid SYS_getpgid SYS_setfsuid SYS_setfsgid SYS_getsid
+    SYS_capget SYS_capset SYS_rt_sigpending SYS_rt_sigtimedwait SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo
+    SYS_rt_sigsuspend SYS_sigaltstack SYS_statfs SYS_fstatfs SYS_getpriority SYS_sched_getparam
+    SYS_sched_getscheduler SYS_sched_get_priority_max SYS_sched_get_priority_min SYS_sched_rr_get_interval
+    SYS_sched_getaffinity SYS_sched_getattr SYS_mlock SYS_mlock2 SYS_munlock SYS_mlockall SYS_munlockall SYS_prctl
+    SYS_sync SYS_syncfs SYS_gettid SYS_readahead SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_getxattr SYS_lgetxattr
+    SYS_fgetxattr SYS_listxattr SYS_llistxattr SYS_flistxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr
+    SYS_futex SYS_futex_waitv SYS_set_tid_address SYS_restart_syscall SYS_fadvise64 SYS_timer_create
+    SYS_timer_settime SYS_timer_gettime SYS_timer_getoverrun SYS_timer_delete SYS_clock_gettime SYS_clock_getres
+    SYS_clock_nanosleep SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2 SYS_epoll_create1 SYS_mbind SYS_set_mempolicy
+    SYS_get_mempolicy SYS_ioprio_get SYS_inotify_add_watch SYS_inotify_rm_watch SYS_inotify_init1 SYS_openat
+    SYS_openat2 SYS_newfstatat SYS_statx SYS_faccessat SYS_faccessat2 SYS_pselect6 SYS_ppoll SYS_set_robust_list
+    SYS_get_robust_list SYS_splice SYS_tee SYS_vmsplice SYS_sync_file_range SYS_utimensat SYS_signalfd4
+    SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime SYS_eventfd2 SYS_fallocate SYS_pipe2 SYS_getcpu
+    SYS_getrandom SYS_membarrier SYS_rseq SYS_copy_file_range SYS_pkey_mprotect SYS_pkey_alloc SYS_pkey_free
+    SYS_pidfd_open SYS_pidfd_send_signal SYS_close_range SYS_seccomp SYS_landlock_create_ruleset
+    SYS_landlock_add_rule SYS_landlock_restrict_self
+};
+
+#[cfg(target_arch = "x86_64")]
+static ALLOWED_HERE: &[libc::c_long] = numbers! {
+    SYS_open SYS_stat SYS_lstat SYS_poll SYS_access SYS_pipe SYS_select SYS_dup2 SYS_pause SYS_alarm SYS_fork SYS_vfork
+    SYS_getdents SYS_rename SYS_mkdir SYS_rmdir SYS_creat SYS_link SYS_unlink SYS_symlink SYS_readlink SYS_chown
+    SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_getpgrp SYS_arch_prctl SYS_time SYS_epoll_create SYS_epoll_wait
+    SYS_inotify_init SYS_signalfd SYS_eventfd
+};
+#[cfg(target_arch = "aarch64")]
+static ALLOWED_HERE: &[libc::c_long] = &[];
+
+const fn statement(code: u32, value: u32) -> sock_filter {
+    sock_filter { code: code as u16, jt: 0, jf: 0, k: value }
+}
+
+const fn jump(code: u32, value: u32, then: u8, otherwise: u8) -> sock_filter {
+    sock_filter { code: code as u16, jt: then, jf: otherwise, k: value }
+}
+
+const fn load(offset: u32) -> sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
+}
+
+const fn answer(action: u32) -> sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, action)
+}
+
+const EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+
+const fn error(number: i32) -> u32 {
+    ERROR | number.unsigned_abs()
+}
+
+/// The filter as the kernel takes it.
+pub(crate) fn program() -> Vec<sock_filter> {
+    let mut program =
+        vec![load(ARCHITECTURE_AT), jump(EQUAL, ARCHITECTURE, 1, 0), answer(KILL), load(NUMBER_AT)];
+    let mut plain = |number: libc::c_long, action: u32| {
+        program.extend([jump(EQUAL, low(number), 0, 1), answer(action)]);
+    };
+    for number in ALLOWED.iter().chain(ALLOWED_HERE) {
+        plain(*number, ALLOW);
+    }
+    for number in REFUSED {
+        plain(*number, error(EPERM));
+    }
+    for guarded in GUARDED {
+        let body: Vec<sock_filter> =
+            guarded.tests.iter().flat_map(|test| tested(test, error(guarded.error))).collect();
+        let length = u8::try_from(body.len() + 1).unwrap_or(u8::MAX);
+        program.push(jump(EQUAL, low(guarded.number), 0, length));
+        program.extend(body);
+        program.push(answer(ALLOW));
+    }
+    program.push(answer(error(ENOSYS)));
+    program
+}
+
+fn low(number: libc::c_long) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn tested(test: &Test, refusal: u32) -> [sock_filter; 4] {
+    let (equal, other) = match test.refuse {
+        Refuse::IfEqual => (0, 1),
+        Refuse::IfOther => (1, 0),
+    };
+    [
+        load(ARGUMENTS_AT + 8 * test.argument),
+        statement(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, test.mask),
+        jump(EQUAL, test.value, equal, other),
+        answer(refusal),
+    ]
+}
+
+/// The hash of a filter, as evidence names it.
+pub(crate) fn hash(program: &[sock_filter]) -> String {
+    let mut hash = Sha256::new();
+    for instruction in program {
+        hash.update(instruction.code.to_le_bytes());
+        hash.update([instruction.jt, instruction.jf]);
+        hash.update(instruction.k.to_le_bytes());
+    }
+    super::harvest::sha256_text(hash)
+}

@@ -1,0 +1,121 @@
+//! Who the commands are to the kernel: never its user 0.
+
+use super::wire::{Fault, Stage};
+use rustix::process::Pid;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Who the commands are to themselves.
+pub(crate) const INSIDE_ID: u32 = 1_000;
+/// Who they are to the kernel when root calls: a user and group that no system has.
+const OWN_ID: u32 = 1_870_659_584;
+/// The same where a container has fewer ids.
+const NOBODY_ID: u32 = 65_534;
+
+/// The two ways to get into a user namespace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Identity {
+    /// The kernel's own user 0 calls: the commands become somebody else, and the workspace is shown as theirs.
+    Root {
+        /// The user and group of the commands, outside.
+        id: u32,
+    },
+    /// Anybody else calls, the root of a container with ids of its own included: the commands are the caller, without
+    /// anything that the caller could do beyond its own files.
+    User {
+        /// The caller.
+        uid: u32,
+        /// The caller's group.
+        gid: u32,
+    },
+}
+
+impl Identity {
+    pub(crate) fn of_caller() -> Result<Self, Fault> {
+        let uid = rustix::process::geteuid().as_raw();
+        let gid = rustix::process::getegid().as_raw();
+        let map = fs::read_to_string("/proc/self/uid_map").stage("reading the caller's ids")?;
+        if uid != 0 || !is_initial(&map) {
+            return Ok(Self::User { uid, gid });
+        }
+        let id = if maps(&map, OWN_ID) { OWN_ID } else { NOBODY_ID };
+        Ok(Self::Root { id })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Root { .. } => "root",
+            Self::User { .. } => "user",
+        }
+    }
+
+    /// Says who is who in the namespace of a process that was just made.
+    pub(crate) fn map(self, process: Pid) -> Result<(), Fault> {
+        let (uid, gid) = match self {
+            Self::Root { id } => (id, id),
+            Self::User { uid, gid } => (uid, gid),
+        };
+        if matches!(self, Self::User { .. }) {
+            // Without it an ordinary user could leave a group that is denied something.
+            write_map(process, "setgroups", "deny")?;
+        }
+        write_map(process, "uid_map", &format!("{INSIDE_ID} {uid} 1"))?;
+        write_map(process, "gid_map", &format!("{INSIDE_ID} {gid} 1"))
+    }
+}
+
+/// Whether this is the namespace in which 0 is the kernel's own user 0.
+fn is_initial(map: &str) -> bool {
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+fn maps(map: &str, id: u32) -> bool {
+    map.lines().any(|line| {
+        let mut numbers = line.split_whitespace().filter_map(|number| number.parse::<u32>().ok());
+        match (numbers.next(), numbers.next(), numbers.next()) {
+            (Some(first), Some(_), Some(count)) => id >= first && id - first < count,
+            _ => false,
+        }
+    })
+}
+
+pub(crate) fn write_map(process: Pid, file: &str, text: &str) -> Result<(), Fault> {
+    let path = format!("/proc/{}/{file}", process.as_raw_nonzero());
+    fs::write(&path, text).stage(&format!("writing {file} of the user namespace"))
+}
+
+/// Becomes the user of the namespace, in a process that was made in it. Its capabilities there stay.
+pub(crate) fn assume(identity: Identity) -> io::Result<()> {
+    use rustix::thread::{Gid, Uid};
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    let (uid, gid) = (Uid::from_raw(INSIDE_ID), Gid::from_raw(INSIDE_ID));
+    if matches!(identity, Identity::Root { .. }) {
+        set_thread_groups(&[])?;
+    }
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    Ok(())
+}
+
+/// The owner of a folder.
+pub(crate) fn owner(path: &Path) -> io::Result<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::metadata(path)?;
+    Ok((metadata.uid(), metadata.gid()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_initial_namespace_is_told_from_others() {
+        assert!(is_initial("         0          0 4294967295\n"));
+        assert!(!is_initial("0 100000 65536\n"));
+        assert!(!is_initial("0 0 65536\n"));
+        assert!(maps("0 100000 65536\n", 65_535));
+        assert!(!maps("0 100000 65536\n", 65_536));
+        assert!(!maps("", 0));
+    }
+}

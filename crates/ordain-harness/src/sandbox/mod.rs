@@ -1,0 +1,56 @@
+//! Runs commands on a view of a workspace, without letting them touch anything else.
+
+mod level;
+pub mod limits;
+mod report;
+mod session;
+
+#[cfg(target_os = "linux")]
+mod collector;
+#[cfg(target_os = "linux")]
+mod fence;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod harvest;
+#[cfg(target_os = "linux")]
+mod identity;
+#[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod payload;
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
+mod root;
+#[cfg(target_os = "linux")]
+mod steps;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod toolbox;
+#[cfg(target_os = "linux")]
+mod wire;
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+
+pub use level::{Feature, Level, Probe};
+pub use report::{
+    Captured, End, FileState, Inspected, Limit, ProducedFile, Protections, Refused, Report, StepReport,
+};
+pub use session::{SandboxError, Session, Step, Write};
+
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{enter_if_asked, probe, run};
+#[cfg(target_os = "linux")]
+pub use init::enter_if_asked;
+#[cfg(target_os = "linux")]
+pub use launch::{probe, run};
+
+/// The folder that commands find the workspace in. It is the same everywhere, so that what they build is too.
+pub const WORKSPACE: &str = "/workspace";

@@ -1,0 +1,128 @@
+//! The last things before a command starts, in its own process: everything is given up, then it waits until the
+//! collector has looked.
+
+use super::limits::{DESCRIPTORS_MAX, FILE_BYTES_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX};
+use super::wire::{FIRST_AFTER_STANDARD, Fault, Stage};
+use super::{WORKSPACE, fence, sys};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+use serde::{Deserialize, Serialize};
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// A command, ready to start.
+pub(crate) struct Payload<'f> {
+    pub(crate) program: CString,
+    pub(crate) arguments: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
+    pub(crate) filter: &'f [libc::sock_filter],
+    pub(crate) stdin: OwnedFd,
+    pub(crate) stdout: OwnedFd,
+    pub(crate) stderr: OwnedFd,
+    /// Where it says what became of it.
+    pub(crate) says: File,
+    /// Where it waits.
+    pub(crate) go: File,
+}
+
+/// One line of JSON from the command's process while it is still ours.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Word {
+    /// Everything is given up.
+    Confined { landlock_abi: u32 },
+    /// It could not be.
+    Fault(Fault),
+    /// The program cannot be executed.
+    NotStarted { message: String },
+}
+
+/// Limits that the kernel enforces for each process, or for all processes of the user in the namespace.
+pub(crate) const RESOURCES: &[(&str, Resource, u64)] = &[
+    ("processes", Resource::Nproc, PROCESSES_MAX),
+    ("data_bytes", Resource::Data, MEMORY_BYTES_MAX),
+    ("file_bytes", Resource::Fsize, FILE_BYTES_MAX),
+    ("core_bytes", Resource::Core, 0),
+    ("descriptors", Resource::Nofile, DESCRIPTORS_MAX),
+    ("locked_bytes", Resource::Memlock, 8 << 20),
+    ("message_queue_bytes", Resource::Msgqueue, 0),
+];
+
+impl Payload<'_> {
+    /// Becomes the command. Runs in a process of its own.
+    pub(crate) fn start(mut self) -> ! {
+        let word = match self.confine() {
+            Ok(landlock_abi) => Word::Confined { landlock_abi },
+            Err(fault) => Word::Fault(fault),
+        };
+        let confined = matches!(word, Word::Confined { .. });
+        self.say(&word);
+        let mut byte = [0];
+        if confined && self.go.read_exact(&mut byte).is_ok() {
+            let error = sys::execute(&self.program, &self.arguments, &self.environment);
+            self.say(&Word::NotStarted { message: error.to_string() });
+        }
+        sys::exit_now(127)
+    }
+
+    fn say(&mut self, word: &Word) {
+        let mut line = serde_json::to_vec(word).unwrap_or_default();
+        line.push(b'\n');
+        // Nobody listens: then nobody says go either.
+        let _ = self.says.write_all(&line);
+    }
+
+    fn confine(&self) -> Result<u32, Fault> {
+        rustix::process::setsid().stage("making a session for the command")?;
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+        sys::default_signals();
+        for (position, descriptor) in [&self.stdin, &self.stdout, &self.stderr].into_iter().enumerate() {
+            let position = i32::try_from(position).unwrap_or_default();
+            sys::duplicate_to(descriptor.as_raw_fd(), position).stage("giving the command its streams")?;
+        }
+        sys::close_on_exec_from(FIRST_AFTER_STANDARD).stage("closing descriptors")?;
+        std::env::set_current_dir(WORKSPACE).stage("entering the workspace")?;
+        for (name, resource, max) in RESOURCES {
+            limit(*resource, *max).stage(&format!("limiting {name}"))?;
+        }
+        drop_privileges()?;
+        rustix::thread::set_no_new_privs(true).stage("giving up new privileges")?;
+        let version = fence::raise().stage("raising Landlock")?;
+        sys::install_filter(self.filter).stage("installing the seccomp filter")?;
+        Ok(version)
+    }
+}
+
+/// Never more than what the caller has itself.
+fn limit(resource: Resource, max: u64) -> rustix::io::Result<()> {
+    let hard = rustix::process::getrlimit(resource).maximum;
+    let max = Some(hard.map_or(max, |hard| hard.min(max)));
+    setrlimit(resource, Rlimit { current: max, maximum: max })
+}
+
+fn drop_privileges() -> Result<(), Fault> {
+    // The kernel says `EINVAL` after the last capability that it knows.
+    for capability in 0.. {
+        match sys::drop_bound(capability) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 => break,
+            Err(error) => return Err(Fault::new("dropping capabilities", error)),
+        }
+    }
+    // Nothing, no set-user-id program either, gives any of them back.
+    let bits = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    rustix::thread::set_capabilities_secure_bits(bits).stage("locking capabilities")?;
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::set_capabilities(None, none).stage("dropping capabilities")
+}

@@ -1,0 +1,337 @@
+//! The file system that a command sees: the host's programs, a view of the workspace, scratch, and nothing else.
+
+use super::WORKSPACE;
+use super::identity::{INSIDE_ID, owner, write_map};
+use super::init::gate;
+use super::limits::{
+    OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX, SHARED_BYTES_MAX,
+    TEMPORARY_BYTES_MAX, TEMPORARY_FILES_MAX,
+};
+use super::sys::{self, MountAttributes, mount_setattr};
+use super::wire::{Fault, RunOrder, Stage};
+use rustix::fs::{CWD, Mode, OFlags, open};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
+    move_mount, open_tree, unmount,
+};
+use std::ffi::CString;
+use std::fs;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// `MOUNT_ATTR_…` of the kernel.
+const READ_ONLY: u64 = 0x1;
+const NO_SETUID: u64 = 0x2;
+const NO_DEVICES: u64 = 0x4;
+const NO_PROGRAMS: u64 = 0x8;
+const ID_MAPPED: u64 = 0x0010_0000;
+
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+/// Of `/proc`: what speaks about the whole machine, or to it.
+const MASKED_FILES: &[&str] = &[
+    "kcore",
+    "keys",
+    "key-users",
+    "kallsyms",
+    "kmsg",
+    "kpagecount",
+    "kpageflags",
+    "kpagecgroup",
+    "sched_debug",
+    "sysrq-trigger",
+    "timer_list",
+    "vmallocinfo",
+    "slabinfo",
+    "config.gz",
+    "modules",
+    "partitions",
+    "diskstats",
+];
+const MASKED_FOLDERS: &[&str] = &["acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "tty", "sysvipc"];
+
+/// Mounts of the host that are in no namespace yet.
+pub(crate) struct Sources {
+    workspace: OwnedFd,
+    binds: Vec<(OwnedFd, PathBuf)>,
+    devices: Vec<(OwnedFd, &'static str)>,
+}
+
+impl Sources {
+    /// Takes what will be shown, read-only. With an id, the workspace is shown as owned by it.
+    pub(crate) fn open(order: &RunOrder, owned_by: Option<u32>) -> Result<Self, Fault> {
+        let path = Path::new(&order.workspace);
+        let recursive = OpenTreeFlags::AT_RECURSIVE;
+        let workspace = take(path, OpenTreeFlags::empty()).stage("taking the workspace (a folder in which something is mounted cannot be used by an ordinary user)")?;
+        let mut attributes =
+            MountAttributes { set: READ_ONLY | NO_SETUID | NO_DEVICES, ..MountAttributes::default() };
+        let namespace;
+        if let Some(id) = owned_by {
+            let (uid, gid) = owner(path).stage("finding the owner of the workspace")?;
+            namespace = namespace_that_maps((uid, gid), id)?;
+            attributes.set |= ID_MAPPED;
+            attributes.user_namespace =
+                u64::try_from(std::os::fd::AsRawFd::as_raw_fd(&namespace)).unwrap_or(u64::MAX);
+        }
+        mount_setattr(workspace.as_fd(), &attributes, false)
+            .stage("showing the workspace as the command's own")?;
+        let mut binds = Vec::new();
+        for bind in &order.binds {
+            let tree = take(Path::new(&bind.from), recursive).stage_at("taking", Path::new(&bind.from))?;
+            let attributes =
+                MountAttributes { set: READ_ONLY | NO_SETUID | NO_DEVICES, ..MountAttributes::default() };
+            mount_setattr(tree.as_fd(), &attributes, true)
+                .stage_at("making read-only", Path::new(&bind.from))?;
+            binds.push((tree, PathBuf::from(&bind.to)));
+        }
+        let mut devices = Vec::new();
+        for name in DEVICES {
+            let path = Path::new("/dev").join(name);
+            let tree = take(&path, OpenTreeFlags::empty()).stage_at("taking", &path)?;
+            let attributes = MountAttributes { set: NO_SETUID | NO_PROGRAMS, ..MountAttributes::default() };
+            mount_setattr(tree.as_fd(), &attributes, false).stage_at("limiting", &path)?;
+            devices.push((tree, *name));
+        }
+        Ok(Self { workspace, binds, devices })
+    }
+}
+
+fn take(path: &Path, flags: OpenTreeFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    Ok(open_tree(CWD, path, flags)?)
+}
+
+/// A user namespace in which the owner of the workspace is the user of the sandbox. A process must be in it while it
+/// is made; after that the descriptor keeps it.
+fn namespace_that_maps((uid, gid): (u32, u32), id: u32) -> Result<OwnedFd, Fault> {
+    let (mut go, ready) = gate().stage("making a pipe")?;
+    let Some(process) = sys::clone_process(libc::CLONE_NEWUSER).stage("making a user namespace")? else {
+        drop(ready);
+        // Ends when the other side closes the gate, or ends itself.
+        let _ = go.read(&mut [0]);
+        sys::exit_now(0);
+    };
+    drop(go);
+    let made = write_map(process, "uid_map", &format!("{uid} {id} 1"))
+        .and_then(|()| write_map(process, "gid_map", &format!("{gid} {id} 1")))
+        .and_then(|()| {
+            let path = format!("/proc/{}/ns/user", process.as_raw_nonzero());
+            open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).stage("opening the user namespace")
+        });
+    drop(ready);
+    let _ = rustix::process::waitpid(Some(process), rustix::process::WaitOptions::empty());
+    made
+}
+
+/// What the collector sees of the workspace, and commands do not.
+pub(crate) struct View {
+    /// The workspace as it was.
+    pub(crate) lower: OwnedFd,
+    /// What changed.
+    pub(crate) upper: OwnedFd,
+    /// All processes.
+    pub(crate) processes: Processes,
+}
+
+/// A `/proc` that hides no process: one that hides itself from commands could also hide from its limits.
+pub(crate) struct Processes(OwnedFd);
+
+impl Processes {
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.0)))
+    }
+}
+
+/// Builds the root and moves into it. The old root is gone after that.
+pub(crate) fn build(order: &RunOrder, sources: Sources) -> Result<View, Fault> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .stage("separating the mounts")?;
+    let base = ["/tmp", "/mnt", "/usr"].into_iter().map(Path::new).find(|path| path.is_dir());
+    let base = base.ok_or_else(|| {
+        Fault::new("finding a folder to build in", io::Error::from(io::ErrorKind::NotFound))
+    })?;
+    tmpfs(base, "size=4m,nr_inodes=4k,mode=755", MountFlags::NOSUID | MountFlags::NODEV)?;
+    let root = Root(base);
+    for (name, options) in [
+        ("/tmp", format!("size={TEMPORARY_BYTES_MAX},nr_inodes={TEMPORARY_FILES_MAX},mode=1777")),
+        ("/scratch", format!("size={SCRATCH_BYTES_MAX},nr_inodes={SCRATCH_FILES_MAX},mode=700")),
+    ] {
+        tmpfs(&root.folder(name)?, &options, MountFlags::NOSUID | MountFlags::NODEV)?;
+    }
+    for name in ["/scratch/home", "/scratch/cache", "/scratch/cargo"] {
+        root.folder(name)?;
+    }
+    root.settings()?;
+    for (tree, to) in &sources.binds {
+        root.attach(tree, to)?;
+    }
+    for (name, target) in &order.links {
+        symlink(target, root.path(name)).stage_at("linking", Path::new(name))?;
+    }
+    root.devices(&sources.devices)?;
+    let processes = root.all_processes()?;
+    root.processes()?;
+    let view = root.workspace(order, &sources.workspace, processes)?;
+    std::env::set_current_dir(base).stage("entering the new root")?;
+    sys::pivot_root_here().stage("changing the root")?;
+    unmount(".", UnmountFlags::DETACH).stage("leaving the old root")?;
+    std::env::set_current_dir("/").stage("entering the new root")?;
+    set_attributes(Path::new("/"), READ_ONLY | NO_SETUID | NO_DEVICES)?;
+    Ok(view)
+}
+
+fn tmpfs(at: &Path, options: &str, flags: MountFlags) -> Result<(), Fault> {
+    let options = CString::new(options).stage("naming the options of a file system")?;
+    mount("tmpfs", at, "tmpfs", flags, options.as_c_str()).stage_at("mounting memory at", at)
+}
+
+fn set_attributes(at: &Path, set: u64) -> Result<(), Fault> {
+    let mounted = open(at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).stage_at("opening", at)?;
+    let attributes = MountAttributes { set, ..MountAttributes::default() };
+    mount_setattr(mounted.as_fd(), &attributes, false).stage_at("limiting", at)
+}
+
+/// The folder that becomes the root.
+struct Root<'p>(&'p Path);
+
+impl Root<'_> {
+    fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
+        let inside = inside.as_ref();
+        self.0.join(inside.strip_prefix("/").unwrap_or(inside))
+    }
+
+    fn folder(&self, inside: impl AsRef<Path>) -> Result<PathBuf, Fault> {
+        let path = self.path(inside);
+        fs::create_dir_all(&path).stage_at("making", &path)?;
+        Ok(path)
+    }
+
+    fn file(&self, inside: &str, content: &str) -> Result<(), Fault> {
+        let path = self.path(inside);
+        fs::write(&path, content).stage_at("writing", &path)
+    }
+
+    /// Puts a mount where it is seen.
+    fn attach(&self, tree: &OwnedFd, inside: &Path) -> Result<(), Fault> {
+        let is_folder = rustix::fs::fstat(tree)
+            .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir())
+            .stage_at("looking at", inside)?;
+        let path = self.path(inside);
+        if is_folder {
+            self.folder(inside)?;
+        } else if !path.exists() {
+            if let Some(parent) = inside.parent() {
+                self.folder(parent)?;
+            }
+            fs::write(&path, "").stage_at("making", &path)?;
+        }
+        move_mount(tree, "", CWD, &path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).stage_at("showing", inside)
+    }
+
+    /// An `/etc` that says nothing about the host.
+    fn settings(&self) -> Result<(), Fault> {
+        self.folder("/etc")?;
+        let id = INSIDE_ID;
+        self.file(
+            "/etc/passwd",
+            &format!("sandbox:x:{id}:{id}::/scratch/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+        )?;
+        self.file("/etc/group", &format!("sandbox:x:{id}:\nnogroup:x:65534:\n"))?;
+        self.file("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n")?;
+        self.file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n")?;
+        self.file("/etc/resolv.conf", "")
+    }
+
+    fn devices(&self, devices: &[(OwnedFd, &'static str)]) -> Result<(), Fault> {
+        let dev = self.folder("/dev")?;
+        for (tree, name) in devices {
+            self.attach(tree, &Path::new("/dev").join(name))?;
+        }
+        for (name, target) in [
+            ("fd", "/proc/self/fd"),
+            ("stdin", "/proc/self/fd/0"),
+            ("stdout", "/proc/self/fd/1"),
+            ("stderr", "/proc/self/fd/2"),
+        ] {
+            symlink(target, dev.join(name)).stage_at("linking", Path::new(name))?;
+        }
+        let options = format!("size={SHARED_BYTES_MAX},nr_inodes=1k,mode=1777");
+        tmpfs(
+            &self.folder("/dev/shm")?,
+            &options,
+            MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC,
+        )
+    }
+
+    fn all_processes(&self) -> Result<Processes, Fault> {
+        let proc = self.folder("/.proc")?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+        mount("proc", &proc, "proc", flags, c"").stage("mounting /proc")?;
+        let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = open(&proc, folder, Mode::empty()).stage("opening /proc")?;
+        unmount(&proc, UnmountFlags::DETACH).stage("hiding /proc")?;
+        let _ = fs::remove_dir(&proc);
+        Ok(Processes(opened))
+    }
+
+    /// The processes of the sandbox, of which a command sees its own; nothing there can be written.
+    fn processes(&self) -> Result<(), Fault> {
+        let proc = self.folder("/proc")?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("proc", &proc, "proc", flags, c"hidepid=2").stage("mounting /proc")?;
+        // A second lock besides the filter: no command of this namespace can make another one.
+        let _ = fs::write(proc.join("sys/user/max_user_namespaces"), "0");
+        let null = self.path("/dev/null");
+        for name in MASKED_FILES.iter().map(|name| proc.join(name)).filter(|path| path.exists()) {
+            rustix::mount::mount_bind(&null, &name).stage_at("masking", &name)?;
+        }
+        for name in MASKED_FOLDERS.iter().map(|name| proc.join(name)).filter(|path| path.is_dir()) {
+            tmpfs(&name, "size=4k,nr_inodes=1,mode=555", flags | MountFlags::RDONLY)?;
+        }
+        set_attributes(&proc, READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)
+    }
+
+    /// The workspace, with a layer above it that takes all changes and has no more room than the profile gives.
+    fn workspace(&self, order: &RunOrder, tree: &OwnedFd, processes: Processes) -> Result<View, Fault> {
+        let lower = self.folder("/.lower")?;
+        move_mount(tree, "", CWD, &lower, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+            .stage("showing the workspace")?;
+        let changes = self.folder("/.changes")?;
+        let written: u64 =
+            order.writes.iter().filter_map(|write| write.bytes).map(|bytes| bytes as u64).sum();
+        let bytes = order.output_bytes_max + written + OUTPUT_BYTES_SLACK;
+        let inodes = 2 * (order.output_files_max + order.writes.len() as u64) + OUTPUT_INODES_SLACK;
+        let options = format!("size={bytes},nr_inodes={inodes},mode=700");
+        tmpfs(&changes, &options, MountFlags::NOSUID | MountFlags::NODEV)?;
+        let (upper, work) = (changes.join("upper"), changes.join("work"));
+        for folder in [&upper, &work] {
+            fs::create_dir(folder).stage_at("making", folder)?;
+        }
+        // The top folder is not copied up by the kernel, so its mode is copied here.
+        let permissions = fs::metadata(&lower).stage("reading the workspace")?.permissions();
+        fs::set_permissions(&upper, permissions).stage("making the layer for changes")?;
+        let merged = self.folder(WORKSPACE)?;
+        let options = format!(
+            "userxattr,lowerdir={},upperdir={},workdir={}",
+            lower.display(),
+            upper.display(),
+            work.display()
+        );
+        let options = CString::new(options).stage("naming the options of a file system")?;
+        mount("overlay", &merged, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
+            .stage("laying the changes over the workspace")?;
+        let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let view = View {
+            lower: open(&lower, folder, Mode::empty()).stage("opening the workspace")?,
+            upper: open(&upper, folder, Mode::empty()).stage("opening the changes")?,
+            processes,
+        };
+        // Only the collector keeps the layers, by these descriptors.
+        unmount(&lower, UnmountFlags::DETACH).stage("hiding the workspace below the changes")?;
+        unmount(&changes, UnmountFlags::DETACH).stage("hiding the changes")?;
+        let _ = fs::remove_dir(&lower);
+        let _ = fs::remove_dir(&changes);
+        Ok(view)
+    }
+}

@@ -1,0 +1,136 @@
+//! What to run, and why it could not be run.
+
+use super::Level;
+use ordain_spec::profile::Profile;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Commands to run on a view of a workspace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Session {
+    /// The folder whose content the commands see. It is only read.
+    pub workspace: PathBuf,
+    /// What the commands may do.
+    pub profile: Profile,
+    /// Changes that are there before the first command, in this order. They are no output.
+    pub writes: Vec<Write>,
+    /// One after the other, in the same view: each sees what those before it left.
+    pub steps: Vec<Step>,
+    /// Files to look at after the last step.
+    pub inspect: Vec<String>,
+    /// Less protection than that is refused.
+    pub level_min: Level,
+}
+
+impl Session {
+    /// A session without steps. The profile `strict` needs the full protection.
+    pub fn new(workspace: impl Into<PathBuf>, profile: Profile) -> Self {
+        let level_min = if profile.name == "strict" { Level::Full } else { Level::Namespaces };
+        Self {
+            workspace: workspace.into(),
+            profile,
+            writes: Vec::new(),
+            steps: Vec::new(),
+            inspect: Vec::new(),
+            level_min,
+        }
+    }
+}
+
+/// A change to the view before the first command.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Write {
+    /// Relative to the workspace.
+    pub path: String,
+    /// The whole content, or nothing to delete the file.
+    pub content: Option<Vec<u8>>,
+}
+
+/// One command.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// The command and its arguments. No shell looks at them.
+    pub argv: Vec<String>,
+    /// How long it may run; what the profile says when absent.
+    pub timeout_ms: Option<u64>,
+    /// Whether the steps after it are skipped when it fails.
+    pub required: bool,
+}
+
+impl Step {
+    /// A required command with the time that the profile gives.
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        Self { argv: argv.into_iter().map(Into::into).collect(), timeout_ms: None, required: true }
+    }
+}
+
+/// The sandbox did not do its work. That a command failed is no such error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// The workspace is not there, or is no folder.
+    #[error("the workspace `{path}` cannot be used: {error}")]
+    Workspace {
+        /// As it was given.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// This system has no sandbox.
+    #[error("no sandbox here: {cause}; {remedy}")]
+    Unsupported {
+        /// What is missing.
+        cause: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The machine has less than what is asked for.
+    #[error(
+        "the sandbox would only reach the level `{found}`, and `{wanted}` is asked for: {cause}; {remedy}"
+    )]
+    Level {
+        /// What there is.
+        found: Level,
+        /// What is asked for.
+        wanted: Level,
+        /// What is missing.
+        cause: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// A part of the sandbox could not be set up. Nothing ran.
+    #[error("the sandbox cannot be set up: {stage}: {cause}{}", .remedy.as_ref().map(|it| format!("; {it}")).unwrap_or_default())]
+    Setup {
+        /// What was being done.
+        stage: String,
+        /// Why it failed.
+        cause: String,
+        /// What to do about it, where that is known.
+        remedy: Option<String>,
+    },
+    /// A profile asks for what the sandbox does not give.
+    #[error("the profile `{profile}` cannot be used: {problem}")]
+    Profile {
+        /// Its name.
+        profile: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A change that cannot be made before the first command.
+    #[error("`{path}` cannot be written into the sandbox: {problem}")]
+    Write {
+        /// The path of the change.
+        path: String,
+        /// Why.
+        problem: String,
+    },
+    /// The helper did not end in time, and was killed with everything in it.
+    #[error("the sandbox did not end within {0} ms and was killed")]
+    Hung(u64),
+    /// The helper ended without a report.
+    #[error("the sandbox ended without a report: {0}")]
+    NoReport(String),
+    /// The helper could not be started.
+    #[error("the sandbox cannot be started: {0}")]
+    Start(#[from] std::io::Error),
+}

@@ -1,0 +1,372 @@
+//! One command from its start to the end of everything that it started.
+
+use super::harvest::sha256_text;
+use super::limits::{MEMORY_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS};
+use super::payload::{Payload, Word};
+use super::root::Processes;
+use super::wire::{Fault, RunOrder, Stage, StepOrder};
+use super::{Captured, End, Protections, WORKSPACE, collector, memory, sys};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open};
+use rustix::time::Timespec;
+use sha2::{Digest, Sha256};
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What is the same for all steps.
+pub(crate) struct Kernel<'o> {
+    pub(crate) filter: &'o [libc::sock_filter],
+    pub(crate) order: &'o RunOrder,
+    pub(crate) processes: &'o Processes,
+}
+
+/// What became of a command.
+pub(crate) struct Ran {
+    pub(crate) program: Option<String>,
+    pub(crate) end: End,
+    pub(crate) stdout: Captured,
+    pub(crate) stderr: Captured,
+    pub(crate) stragglers: u64,
+    pub(crate) peak_memory_bytes: u64,
+    pub(crate) duration_ms: u64,
+}
+
+impl Ran {
+    /// A command that did not run.
+    pub(crate) fn not(end: End) -> Self {
+        let nothing = || Stream::default().captured();
+        Self {
+            program: None,
+            end,
+            stdout: nothing(),
+            stderr: nothing(),
+            stragglers: 0,
+            peak_memory_bytes: 0,
+            duration_ms: 0,
+        }
+    }
+}
+
+/// Runs a step and ends everything that it started.
+pub(crate) fn run(
+    kernel: &Kernel<'_>,
+    step: &StepOrder,
+    protections: &mut Protections,
+) -> Result<Ran, Fault> {
+    let program = match resolve(&step.step.argv, &kernel.order.path) {
+        Ok(program) => program,
+        Err(reason) => return Ok(Ran::not(End::NotStarted { reason })),
+    };
+    let texts = |list: Vec<String>| -> Result<Vec<CString>, Fault> {
+        list.into_iter().map(|text| CString::new(text).stage("passing an argument")).collect()
+    };
+    let pipe = || pipe_with(PipeFlags::CLOEXEC).stage("making a pipe");
+    let (stdout, stdout_end) = pipe()?;
+    let (stderr, stderr_end) = pipe()?;
+    let (words, says) = pipe()?;
+    let (go, starts) = pipe()?;
+    let environment = kernel.order.environment.iter().map(|(name, value)| format!("{name}={value}"));
+    let payload = Payload {
+        program: CString::new(program.clone()).stage("passing the program")?,
+        arguments: texts(step.step.argv.clone())?,
+        environment: texts(environment.collect())?,
+        filter: kernel.filter,
+        stdin: open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .stage("opening /dev/null")?,
+        stdout: stdout_end,
+        stderr: stderr_end,
+        says: says.into(),
+        go: go.into(),
+    };
+    let Some(process) = sys::clone_process(0).stage("starting the command")? else { payload.start() };
+    drop(payload);
+    let mut running = Running {
+        processes: kernel.processes,
+        process,
+        ended: pidfd_open(process, PidfdFlags::empty()).stage("watching the command")?,
+        stdout: Stream { pipe: Some(stdout), ..Stream::default() },
+        stderr: Stream { pipe: Some(stderr), ..Stream::default() },
+        peak: 0,
+        status: None,
+    };
+    let began = running.begin(words.into(), starts.into(), kernel.order, protections);
+    let start = Instant::now();
+    let end = match began {
+        Ok(None) => running.watch(start + Duration::from_millis(step.timeout_ms), step.timeout_ms),
+        Ok(Some(end)) => Ok(end),
+        Err(fault) => {
+            running.finish();
+            return Err(fault);
+        }
+    };
+    let duration = start.elapsed();
+    let stragglers = running.finish();
+    Ok(Ran {
+        program: Some(program),
+        end: end.stage("watching the command")?,
+        stragglers,
+        peak_memory_bytes: running.peak.max(sys::peak_of_children()),
+        stdout: running.stdout.captured(),
+        stderr: running.stderr.captured(),
+        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// The program that a command names, in the sandbox's own `PATH`.
+fn resolve(argv: &[String], path: &[String]) -> Result<String, String> {
+    let name = argv.first().ok_or("there is no command")?;
+    let is_program =
+        |file: &Path| fs::metadata(file).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return match fs::metadata(Path::new(WORKSPACE).join(name)) {
+            Err(error) => Err(format!("`{name}` cannot be used: {error}")),
+            Ok(metadata) if !metadata.is_file() => Err(format!("`{name}` is not a file")),
+            Ok(_) => Ok(name.clone()),
+        };
+    }
+    let found = path.iter().map(|folder| format!("{folder}/{name}")).find(|file| is_program(Path::new(file)));
+    found.ok_or_else(|| format!("`{name}` was not found in {}", path.join(":")))
+}
+
+struct Running<'k> {
+    processes: &'k Processes,
+    process: Pid,
+    ended: OwnedFd,
+    stdout: Stream,
+    stderr: Stream,
+    peak: u64,
+    status: Option<WaitStatus>,
+}
+
+impl Running<'_> {
+    /// Waits until the command's process has given up everything, looks at it, and lets it go. Gives an end if there
+    /// was none to let go.
+    fn begin(
+        &mut self,
+        words: File,
+        mut starts: File,
+        order: &RunOrder,
+        protections: &mut Protections,
+    ) -> Result<Option<End>, Fault> {
+        let mut words = BufReader::new(words);
+        match next_word(&mut words)? {
+            Some(Word::Confined { landlock_abi }) => {
+                protections.landlock_abi = landlock_abi;
+                protections.level = Some(collector::level_of(landlock_abi));
+                read_back(self.processes, self.process, protections)?;
+            }
+            Some(Word::Fault(fault)) => return Err(fault),
+            Some(Word::NotStarted { .. }) | None => {
+                let error = io::Error::other("the process ended before it was confined");
+                return Err(Fault::new("confining the command", error));
+            }
+        }
+        if protections.level.is_none_or(|level| level < order.level_min) {
+            return Ok(Some(End::Skipped));
+        }
+        starts.write_all(b"!").stage("starting the command")?;
+        drop(starts);
+        // Nothing more is said once it is the program: the pipe closes.
+        Ok(match next_word(&mut words)? {
+            Some(Word::NotStarted { message }) => Some(End::NotStarted { reason: message }),
+            _ => None,
+        })
+    }
+
+    /// Until it ends, or must be ended.
+    fn watch(&mut self, deadline: Instant, timeout_ms: u64) -> io::Result<End> {
+        let tick = Duration::from_millis(TICK_MS);
+        let mut next_look = Instant::now() + tick;
+        loop {
+            let now = Instant::now();
+            if now >= deadline {
+                return Ok(End::TimedOut { after_ms: timeout_ms });
+            }
+            if now >= next_look {
+                self.reap();
+                if self.uses_too_much() {
+                    return Ok(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
+                }
+                next_look = now + tick;
+            }
+            let wait = next_look.min(deadline).saturating_duration_since(now);
+            let ended = self.wait(wait)?;
+            if self.stdout.bytes > STREAM_BYTES_MAX || self.stderr.bytes > STREAM_BYTES_MAX {
+                return Ok(End::OutputExceeded { max_bytes: STREAM_BYTES_MAX });
+            }
+            if ended {
+                self.reap();
+            }
+            if let Some(status) = self.status {
+                return Ok(match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => End::Exited { code },
+                    (None, signal) => End::Signaled { signal: signal.unwrap_or_default() },
+                });
+            }
+        }
+    }
+
+    /// Reads what there is to read; says whether the command's own process ended.
+    fn wait(&mut self, time: Duration) -> io::Result<bool> {
+        let time = Timespec::try_from(time).map_err(io::Error::other)?;
+        let mut waiting = vec![PollFd::new(&self.ended, PollFlags::IN)];
+        let streams = [&self.stdout, &self.stderr];
+        let open: Vec<bool> = streams.iter().map(|stream| stream.pipe.is_some()).collect();
+        waiting.extend(
+            streams
+                .iter()
+                .filter_map(|stream| stream.pipe.as_ref())
+                .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
+        );
+        match poll(&mut waiting, Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut ready = waiting.iter().map(|it| !it.revents().is_empty());
+        let ended = ready.next().unwrap_or_default();
+        let mut is_ready = |open: bool| open && ready.next().unwrap_or_default();
+        let stdout = is_ready(open.first().copied().unwrap_or_default());
+        let stderr = is_ready(open.get(1).copied().unwrap_or_default());
+        drop(waiting);
+        if stdout {
+            self.stdout.read()?;
+        }
+        if stderr {
+            self.stderr.read()?;
+        }
+        Ok(ended)
+    }
+
+    fn uses_too_much(&mut self) -> bool {
+        let used = memory::used_bytes(self.processes);
+        self.peak = self.peak.max(used.min(MEMORY_BYTES_MAX));
+        if used <= MEMORY_BYTES_MAX {
+            return false;
+        }
+        let exact = memory::exact_bytes(self.processes);
+        self.peak = self.peak.max(exact);
+        exact > MEMORY_BYTES_MAX
+    }
+
+    /// Takes leave of processes that ended, whoever started them. Gives how many.
+    fn reap(&mut self) -> u64 {
+        let mut count = 0;
+        while let Ok(Some((process, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            count += 1;
+            if process == self.process {
+                self.status = Some(status);
+            }
+        }
+        count
+    }
+
+    /// Kills whatever is left and waits until it is gone. Gives how many there were besides the command's own.
+    fn finish(&mut self) -> u64 {
+        self.reap();
+        let own = u64::from(self.status.is_none());
+        let left = memory::count(self.processes).saturating_sub(own);
+        loop {
+            sys::kill_all();
+            match rustix::process::wait(WaitOptions::empty()) {
+                Ok(Some((process, status))) if process == self.process => self.status = Some(status),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => break,
+            }
+        }
+        // Nobody writes any more: what is in the pipes is all there is.
+        for stream in [&mut self.stdout, &mut self.stderr] {
+            while stream.pipe.is_some() && stream.read().is_ok() {}
+        }
+        left
+    }
+}
+
+fn next_word(words: &mut impl BufRead) -> Result<Option<Word>, Fault> {
+    let mut line = String::new();
+    match words.read_line(&mut line).stage("listening to the command's process")? {
+        0 => Ok(None),
+        _ => serde_json::from_str(&line).map(Some).stage("listening to the command's process"),
+    }
+}
+
+/// What the kernel says about a process that is about to become a command. What is not as it must be stops it.
+fn read_back(processes: &Processes, process: Pid, protections: &mut Protections) -> Result<(), Fault> {
+    let folder = processes.path().join(process.as_raw_nonzero().to_string());
+    let status = fs::read_to_string(folder.join("status")).stage("reading back the protections")?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    protections.cap_eff = field("CapEff");
+    protections.cap_bnd = field("CapBnd");
+    protections.no_new_privs = field("NoNewPrivs");
+    protections.seccomp = field("Seccomp");
+    let map = fs::read_to_string(folder.join("uid_map")).stage("reading back the protections")?;
+    protections.uid_map = map.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_none = |set: &str| !set.is_empty() && set.bytes().all(|digit| digit == b'0');
+    let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
+    for (wrong, what) in [
+        (!sets.iter().all(|set| is_none(&field(set))), "capabilities are left"),
+        (protections.no_new_privs != "1", "new privileges could be had"),
+        (protections.seccomp != "2", "there is no filter for system calls"),
+    ] {
+        if wrong {
+            return Err(Fault::new("checking the protections", io::Error::other(what)));
+        }
+    }
+    Ok(())
+}
+
+/// One of the two streams of a command.
+struct Stream {
+    pipe: Option<OwnedFd>,
+    kept: Vec<u8>,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self { pipe: None, kept: Vec::new(), bytes: 0, hash: Sha256::new() }
+    }
+}
+
+impl Stream {
+    /// Reads once. At the end of the stream the pipe is closed.
+    fn read(&mut self) -> io::Result<()> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let mut buffer = [0; 1 << 16];
+        let length = match rustix::io::read(pipe, &mut buffer) {
+            Ok(length) => length,
+            Err(Errno::INTR | Errno::AGAIN) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if length == 0 {
+            self.pipe = None;
+            return Ok(());
+        }
+        let chunk = buffer.get(..length).unwrap_or_default();
+        let room = STREAM_BYTES_KEPT_MAX.saturating_sub(self.kept.len());
+        self.kept.extend(chunk.iter().take(room));
+        self.hash.update(chunk);
+        self.bytes += length as u64;
+        Ok(())
+    }
+
+    fn captured(self) -> Captured {
+        Captured {
+            truncated: self.bytes > self.kept.len() as u64,
+            kept: self.kept,
+            bytes: self.bytes,
+            sha256: sha256_text(self.hash),
+        }
+    }
+}

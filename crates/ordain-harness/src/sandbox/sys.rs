@@ -1,0 +1,198 @@
+//! System calls that have no safe wrapper.
+
+#![allow(unsafe_code, reason = "raw system calls")]
+
+use rustix::process::Pid;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Forks, with the child in new namespaces. The child gets nothing.
+///
+/// The process must have one thread: the child has a copy of all memory but only this thread, and a lock that another
+/// thread held would stay locked. The helper never starts a thread.
+pub(crate) fn clone_process(namespaces: libc::c_int) -> io::Result<Option<Pid>> {
+    let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
+    // SAFETY: without CLONE_VM and with no stack given, clone is fork; the process has one thread.
+    let pid = check(unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) })?;
+    Ok(i32::try_from(pid).ok().and_then(Pid::from_raw))
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct MountAttributes {
+    pub(crate) set: u64,
+    pub(crate) clear: u64,
+    pub(crate) propagation: u64,
+    pub(crate) user_namespace: u64,
+}
+
+/// Changes a mount; with `recursive` those below it too.
+pub(crate) fn mount_setattr(
+    mount: BorrowedFd<'_>,
+    attributes: &MountAttributes,
+    recursive: bool,
+) -> io::Result<()> {
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is a C string, and the size is that of the structure that the pointer leads to.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            std::ptr::from_ref(attributes),
+            size_of::<MountAttributes>(),
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Makes the current folder the root and puts the old root on top of it.
+pub(crate) fn pivot_root_here() -> io::Result<()> {
+    // SAFETY: both paths are C strings.
+    let result = unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) };
+    check(result).map(drop)
+}
+
+/// Marks every descriptor from `first` on, so that the next program does not get it.
+pub(crate) fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
+    // SAFETY: nothing is closed now, so nobody loses a descriptor that is in use.
+    let result =
+        unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    check(result).map(drop)
+}
+
+/// Lets the next program have a descriptor.
+pub(crate) fn keep_on_exec(descriptor: i32) -> io::Result<()> {
+    // SAFETY: touches no memory and closes nothing.
+    check(libc::c_long::from(unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) })).map(drop)
+}
+
+/// Makes `to` a second name of `from`, without close-on-exec.
+pub(crate) fn duplicate_to(from: libc::c_int, to: libc::c_int) -> io::Result<()> {
+    // SAFETY: dup2 touches no memory; what `to` was before is closed, and nobody uses it any more.
+    check(libc::c_long::from(unsafe { libc::dup2(from, to) })).map(drop)
+}
+
+/// Kills every process that this one may signal, but not itself: as pid 1, everything in the namespace.
+pub(crate) fn kill_all() {
+    // SAFETY: kill touches no memory. That there is nobody left is no failure.
+    let _ = unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// Rust ignores `SIGPIPE`, and a program inherits what is ignored.
+pub(crate) fn default_signals() {
+    // SAFETY: the default action replaces no handler that anything here relies on.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
+/// Takes a capability out of the bounding set.
+pub(crate) fn drop_bound(capability: u32) -> io::Result<()> {
+    // SAFETY: prctl with this option touches no memory.
+    check(libc::c_long::from(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) })).map(drop)
+}
+
+/// Installs a seccomp filter for this thread and all that it starts.
+pub(crate) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
+    let length = u16::try_from(program.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    let filter = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    const SET_MODE_FILTER: libc::c_ulong = 1;
+    // SAFETY: the kernel reads `len` instructions from the pointer, which is what `program` has.
+    let result = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, 0, std::ptr::from_ref(&filter)) };
+    check(result).map(drop)
+}
+
+/// The version of Landlock that the kernel has.
+pub(crate) fn landlock_version() -> io::Result<u32> {
+    const VERSION: libc::c_ulong = 1;
+    // SAFETY: with this flag the kernel takes no structure.
+    let result =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION) };
+    check(result).map(|version| u32::try_from(version).unwrap_or_default())
+}
+
+#[repr(C)]
+pub(crate) struct LandlockRuleset {
+    pub(crate) files: u64,
+    pub(crate) network: u64,
+    pub(crate) scope: u64,
+}
+
+/// A set of rules that handles these accesses. `size` is how much of the structure this version of Landlock knows.
+pub(crate) fn landlock_ruleset(ruleset: &LandlockRuleset, size: usize) -> io::Result<std::os::fd::OwnedFd> {
+    use std::os::fd::FromRawFd;
+    debug_assert!(size <= size_of::<LandlockRuleset>(), "no more than there is");
+    // SAFETY: the kernel reads `size` bytes, no more than the structure has.
+    let descriptor = check(unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::from_ref(ruleset), size, 0)
+    })?;
+    let descriptor = i32::try_from(descriptor).map_err(io::Error::other)?;
+    // SAFETY: the kernel just made this descriptor, and nobody else knows it.
+    Ok(unsafe { std::os::fd::OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Allows accesses below a path.
+pub(crate) fn landlock_allow(ruleset: BorrowedFd<'_>, path: BorrowedFd<'_>, accesses: u64) -> io::Result<()> {
+    #[repr(C, packed)]
+    struct Beneath {
+        accesses: u64,
+        path: i32,
+    }
+    const PATH_BENEATH: libc::c_ulong = 1;
+    let rule = Beneath { accesses, path: path.as_raw_fd() };
+    // SAFETY: the structure has the layout that this kind of rule asks for.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            ruleset.as_raw_fd(),
+            PATH_BENEATH,
+            std::ptr::from_ref(&rule),
+            0,
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Puts this thread and all that it starts under the rules.
+pub(crate) fn landlock_restrict(ruleset: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: touches no memory.
+    check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) }).map(drop)
+}
+
+/// Becomes another program. Only comes back if that fails.
+pub(crate) fn execute(program: &CString, arguments: &[CString], environment: &[CString]) -> io::Error {
+    let pointers = |list: &[CString]| -> Vec<*const libc::c_char> {
+        list.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (arguments, environment) = (pointers(arguments), pointers(environment));
+    // SAFETY: both lists end with a null pointer, and the strings live as long as the lists.
+    unsafe { libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Ends the process at once: no destructors, no buffers, nothing that belongs to the parent.
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: does not return and touches no memory.
+    unsafe { libc::_exit(code) }
+}
+
+/// A descriptor that was agreed upon with whoever started this process.
+pub(crate) fn inherited(descriptor: i32) -> std::os::fd::OwnedFd {
+    use std::os::fd::FromRawFd;
+    // SAFETY: the caller of the helper opened it for this purpose, and this is asked once for each.
+    unsafe { std::os::fd::OwnedFd::from_raw_fd(descriptor) }
+}
+
+/// The largest resident size among the children that were waited for, in bytes.
+pub(crate) fn peak_of_children() -> u64 {
+    // SAFETY: all zeroes is a valid value of this plain structure.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer leads to a structure of that type.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    u64::try_from(usage.ru_maxrss).unwrap_or_default() * 1_024
+}

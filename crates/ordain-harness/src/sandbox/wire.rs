@@ -1,0 +1,137 @@
+//! What the caller and its helper say to each other: one order, one answer, each JSON in a file in memory.
+
+use super::{Level, Probe, Report, Step};
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// The descriptors below are input, output and errors.
+pub(crate) const FIRST_AFTER_STANDARD: u32 = 3;
+/// What the helper is called as.
+pub(crate) const HELPER_NAME: &str = "ordain-sandbox-init";
+
+/// What to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Run steps.
+    Run(Box<RunOrder>),
+    /// Find out what works.
+    Probe,
+}
+
+/// Everything that the helper needs to know, since it has neither the caller's environment nor its descriptors.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RunOrder {
+    pub(crate) workspace: OsString,
+    pub(crate) writes: Vec<WriteOrder>,
+    pub(crate) steps: Vec<StepOrder>,
+    pub(crate) inspect: Vec<String>,
+    pub(crate) binds: Vec<Bind>,
+    pub(crate) links: Vec<(String, String)>,
+    pub(crate) path: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) output_files_max: u64,
+    pub(crate) output_bytes_max: u64,
+    pub(crate) write_roots: Vec<String>,
+    pub(crate) level_min: Level,
+}
+
+/// A change before the first step. The contents stand behind the JSON, one after the other.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WriteOrder {
+    pub(crate) path: String,
+    pub(crate) bytes: Option<usize>,
+}
+
+/// A step that was checked.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StepOrder {
+    pub(crate) step: Step,
+    pub(crate) timeout_ms: u64,
+    /// Why it must not run.
+    pub(crate) not_allowed: Option<String>,
+}
+
+/// A file or folder of the host that is seen inside, read-only.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Bind {
+    pub(crate) from: OsString,
+    /// Absolute.
+    pub(crate) to: String,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    Report(Box<Report>),
+    Probe(Probe),
+    Fault(Fault),
+    Level { found: Level, wanted: Level, landlock_abi: u32 },
+    Write { path: String, problem: String },
+}
+
+/// A part of the sandbox that could not be set up.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Fault {
+    pub(crate) stage: String,
+    pub(crate) errno: Option<i32>,
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(stage: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        let error = error.into();
+        Self { stage: stage.into(), errno: error.raw_os_error(), message: error.to_string() }
+    }
+}
+
+/// Says what was being done when something failed.
+pub(crate) trait Stage<T> {
+    fn stage(self, stage: &str) -> Result<T, Fault>;
+    fn stage_at(self, stage: &str, path: &std::path::Path) -> Result<T, Fault>;
+}
+
+impl<T, E: Into<io::Error>> Stage<T> for Result<T, E> {
+    fn stage(self, stage: &str) -> Result<T, Fault> {
+        self.map_err(|error| Fault::new(stage, error))
+    }
+
+    fn stage_at(self, stage: &str, path: &std::path::Path) -> Result<T, Fault> {
+        self.map_err(|error| Fault::new(format!("{stage} `{}`", path.display()), error))
+    }
+}
+
+/// A file that only exists in memory.
+pub(crate) fn memory_file(name: &str) -> io::Result<File> {
+    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
+}
+
+/// The length of the JSON, the JSON, then raw bytes.
+pub(crate) fn write_message<'b>(
+    file: &mut File,
+    message: &impl Serialize,
+    contents: impl Iterator<Item = &'b [u8]>,
+) -> io::Result<()> {
+    let text = serde_json::to_vec(message)?;
+    file.write_all(&(text.len() as u64).to_le_bytes())?;
+    file.write_all(&text)?;
+    for bytes in contents {
+        file.write_all(bytes)?;
+    }
+    Ok(())
+}
+
+/// Reads from the start; gives the message, and the file stands at the raw bytes.
+pub(crate) fn read_message<T: DeserializeOwned>(file: &mut File) -> io::Result<T> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut length = [0; 8];
+    file.read_exact(&mut length)?;
+    let available = file.metadata()?.len();
+    let length = u64::from_le_bytes(length).min(available);
+    let mut text = Vec::new();
+    file.take(length).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}
