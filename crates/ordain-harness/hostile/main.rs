@@ -1,22 +1,62 @@
-//! Hostile behaviours, one for each name.
+//! One hostile behaviour for each name, to be tried with and without the sandbox: prints `DID` where the behaviour
+//! had its way, and `STOPPED` with the reason where it had not. Used by the tests only.
+
+#![allow(unsafe_code, reason = "hostile programs make raw system calls")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may fail loudly"
+)]
+#![cfg_attr(not(target_os = "linux"), allow(unused, reason = "there is no sandbox to try"))]
+
+#[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
+mod files;
+#[cfg(target_os = "linux")]
+mod hosts;
+#[cfg(target_os = "linux")]
+mod processes;
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+/// Why a behaviour did not have its way.
+#[cfg(target_os = "linux")]
+type Tried = Result<(), String>;
+
+#[cfg(target_os = "linux")]
 fn main() {
     ordain_harness::sandbox::enter_if_asked();
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
-    let ws = args.remove(0);
-    let mut session =
-        ordain_harness::sandbox::Session::new(ws, ordain_spec::profile::Profile::built_in("dev").unwrap());
-    session.steps.push(ordain_harness::sandbox::Step::new(args));
-    match ordain_harness::sandbox::run(&session) {
-        Ok(report) => {
-            println!("{}", serde_json::to_string_pretty(&report).unwrap());
-            for step in &report.steps {
-                println!(
-                    "OUT {}\nERR {}",
-                    String::from_utf8_lossy(&step.stdout.kept),
-                    String::from_utf8_lossy(&step.stderr.kept)
-                );
-            }
-        }
-        Err(error) => println!("ERROR {error}"),
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.remove(0);
+    let rest: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // What stands around a behaviour, rather than being one.
+    match name.as_str() {
+        "drive" => return hosts::drive(&rest),
+        "plant" => return hosts::plant(&rest),
+        "terminal" => return hosts::terminal(&rest),
+        _ => {}
     }
+    let tried = files::try_one(&name, &rest)
+        .or_else(|| processes::try_one(&name, &rest))
+        .or_else(|| calls::try_one(&name, &rest))
+        .unwrap_or_else(|| panic!("unknown behaviour `{name}`"));
+    match tried {
+        Ok(()) => println!("DID {name}"),
+        Err(reason) => println!("STOPPED {name}: {reason}"),
+    }
+}
+
+/// The result of a system call.
+#[cfg(target_os = "linux")]
+fn called(result: libc::c_long) -> Tried {
+    if result < 0 { Err(std::io::Error::last_os_error().to_string()) } else { Ok(()) }
+}
+
+#[cfg(target_os = "linux")]
+fn done<T>(result: std::io::Result<T>) -> Tried {
+    result.map(drop).map_err(|error| error.to_string())
 }

@@ -1,0 +1,71 @@
+//! What stands around a behaviour: the sandbox itself, a caller with secrets, a caller at a terminal.
+
+use ordain_harness::sandbox::{Session, Step, Write, run};
+use ordain_spec::profile::Profile;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// `WORKSPACE PROFILE TIMEOUT_MS COMMAND…`: runs the command in the sandbox and prints the report. A first argument
+/// `+PATH=CONTENT` writes a file before it.
+pub(crate) fn drive(arguments: &[&str]) {
+    let (writes, arguments): (Vec<&str>, Vec<&str>) =
+        arguments.iter().partition(|argument| argument.starts_with('+'));
+    let profile = match arguments[1] {
+        name if Profile::built_in(name).is_some() => Profile::built_in(name).unwrap(),
+        text => serde_json::from_str(text).unwrap(),
+    };
+    let mut session = Session::new(arguments[0], profile);
+    for write in writes {
+        let (path, content) = write[1..].split_once('=').unwrap();
+        session.writes.push(Write { path: path.to_owned(), content: Some(content.as_bytes().to_vec()) });
+    }
+    for command in arguments[3..].split(|argument| *argument == "--then") {
+        let timeout_ms = arguments[2].parse().ok();
+        session.steps.push(Step { timeout_ms, ..Step::new(command.iter().copied()) });
+    }
+    session.inspect = vec!["a.txt".to_owned(), "nothing".to_owned(), ".".to_owned()];
+    match run(&session) {
+        Ok(report) => println!("{}", serde_json::to_string(&report).unwrap()),
+        Err(error) => println!("ERROR {error}"),
+    }
+}
+
+/// Runs a command with a secret in the environment and an open descriptor.
+pub(crate) fn plant(arguments: &[&str]) {
+    let file = std::fs::File::open("/dev/null").unwrap();
+    // SAFETY: nobody uses this number yet.
+    unsafe { libc::dup2(file.as_raw_fd(), 77) };
+    let error = Command::new(std::env::current_exe().unwrap())
+        .args(arguments)
+        .env("ORDAIN_TEST_SECRET", "planted-secret")
+        .exec();
+    panic!("{error}");
+}
+
+/// Runs a command with a terminal of its own.
+pub(crate) fn terminal(arguments: &[&str]) {
+    // SAFETY: plain system calls on descriptors that are made here.
+    let (controller, name) = unsafe {
+        let controller = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY);
+        assert!(controller >= 0 && libc::grantpt(controller) == 0 && libc::unlockpt(controller) == 0);
+        (controller, std::ffi::CStr::from_ptr(libc::ptsname(controller)).to_owned())
+    };
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(arguments);
+    // SAFETY: system calls only.
+    unsafe {
+        command.pre_exec(move || {
+            libc::setsid();
+            let terminal = libc::open(name.as_ptr(), libc::O_RDWR);
+            if terminal < 0 || libc::ioctl(terminal, libc::TIOCSCTTY, 0) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+    let status = command.status().unwrap();
+    // SAFETY: opened above, and nobody else has it.
+    unsafe { libc::close(controller) };
+    std::process::exit(status.code().unwrap_or(1));
+}

@@ -1,0 +1,333 @@
+//! Every hostile behaviour, as root and as an ordinary user: it has its way without the sandbox and not within.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{Caller, Fixture, exists, only, stdout};
+use ordain_harness::sandbox::{End, Report};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Who has their way without the sandbox, so that being stopped in it proves something.
+#[derive(Clone, Copy, PartialEq)]
+enum Control {
+    Everyone,
+    /// An ordinary user is stopped anyway.
+    RootOnly,
+    /// Not even root may try.
+    Nobody,
+}
+
+struct Case {
+    name: &'static str,
+    control: Control,
+    /// What stands around the behaviour.
+    around: &'static [&'static str],
+    /// What to reach for.
+    decoy: fn(&mut Fixture) -> Vec<String>,
+    /// Whether it was contained, beyond that it did not have its way.
+    contained: fn(&Report) -> bool,
+}
+
+impl Case {
+    const fn new(name: &'static str, control: Control) -> Self {
+        Self { name, control, around: &[], decoy: |_| Vec::new(), contained: was_stopped }
+    }
+
+    const fn at(name: &'static str, control: Control, decoy: fn(&mut Fixture) -> Vec<String>) -> Self {
+        Self { decoy, ..Self::new(name, control) }
+    }
+}
+
+fn was_stopped(report: &Report) -> bool {
+    stdout(only(report)).contains("STOPPED")
+}
+
+fn check(case: &Case, caller: Caller) {
+    let mut fixture = Fixture::new(caller);
+    let decoys = (case.decoy)(&mut fixture);
+    let mut step = vec!["hostile", case.name];
+    step.extend(decoys.iter().map(String::as_str));
+    let said = fixture.driven(case.around, "dev", 20_000, &step);
+    let report: Report = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert!(!stdout(only(&report)).contains("DID"), "it had its way: {}", stdout(only(&report)));
+    assert!((case.contained)(&report), "not contained: {report:#?}");
+    assert!(!exists(&fixture.path("decoy/written")), "something was written outside");
+    assert!(!exists(&fixture.path("written")), "something was written beside the workspace");
+    assert_eq!(fs::read_to_string(fixture.path("decoy/secret")).unwrap(), "secret");
+    assert_eq!(fs::read_dir(fixture.path("ws")).unwrap().count(), 1, "the workspace itself was changed");
+    let has_control = match case.control {
+        Control::Everyone => true,
+        Control::RootOnly => caller == Caller::Root,
+        Control::Nobody => false,
+    };
+    if has_control {
+        let mut arguments = case.around.to_vec();
+        arguments.extend(step.iter().skip(1));
+        let said = fixture.free(&arguments);
+        assert!(
+            said.contains(&format!("DID {}", case.name)),
+            "without the sandbox it must have its way: {said}"
+        );
+    }
+}
+
+macro_rules! cases {
+    ($($name:ident: $case:expr;)*) => {
+        mod as_root {
+            use super::*;
+            $(#[test] fn $name() { check(&$case, Caller::Root); })*
+        }
+        mod as_user {
+            use super::*;
+            $(#[test] fn $name() { check(&$case, Caller::User); })*
+        }
+    };
+}
+
+fn folder(fixture: &mut Fixture) -> Vec<String> {
+    vec![fixture.text("decoy")]
+}
+
+fn secret(fixture: &mut Fixture) -> Vec<String> {
+    vec![fixture.text("decoy/secret")]
+}
+
+fn victim(fixture: &mut Fixture) -> Vec<String> {
+    vec![fixture.victim()]
+}
+
+/// A listener that lives as long as the test.
+fn port(_: &mut Fixture) -> Vec<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::mem::forget(listener);
+    vec![port.to_string()]
+}
+
+fn socket(fixture: &mut Fixture) -> Vec<String> {
+    let path = fixture.path("decoy/socket");
+    std::mem::forget(UnixListener::bind(&path).unwrap());
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    vec![fixture.text("decoy/socket")]
+}
+
+fn abstract_name(fixture: &mut Fixture) -> Vec<String> {
+    use std::os::linux::net::SocketAddrExt;
+    let name = fixture.text("abstract");
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).unwrap();
+    std::mem::forget(UnixListener::bind_addr(&address).unwrap());
+    vec![name]
+}
+
+use Control::{Everyone, Nobody, RootOnly};
+
+cases! {
+    write_parent: Case::new("write_parent", Everyone);
+    write_abs: Case::at("write_abs", Everyone, folder);
+    symlink_out: Case::at("symlink_out", Everyone, secret);
+    hardlink_out: Case::at("hardlink_out", RootOnly, secret);
+    proc_self_root: Case::at("proc_self_root", Everyone, folder);
+    proc_cwd_climb: Case::at("proc_cwd_climb", Everyone, folder);
+    read_secret: Case::at("read_secret", Everyone, secret);
+    read_rootonly: Case::at("read_rootonly", RootOnly, |fixture| vec![fixture.text("decoy/rootonly")]);
+    open_shadow: Case::new("open_shadow", RootOnly);
+    rename_over: Case::at("rename_over", Everyone, secret);
+    truncate_out: Case::at("truncate_out", Everyone, secret);
+    unlink_out: Case::at("unlink_out", Everyone, secret);
+    chmod_out: Case::at("chmod_out", Everyone, secret);
+    stat_out: Case::at("stat_out", Everyone, secret);
+    list_out: Case::at("list_out", Everyone, folder);
+    write_usr: Case::new("write_usr", RootOnly);
+    write_etc: Case::new("write_etc", RootOnly);
+    sparse_1tb: Case {
+        contained: |report| matches!(only(report).end, End::Signaled { signal: libc::SIGXFSZ }) || was_stopped(report),
+        ..Case::new("sparse_1tb", Everyone)
+    };
+    disk_fill: Case::new("disk_fill", Everyone);
+    tmp_fill: Case::new("tmp_fill", Everyone);
+    inode_fill: Case::new("inode_fill", Everyone);
+    suid_output: Case::new("suid_output", Everyone);
+    mknod_dev: Case::new("mknod_dev", RootOnly);
+    dev_fuse: Case::new("dev_fuse", RootOnly);
+    proc_sys_open_w: Case::new("proc_sys_open_w", RootOnly);
+    cgroup_w: Case::new("cgroup_w", RootOnly);
+    proc_kcore: Case::new("proc_kcore", RootOnly);
+    dev_tty: Case { around: &["terminal"], ..Case::new("dev_tty", Everyone) };
+    tcp_loopback: Case::at("tcp_loopback", Everyone, port);
+    path_unix: Case::at("path_unix", Everyone, socket);
+    abstract_unix: Case::at("abstract_unix", Everyone, abstract_name);
+    packet: Case::new("packet", RootOnly);
+    raw_icmp: Case::new("raw_icmp", RootOnly);
+    netlink: Case::new("netlink", Everyone);
+    kill_victim: Case::at("kill_victim", Everyone, victim);
+    ptrace_victim: Case::at("ptrace_victim", Everyone, victim);
+    victim_environ: Case::at("victim_environ", Everyone, victim);
+    pid1_environ: Case { around: &["plant"], ..Case::new("pid1_environ", Everyone) };
+    inherited_fd: Case { around: &["plant"], ..Case::new("inherited_fd", Everyone) };
+    env_secret: Case { around: &["plant"], ..Case::new("env_secret", Everyone) };
+    fork_bomb: Case::new("fork_bomb", Everyone);
+    mem_hog: Case::new("mem_hog", Everyone);
+    mem_hog_multi: Case {
+        contained: |report| matches!(only(report).end, End::MemoryExceeded { .. }),
+        ..Case::new("mem_hog_multi", Everyone)
+    };
+    shared_hog: Case {
+        contained: |report| matches!(only(report).end, End::MemoryExceeded { .. }),
+        ..Case::new("shared_hog", Everyone)
+    };
+    memfd_hog: Case::new("memfd_hog", Everyone);
+    stdout_flood: Case {
+        contained: |report| matches!(only(report).end, End::OutputExceeded { .. }) && only(report).stdout.truncated,
+        ..Case::new("stdout_flood", Everyone)
+    };
+    core_dump: Case::new("core_dump", Everyone);
+    unshare_user: Case::new("unshare_user", Everyone);
+    clone_user: Case::new("clone_user", Everyone);
+    setns: Case::new("setns", RootOnly);
+    mount: Case::new("mount", RootOnly);
+    chroot: Case::new("chroot", RootOnly);
+    io_uring: Case::new("io_uring", Everyone);
+    bpf: Case::new("bpf", RootOnly);
+    perf: Case::new("perf", RootOnly);
+    userfaultfd: Case::new("userfaultfd", RootOnly);
+    keyctl: Case::new("keyctl", Everyone);
+    clock_set: Case::new("clock_set", Nobody);
+    sethostname: Case::new("sethostname", RootOnly);
+    syslog: Case::new("syslog", RootOnly);
+    caps: Case::new("caps", RootOnly);
+    stop_init: Case::new("stop_init", Nobody);
+    foreign_arch: Case {
+        contained: |report| matches!(only(report).end, End::Signaled { signal: libc::SIGSYS }),
+        ..Case::new("foreign_arch", Everyone)
+    };
+}
+
+const CALLERS: [Caller; 2] = [Caller::Root, Caller::User];
+
+/// A behaviour that waits for ever; free, it still waits when we look.
+fn waits(name: &str) {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let start = Instant::now();
+        let report = fixture.confined("dev", 1_000, &["hostile", name]);
+        let time = start.elapsed();
+        assert_eq!(only(&report).end, End::TimedOut { after_ms: 1_000 }, "{report:#?}");
+        assert!(stdout(only(&report)).contains("WAITING"));
+        assert!(time > Duration::from_millis(1_000) && time < Duration::from_millis(2_500), "{time:?}");
+        let mut free = fixture.command(&fixture.text("bin/hostile"), &[name]);
+        let mut free = free.stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(free.try_wait().unwrap().is_none(), "without the sandbox it must wait");
+        free.kill().unwrap();
+        free.wait().unwrap();
+    }
+}
+
+#[test]
+fn fifo_block() {
+    waits("fifo_block");
+}
+
+#[test]
+fn ignore_term() {
+    waits("ignore_term");
+}
+
+#[test]
+fn a_daemon_does_not_outlive_its_command() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let start = Instant::now();
+        let report = fixture.confined("dev", 20_000, &["hostile", "daemon"]);
+        assert_eq!(only(&report).end, End::Exited { code: 0 });
+        assert!(only(&report).stragglers >= 1, "{report:#?}");
+        assert!(start.elapsed() < Duration::from_secs(5));
+        fixture.free(&["daemon", &fixture.text("decoy/late")]);
+        std::thread::sleep(Duration::from_millis(1_500));
+        assert!(exists(&fixture.path("decoy/late")), "without the sandbox it must outlive it");
+    }
+}
+
+#[test]
+fn the_timeout_kills_grandchildren() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let start = Instant::now();
+        let report = fixture.confined("dev", 1_000, &["hostile", "family"]);
+        assert_eq!(only(&report).end, End::TimedOut { after_ms: 1_000 });
+        assert_eq!(only(&report).stragglers, 15);
+        assert!(start.elapsed() < Duration::from_millis(2_500));
+    }
+}
+
+#[test]
+fn names_are_escaped_and_refused() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let report = fixture.confined("dev", 10_000, &["hostile", "names"]);
+        assert!(stdout(only(&report)).contains("DID names"));
+        let refused: Vec<&str> = report.refused.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(refused, [" space ", r"bad\xff\xfe", r"esc\u{1b}[31m", r"new\u{a}line"]);
+        let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(produced, ["n".repeat(255), "rtl\u{202e}txt".to_owned()]);
+    }
+}
+
+#[test]
+fn changes_below_git_are_dropped() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let report = fixture.confined("dev", 10_000, &["hostile", "git_hook"]);
+        assert_eq!(report.dropped, ["sub/.git/hooks/pre-commit"]);
+        assert!(report.produced.is_empty() && report.refused.is_empty());
+        assert!(fixture.free(&["git_hook"]).contains("DID"));
+    }
+}
+
+#[test]
+fn only_files_are_taken_over() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let report =
+            fixture.confined("dev", 10_000, &["hostile", "odd_outputs", "--then", "hostile", "suid_open"]);
+        let refused: Vec<(&str, &str)> =
+            report.refused.iter().map(|it| (it.path.as_str(), it.reason.as_str())).collect();
+        assert_eq!(
+            refused,
+            [
+                ("in-link", "it is a symbolic link, and only files are taken over"),
+                ("out-link", "it is a symbolic link that leaves the workspace"),
+                ("pipe", "it is a pipe"),
+                ("socket", "it is a socket"),
+                ("suid-open", "it is a file with a set-user-id or set-group-id bit"),
+            ]
+        );
+        let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(produced, ["locked/file"]);
+    }
+}
+
+#[test]
+fn a_deep_tree_is_not_followed_for_ever() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let report = fixture.confined("dev", 10_000, &["hostile", "deep"]);
+        assert!(stdout(only(&report)).contains("DID deep"));
+        assert_eq!(report.refused.len(), 1);
+        assert!(report.refused.iter().all(|it| it.reason == "it is below too many folders"));
+    }
+}
+
+#[test]
+fn a_command_that_closes_its_streams_ends_as_it_should() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let report = fixture.confined("dev", 10_000, &["hostile", "close_stdout"]);
+        assert_eq!(only(&report).end, End::Exited { code: 3 });
+    }
+}
