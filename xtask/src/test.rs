@@ -30,6 +30,9 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::cargo_subcommand("nextest"),
         tools::debian_package("node", "nodejs"),
         tools::debian_package("valgrind", "valgrind"),
+        tools::debian_package("pytest-3", "python3-pytest"),
+        tools::debian_package("git", "git"),
+        tools::debian_package("make", "make"),
     ];
     let errors: Vec<String> = attempts.into_iter().filter_map(std::result::Result::err).collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }

@@ -114,7 +114,7 @@ fn names() -> Tried {
 
 fn suid_open() -> Tried {
     use std::os::unix::fs::OpenOptionsExt;
-    done(OpenOptions::new().write(true).create(true).mode(0o4755).open("suid-open"))
+    done(OpenOptions::new().write(true).create_new(true).mode(0o4755).open("suid-open"))
 }
 
 fn odd_outputs() -> Tried {

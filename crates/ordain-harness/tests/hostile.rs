@@ -1,6 +1,7 @@
 //! Every hostile behaviour, as root and as an ordinary user: it has its way without the sandbox and not within.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 mod common;
 

@@ -17,7 +17,7 @@ use rustix::mount::{
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -64,18 +64,13 @@ impl Sources {
         let path = Path::new(&order.workspace);
         let recursive = OpenTreeFlags::AT_RECURSIVE;
         let workspace = take(path, OpenTreeFlags::empty()).stage("taking the workspace (a folder in which something is mounted cannot be used by an ordinary user)")?;
-        let mut attributes =
+        let attributes =
             MountAttributes { set: READ_ONLY | NO_SETUID | NO_DEVICES, ..MountAttributes::default() };
-        let namespace;
+        mount_setattr(workspace.as_fd(), &attributes, false).stage("making the workspace read-only")?;
         if let Some(id) = owned_by {
-            let (uid, gid) = owner(path).stage("finding the owner of the workspace")?;
-            namespace = namespace_that_maps((uid, gid), id)?;
-            attributes.set |= ID_MAPPED;
-            attributes.user_namespace =
-                u64::try_from(std::os::fd::AsRawFd::as_raw_fd(&namespace)).unwrap_or(u64::MAX);
+            let owner = owner(path).stage("finding the owner of the workspace")?;
+            show_as_own(&workspace, owner, id)?;
         }
-        mount_setattr(workspace.as_fd(), &attributes, false)
-            .stage("showing the workspace as the command's own")?;
         let mut binds = Vec::new();
         for bind in &order.binds {
             let tree = take(Path::new(&bind.from), recursive).stage_at("taking", Path::new(&bind.from))?;
@@ -100,6 +95,17 @@ impl Sources {
 fn take(path: &Path, flags: OpenTreeFlags) -> io::Result<OwnedFd> {
     let flags = flags | OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     Ok(open_tree(CWD, path, flags)?)
+}
+
+/// What belongs to the owner on the disk belongs to the user of the sandbox in this mount.
+fn show_as_own(tree: &OwnedFd, owner: (u32, u32), id: u32) -> Result<(), Fault> {
+    let namespace = namespace_that_maps(owner, id)?;
+    let attributes = MountAttributes {
+        set: ID_MAPPED,
+        user_namespace: u64::try_from(namespace.as_raw_fd()).unwrap_or(u64::MAX),
+        ..MountAttributes::default()
+    };
+    mount_setattr(tree.as_fd(), &attributes, false).stage("showing the workspace as the command's own")
 }
 
 /// A user namespace in which the owner of the workspace is the user of the sandbox. A process must be in it while it
@@ -139,7 +145,7 @@ pub(crate) struct Processes(OwnedFd);
 
 impl Processes {
     pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.0)))
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 }
 
@@ -184,6 +190,14 @@ pub(crate) fn build(order: &RunOrder, sources: Sources) -> Result<View, Fault> {
 fn tmpfs(at: &Path, options: &str, flags: MountFlags) -> Result<(), Fault> {
     let options = CString::new(options).stage("naming the options of a file system")?;
     mount("tmpfs", at, "tmpfs", flags, options.as_c_str()).stage_at("mounting memory at", at)
+}
+
+fn overlay(lower: &Path, upper: &Path, work: &Path, at: &Path) -> Result<(), Fault> {
+    let (lower, upper, work) = (lower.display(), upper.display(), work.display());
+    let options = format!("userxattr,lowerdir={lower},upperdir={upper},workdir={work}");
+    let options = CString::new(options).stage("naming the options of a file system")?;
+    mount("overlay", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
+        .stage("laying the changes over the workspace")
 }
 
 fn set_attributes(at: &Path, set: u64) -> Result<(), Fault> {
@@ -312,15 +326,7 @@ impl Root<'_> {
         let permissions = fs::metadata(&lower).stage("reading the workspace")?.permissions();
         fs::set_permissions(&upper, permissions).stage("making the layer for changes")?;
         let merged = self.folder(WORKSPACE)?;
-        let options = format!(
-            "userxattr,lowerdir={},upperdir={},workdir={}",
-            lower.display(),
-            upper.display(),
-            work.display()
-        );
-        let options = CString::new(options).stage("naming the options of a file system")?;
-        mount("overlay", &merged, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
-            .stage("laying the changes over the workspace")?;
+        overlay(&lower, &upper, &work, &merged)?;
         let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let view = View {
             lower: open(&lower, folder, Mode::empty()).stage("opening the workspace")?,
@@ -334,4 +340,42 @@ impl Root<'_> {
         let _ = fs::remove_dir(&changes);
         Ok(view)
     }
+}
+
+/// Tries to mount memory.
+pub(crate) fn try_memory() -> Result<(), Fault> {
+    try_base().map(drop)
+}
+
+fn try_base() -> Result<&'static Path, Fault> {
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .stage("separating the mounts")?;
+    let base = Path::new("/tmp");
+    tmpfs(base, "size=4m,nr_inodes=100,mode=755", MountFlags::NOSUID | MountFlags::NODEV)?;
+    Ok(base)
+}
+
+/// Tries to mount `/proc`.
+pub(crate) fn try_processes() -> Result<(), Fault> {
+    let root = Root(try_base()?);
+    root.all_processes().map(drop)
+}
+
+/// Tries to lay a layer over a folder, and to replace a folder of it, which needs what old kernels lack.
+pub(crate) fn try_overlay() -> Result<(), Fault> {
+    let root = Root(try_base()?);
+    root.folder("/lower/folder")?;
+    let (lower, upper) = (root.path("/lower"), root.folder("/upper")?);
+    let merged = root.folder("/merged")?;
+    overlay(&lower, &upper, &root.folder("/work")?, &merged)?;
+    let folder = merged.join("folder");
+    fs::remove_dir(&folder)
+        .and_then(|()| fs::create_dir(&folder))
+        .stage("laying the changes over the workspace")
+}
+
+/// Tries to show a folder as somebody else's.
+pub(crate) fn try_id_mapped(id: u32) -> Result<(), Fault> {
+    let tree = take(Path::new("/"), OpenTreeFlags::empty()).stage("taking a folder")?;
+    show_as_own(&tree, (0, 0), id)
 }

@@ -24,6 +24,8 @@ const USER_ID: u32 = 64_321;
 pub(crate) struct Fixture {
     pub(crate) caller: Caller,
     pub(crate) top: PathBuf,
+    /// The caller's `PATH`, after the folder of the hostile program.
+    pub(crate) path: String,
     victim: Option<Child>,
 }
 
@@ -43,7 +45,8 @@ impl Fixture {
         }
         fs::copy(env!("CARGO_BIN_EXE_ordain-hostile"), top.join("bin/hostile")).unwrap();
         fs::set_permissions(top.join("bin/hostile"), fs::Permissions::from_mode(0o755)).unwrap();
-        let fixture = Self { caller, top, victim: None };
+        let path = std::env::var("PATH").unwrap();
+        let fixture = Self { caller, top, path, victim: None };
         fixture.file("ws/a.txt", "content");
         fixture.file("decoy/secret", "secret");
         fixture.file("decoy/rootonly", "secret");
@@ -85,9 +88,8 @@ impl Fixture {
     /// A program as the caller, in the workspace, with the hostile program in its `PATH`.
     pub(crate) fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        let path = std::env::var("PATH").unwrap();
         command.args(arguments).current_dir(self.path("ws"));
-        command.env("PATH", format!("{}:{path}", self.text("bin")));
+        command.env("PATH", format!("{}:{}", self.text("bin"), self.path));
         if self.caller == Caller::User {
             command.uid(USER_ID).gid(USER_ID).env("HOME", self.text("decoy"));
         }
