@@ -69,6 +69,8 @@ pub(crate) enum Command {
     /// Everything is worked out again from the two documents. `reject`: something required failed, or the evidence
     /// is missing or contradicts itself. `review`: only something optional failed.
     Validate(Validate),
+    /// Run commands without letting them touch anything else
+    Sandbox(Sandbox),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(Canon),
     /// Print the hash of a document
@@ -212,6 +214,40 @@ pub(crate) struct Validate {
     /// The plan proposal that was tried; `-` is standard input
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Sandbox {
+    #[command(subcommand)]
+    pub(crate) command: SandboxCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Try what this machine supports, and say what to change
+    #[command(after_help = "Exit codes: 0 the sandbox works, 1 it does not; usage errors 64.")]
+    Probe,
+    /// Run one command on a view of a workspace, and show what came of it
+    ///
+    /// The command sees the workspace in /workspace and may change it there; the folder itself stays as it is. With
+    /// --json the execution evidence is printed, of a plan that has this one command.
+    #[command(
+        after_help = "Exit codes: 0 the command succeeded, 1 it did not, or could not be run; usage errors 64."
+    )]
+    Exec(Exec),
+}
+
+#[derive(Args)]
+pub(crate) struct Exec {
+    /// What it may do: strict, default, dev, or a file
+    #[arg(long, value_name = "PROFILE", default_value = "default")]
+    pub(crate) profile: String,
+    /// The folder that it works on
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) workspace: PathBuf,
+    /// The command and its arguments, without a shell
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub(crate) argv: Vec<String>,
 }
 
 #[derive(Args)]

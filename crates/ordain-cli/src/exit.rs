@@ -71,6 +71,9 @@ pub(crate) enum Failure {
         /// What is wrong.
         problem: String,
     },
+    /// The sandbox could not do its work.
+    #[error(transparent)]
+    Sandbox(#[from] ordain_harness::sandbox::SandboxError),
     /// A document is not valid, and its report was printed.
     #[error("the document is not valid")]
     Reported,
@@ -86,6 +89,7 @@ impl Failure {
             | Self::Output(_)
             | Self::Result(_)
             | Self::Document { .. }
+            | Self::Sandbox(_)
             | Self::Reported => Outcome::Failed,
         }
     }

@@ -21,6 +21,7 @@ mod manual;
 mod patch;
 mod plan;
 mod rules;
+mod sandbox;
 mod transform;
 mod validate;
 mod verify;
@@ -33,6 +34,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    ordain_harness::sandbox::enter_if_asked();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args, cli.global.json),
         Command::Patch(args) => patch::run(args, cli.global.json),
         Command::Validate(args) => validate::run(args, cli.global.json),
+        Command::Sandbox(args) => sandbox::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
         Command::Id(args) => hash::run_id(args, cli.global.json),
