@@ -62,15 +62,16 @@ fn probe_page(probe: &Probe) -> Page {
 
 fn exec(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     let profile = load_profile(&args.profile)?;
-    let proposal = plan_of(&args.argv)?;
+    // Only evidence needs a plan; what has none is refused before anything runs.
+    let proposal = json.then(|| plan_of(&args.argv)).transpose()?;
     let mut session = Session::new(&args.workspace, profile);
     session.steps.push(Step::new(args.argv.iter().cloned()));
     let report = sandbox::run(&session)?;
     let Some(step) = report.steps.first() else {
         return Err(problem("the sandbox reported no step".to_owned()));
     };
-    if json {
-        let evidence = evidence_of(&proposal, &report, step)?;
+    if let Some(proposal) = &proposal {
+        let evidence = evidence_of(proposal, &report, step)?;
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(Canonicalizer::new().value(&evidence)?)?;
         stdout.write_all(b"\n")?;

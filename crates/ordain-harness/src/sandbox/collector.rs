@@ -1,8 +1,7 @@
 //! pid 1 of the sandbox: makes the writes, runs the steps one after the other, and collects.
 
 use super::harvest::{self, Changes, Snapshot};
-use super::identity::Identity;
-use super::init::NAMESPACES;
+use super::init::Caller;
 use super::limits::{
     LANDLOCK_FULL, MEMORY_BYTES_MAX, SCRATCH_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX,
     TEMPORARY_BYTES_MAX,
@@ -20,15 +19,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 /// Does everything that the order says, and answers.
-pub(crate) fn collect(order: &RunOrder, contents: File, identity: Identity, view: View) -> Answer {
+pub(crate) fn collect(order: &RunOrder, contents: File, caller: &Caller, view: View) -> Answer {
     rustix::process::umask(Mode::from_raw_mode(0o022));
     match write_all(&order.writes, contents) {
         Ok(()) => {}
         Err((path, error)) => return Answer::Write { path, problem: error.to_string() },
     }
     let program = filter::program();
-    let kernel = Kernel { filter: &program, order, processes: &view.processes };
-    let protections = protections(order, identity, filter::hash(&program));
+    let kernel = Kernel { filter: &program, order, processes: &view.processes, caller };
+    let protections = protections(order, caller, filter::hash(&program));
     match steps_of(order, &kernel, &view, protections) {
         Ok(answer) => answer,
         Err(fault) => Answer::Fault(fault),
@@ -129,7 +128,7 @@ fn violations(order: &RunOrder, changes: &Changes) -> Vec<String> {
         .collect()
 }
 
-fn protections(order: &RunOrder, identity: Identity, seccomp_sha256: String) -> Protections {
+fn protections(order: &RunOrder, caller: &Caller, seccomp_sha256: String) -> Protections {
     let mut limits = BTreeMap::new();
     let mut limit = |name: &str, max: u64, by: &str| {
         limits.insert(name.to_owned(), Limit { max, by: by.to_owned() });
@@ -145,8 +144,7 @@ fn protections(order: &RunOrder, identity: Identity, seccomp_sha256: String) -> 
     limit("memory_bytes", MEMORY_BYTES_MAX, "collector");
     limit("stream_bytes", STREAM_BYTES_MAX, "collector");
     Protections {
-        caller: identity.name().to_owned(),
-        namespaces: NAMESPACES.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        caller: caller.identity.name().to_owned(),
         seccomp_sha256,
         limits,
         ..Protections::default()

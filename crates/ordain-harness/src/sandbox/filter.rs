@@ -5,6 +5,7 @@
 
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -200,29 +201,76 @@ const fn error(number: i32) -> u32 {
     ERROR | number.unsigned_abs()
 }
 
-/// The filter as the kernel takes it.
+/// The filter as the kernel takes it: a search tree over ranges of numbers. The kernel tries every number when it
+/// takes a filter, which a list of all of them makes slow.
 pub(crate) fn program() -> Vec<sock_filter> {
     let mut program =
         vec![load(ARCHITECTURE_AT), jump(EQUAL, ARCHITECTURE, 1, 0), answer(KILL), load(NUMBER_AT)];
-    let mut plain = |number: libc::c_long, action: u32| {
-        program.extend([jump(EQUAL, low(number), 0, 1), answer(action)]);
-    };
-    for number in ALLOWED.iter().chain(ALLOWED_HERE) {
-        plain(*number, ALLOW);
-    }
-    for number in REFUSED {
-        plain(*number, error(EPERM));
-    }
-    for guarded in GUARDED {
-        let body: Vec<sock_filter> =
-            guarded.tests.iter().flat_map(|test| tested(test, error(guarded.error))).collect();
-        let length = u8::try_from(body.len() + 1).unwrap_or(u8::MAX);
-        program.push(jump(EQUAL, low(guarded.number), 0, length));
-        program.extend(body);
-        program.push(answer(ALLOW));
-    }
-    program.push(answer(error(ENOSYS)));
+    program.extend(tree(&ranges()));
     program
+}
+
+/// From this number on, up to the next range.
+type Range = (u32, Vec<sock_filter>);
+
+fn ranges() -> Vec<Range> {
+    let mut calls: BTreeMap<u32, Vec<sock_filter>> = BTreeMap::new();
+    calls.extend(ALLOWED.iter().chain(ALLOWED_HERE).map(|number| (low(*number), vec![answer(ALLOW)])));
+    calls.extend(REFUSED.iter().map(|number| (low(*number), vec![answer(error(EPERM))])));
+    for guarded in GUARDED {
+        let mut body: Vec<sock_filter> =
+            guarded.tests.iter().flat_map(|test| tested(test, error(guarded.error))).collect();
+        body.push(answer(ALLOW));
+        calls.insert(low(guarded.number), body);
+    }
+    let unknown = || vec![answer(error(ENOSYS))];
+    let mut ranges: Vec<Range> = vec![(0, unknown())];
+    let mut next = 0;
+    for (number, body) in calls {
+        if number > next {
+            push(&mut ranges, next, unknown());
+        }
+        push(&mut ranges, number, body);
+        next = number + 1;
+    }
+    push(&mut ranges, next, unknown());
+    ranges
+}
+
+fn push(ranges: &mut Vec<Range>, from: u32, body: Vec<sock_filter>) {
+    let same = |left: &[sock_filter], right: &[sock_filter]| {
+        let key = |it: &sock_filter| (it.code, it.jt, it.jf, it.k);
+        left.iter().map(key).eq(right.iter().map(key))
+    };
+    match ranges.last_mut() {
+        Some((_, last)) if same(last, &body) => {}
+        Some((start, last)) if *start == from => *last = body,
+        _ => ranges.push((from, body)),
+    }
+}
+
+fn tree(ranges: &[Range]) -> Vec<sock_filter> {
+    const AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+    const ALWAYS: u32 = libc::BPF_JMP | libc::BPF_JA;
+    let (lower, upper) = ranges.split_at(ranges.len() / 2);
+    match (lower, upper) {
+        ([], [(_, body)]) => body.clone(),
+        (_, [(start, _), ..]) => {
+            let left = tree(lower);
+            let mut program = match u8::try_from(left.len()) {
+                Ok(length) => vec![jump(AT_LEAST, *start, length, 0)],
+                // Conditional jumps are short.
+                Err(_) => {
+                    let length = u32::try_from(left.len()).unwrap_or(u32::MAX);
+                    vec![jump(AT_LEAST, *start, 0, 1), statement(ALWAYS, length)]
+                }
+            };
+            program.extend(left);
+            program.extend(tree(upper));
+            program
+        }
+        (_, []) => Vec::new(),
+    }
 }
 
 fn low(number: libc::c_long) -> u32 {
@@ -251,4 +299,98 @@ pub(crate) fn hash(program: &[sock_filter]) -> String {
         hash.update(instruction.k.to_le_bytes());
     }
     super::harvest::sha256_text(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel's interpreter would answer.
+    fn verdict(architecture: u32, number: u32, arguments: [u32; 6]) -> u32 {
+        let program = program();
+        let (mut at, mut value) = (0, 0);
+        loop {
+            let sock_filter { code, jt, jf, k } = program[at];
+            let code = u32::from(code);
+            at += 1;
+            let take = |condition: bool| usize::from(if condition { jt } else { jf });
+            if code == libc::BPF_LD | libc::BPF_W | libc::BPF_ABS {
+                value = match k {
+                    NUMBER_AT => number,
+                    ARCHITECTURE_AT => architecture,
+                    offset => arguments[((offset - ARGUMENTS_AT) / 8) as usize],
+                };
+            } else if code == libc::BPF_ALU | libc::BPF_AND | libc::BPF_K {
+                value &= k;
+            } else if code == EQUAL {
+                at += take(value == k);
+            } else if code == libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K {
+                at += take(value >= k);
+            } else if code == libc::BPF_JMP | libc::BPF_JA {
+                at += k as usize;
+            } else if code == libc::BPF_RET | libc::BPF_K {
+                return k;
+            } else {
+                panic!("unknown instruction {code}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_number_gets_its_answer() {
+        let guarded: Vec<u32> = GUARDED.iter().map(|it| low(it.number)).collect();
+        for number in 0..1_000 {
+            let listed = |list: &[libc::c_long]| list.iter().any(|it| low(*it) == number);
+            let expected = if listed(ALLOWED) || listed(ALLOWED_HERE) {
+                ALLOW
+            } else if listed(REFUSED) {
+                error(EPERM)
+            } else if guarded.contains(&number) {
+                continue;
+            } else {
+                error(ENOSYS)
+            };
+            assert_eq!(verdict(ARCHITECTURE, number, [0; 6]), expected, "{number}");
+        }
+        // The x32 calls of x86-64, and another architecture.
+        assert_eq!(verdict(ARCHITECTURE, 0x4000_0000, [0; 6]), error(ENOSYS));
+        assert_eq!(verdict(ARCHITECTURE ^ 1, 0, [0; 6]), KILL);
+    }
+
+    #[test]
+    fn lists_do_not_overlap() {
+        let guarded = GUARDED.iter().map(|it| it.number);
+        let mut all: Vec<_> =
+            ALLOWED.iter().chain(ALLOWED_HERE).chain(REFUSED).copied().chain(guarded).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn arguments_are_looked_at() {
+        let asked = |number: libc::c_long, arguments: &[u32]| {
+            let mut all = [0; 6];
+            all[..arguments.len()].copy_from_slice(arguments);
+            verdict(ARCHITECTURE, low(number), all)
+        };
+        assert_eq!(asked(libc::SYS_clone, &[17]), ALLOW);
+        for flag in [libc::CLONE_NEWUSER, libc::CLONE_NEWNS, libc::CLONE_NEWNET, libc::CLONE_NEWPID, 0x80] {
+            assert_eq!(asked(libc::SYS_clone, &[17 | flag.unsigned_abs()]), error(EPERM));
+        }
+        assert_eq!(asked(libc::SYS_socket, &[1, 1]), ALLOW);
+        for family in [2, 10, 16, 17, 40] {
+            assert_eq!(asked(libc::SYS_socket, &[family]), error(EAFNOSUPPORT));
+        }
+        assert_eq!(asked(libc::SYS_ioctl, &[0, 0x5401]), ALLOW);
+        assert_eq!(asked(libc::SYS_ioctl, &[0, TERMINAL_INPUT]), error(EPERM));
+        assert_eq!(asked(libc::SYS_fchmod, &[3, 0o755]), ALLOW);
+        assert_eq!(asked(libc::SYS_fchmod, &[3, 0o4755]), error(EPERM));
+        assert_eq!(asked(libc::SYS_fchmodat, &[3, 0, 0o2755]), error(EPERM));
+        assert_eq!(asked(libc::SYS_mknodat, &[3, 0, libc::S_IFIFO | 0o600]), ALLOW);
+        assert_eq!(asked(libc::SYS_mknodat, &[3, 0, libc::S_IFCHR | 0o600]), error(EPERM));
+        assert_eq!(asked(libc::SYS_prlimit64, &[0, 7]), ALLOW);
+        assert_eq!(asked(libc::SYS_prlimit64, &[1, 7]), error(EPERM));
+    }
 }

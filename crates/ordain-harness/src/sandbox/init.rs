@@ -8,7 +8,8 @@ use super::{collector, probe, sys};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 /// Every namespace that there is but the one for time, which nothing here can set.
 pub(crate) const NAMESPACES: &[(&str, libc::c_int)] = &[
@@ -20,6 +21,20 @@ pub(crate) const NAMESPACES: &[(&str, libc::c_int)] = &[
     ("uts", libc::CLONE_NEWUTS),
     ("cgroup", libc::CLONE_NEWCGROUP),
 ];
+
+/// Who started the sandbox, and where they are.
+pub(crate) struct Caller {
+    pub(crate) identity: Identity,
+    /// Their namespaces, in the order of [`NAMESPACES`].
+    pub(crate) outside: Vec<PathBuf>,
+}
+
+/// The namespaces of a process, each by the name that no other has.
+pub(crate) fn namespaces_of(process: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let link =
+        |name: &str| std::fs::read_link(process.join("ns").join(if name == "mount" { "mnt" } else { name }));
+    NAMESPACES.iter().map(|(name, _)| link(name)).collect()
+}
 
 /// Does not return if this process was started as the sandbox's helper; does nothing otherwise.
 ///
@@ -50,11 +65,12 @@ fn supervise(order: RunOrder, contents: File, answer: &File) -> Result<(), Fault
         Identity::Root { id } => Some(Sources::open(&order, Some(id))?),
         Identity::User { .. } => None,
     };
+    let outside = namespaces_of(Path::new("/proc/self")).stage("reading the caller's namespaces")?;
     let (mut go, ready) = gate().stage("making a pipe")?;
     let namespaces = NAMESPACES.iter().fold(0, |flags, (_, flag)| flags | flag);
     let Some(first) = sys::clone_process(namespaces).stage("making the namespaces")? else {
         drop(ready);
-        first_process(&order, contents, answer, identity, sources, &mut go);
+        first_process(&order, contents, answer, &Caller { identity, outside }, sources, &mut go);
     };
     drop(go);
     if let Err(fault) = identity.map(first) {
@@ -85,12 +101,12 @@ fn first_process(
     order: &RunOrder,
     contents: File,
     answer: &File,
-    identity: Identity,
+    caller: &Caller,
     sources: Option<Sources>,
     go: &mut File,
 ) -> ! {
-    let said = become_first(order, identity, sources, go)
-        .map_or_else(Answer::Fault, |view| collector::collect(order, contents, identity, view));
+    let said = become_first(order, caller.identity, sources, go)
+        .map_or_else(Answer::Fault, |view| collector::collect(order, contents, caller, view));
     let done =
         answer.try_clone().and_then(|mut answer| write_message(&mut answer, &said, std::iter::empty()));
     sys::exit_now(if done.is_ok() { 0 } else { 2 })
@@ -118,6 +134,5 @@ fn become_first(
     // pid 1 holds capabilities of the namespace; nobody in it may look into pid 1.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .stage("hiding pid 1")?;
-    let _ = go.as_fd();
     Ok(view)
 }

@@ -88,6 +88,9 @@ impl Payload<'_> {
         }
         drop_privileges()?;
         rustix::thread::set_no_new_privs(true).stage("giving up new privileges")?;
+        // pid 1 is hidden, and so would be its copy; but pid 1 must see what became of it, and nobody else is there.
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable)
+            .stage("showing the process to pid 1")?;
         let version = fence::raise().stage("raising Landlock")?;
         sys::install_filter(self.filter).stage("installing the seccomp filter")?;
         Ok(version)

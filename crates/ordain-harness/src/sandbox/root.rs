@@ -29,27 +29,10 @@ const NO_PROGRAMS: u64 = 0x8;
 const ID_MAPPED: u64 = 0x0010_0000;
 
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
-/// Of `/proc`: what speaks about the whole machine, or to it.
-const MASKED_FILES: &[&str] = &[
-    "kcore",
-    "keys",
-    "key-users",
-    "kallsyms",
-    "kmsg",
-    "kpagecount",
-    "kpageflags",
-    "kpagecgroup",
-    "sched_debug",
-    "sysrq-trigger",
-    "timer_list",
-    "vmallocinfo",
-    "slabinfo",
-    "config.gz",
-    "modules",
-    "partitions",
-    "diskstats",
-];
-const MASKED_FOLDERS: &[&str] = &["acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "tty", "sysvipc"];
+/// Of `/proc`: what speaks about the whole machine, or to it, and is not already root's alone on every kernel.
+const MASKED_FILES: &[&str] =
+    &["kcore", "keys", "kmsg", "latency_stats", "sched_debug", "sysrq-trigger", "timer_list", "timer_stats"];
+const MASKED_FOLDERS: &[&str] = &["acpi", "asound", "scsi"];
 
 /// Mounts of the host that are in no namespace yet.
 pub(crate) struct Sources {

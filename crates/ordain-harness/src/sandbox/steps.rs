@@ -1,6 +1,7 @@
 //! One command from its start to the end of everything that it started.
 
 use super::harvest::sha256_text;
+use super::init::{Caller, NAMESPACES, namespaces_of};
 use super::limits::{MEMORY_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS};
 use super::payload::{Payload, Word};
 use super::root::Processes;
@@ -26,6 +27,7 @@ pub(crate) struct Kernel<'o> {
     pub(crate) filter: &'o [libc::sock_filter],
     pub(crate) order: &'o RunOrder,
     pub(crate) processes: &'o Processes,
+    pub(crate) caller: &'o Caller,
 }
 
 /// What became of a command.
@@ -97,7 +99,7 @@ pub(crate) fn run(
         peak: 0,
         status: None,
     };
-    let began = running.begin(words.into(), starts.into(), kernel.order, protections);
+    let began = running.begin(words.into(), starts.into(), kernel, protections);
     let start = Instant::now();
     let end = match began {
         Ok(None) => running.watch(start + Duration::from_millis(step.timeout_ms), step.timeout_ms),
@@ -153,7 +155,7 @@ impl Running<'_> {
         &mut self,
         words: File,
         mut starts: File,
-        order: &RunOrder,
+        kernel: &Kernel<'_>,
         protections: &mut Protections,
     ) -> Result<Option<End>, Fault> {
         let mut words = BufReader::new(words);
@@ -161,7 +163,7 @@ impl Running<'_> {
             Some(Word::Confined { landlock_abi }) => {
                 protections.landlock_abi = landlock_abi;
                 protections.level = Some(collector::level_of(landlock_abi));
-                read_back(self.processes, self.process, protections)?;
+                read_back(kernel, self.process, protections)?;
             }
             Some(Word::Fault(fault)) => return Err(fault),
             Some(Word::NotStarted { .. }) | None => {
@@ -169,7 +171,7 @@ impl Running<'_> {
                 return Err(Fault::new("confining the command", error));
             }
         }
-        if protections.level.is_none_or(|level| level < order.level_min) {
+        if protections.level.is_none_or(|level| level < kernel.order.level_min) {
             return Ok(Some(End::Skipped));
         }
         starts.write_all(b"!").stage("starting the command")?;
@@ -298,8 +300,8 @@ fn next_word(words: &mut impl BufRead) -> Result<Option<Word>, Fault> {
 }
 
 /// What the kernel says about a process that is about to become a command. What is not as it must be stops it.
-fn read_back(processes: &Processes, process: Pid, protections: &mut Protections) -> Result<(), Fault> {
-    let folder = processes.path().join(process.as_raw_nonzero().to_string());
+fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -> Result<(), Fault> {
+    let folder = kernel.processes.path().join(process.as_raw_nonzero().to_string());
     let status = fs::read_to_string(folder.join("status")).stage("reading back the protections")?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -309,18 +311,49 @@ fn read_back(processes: &Processes, process: Pid, protections: &mut Protections)
     protections.cap_bnd = field("CapBnd");
     protections.no_new_privs = field("NoNewPrivs");
     protections.seccomp = field("Seccomp");
+    let inside = namespaces_of(&folder).stage("reading back the protections")?;
+    let own = NAMESPACES.iter().zip(inside.iter().zip(&kernel.caller.outside));
+    protections.namespaces = own
+        .filter(|(_, (inside, outside))| inside != outside)
+        .map(|((name, _), _)| (*name).to_owned())
+        .collect();
+    read_back_limits(&folder, protections)?;
     let map = fs::read_to_string(folder.join("uid_map")).stage("reading back the protections")?;
     protections.uid_map = map.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_none = |set: &str| !set.is_empty() && set.bytes().all(|digit| digit == b'0');
     let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
     for (wrong, what) in [
         (!sets.iter().all(|set| is_none(&field(set))), "capabilities are left"),
+        (protections.namespaces.len() != NAMESPACES.len(), "a namespace is the caller's"),
         (protections.no_new_privs != "1", "new privileges could be had"),
         (protections.seccomp != "2", "there is no filter for system calls"),
     ] {
         if wrong {
             return Err(Fault::new("checking the protections", io::Error::other(what)));
         }
+    }
+    Ok(())
+}
+
+/// The limits that really hold: the caller may have had less than what is asked for.
+fn read_back_limits(process: &Path, protections: &mut Protections) -> Result<(), Fault> {
+    let text = fs::read_to_string(process.join("limits")).stage("reading back the limits")?;
+    for (name, title) in [
+        ("processes", "Max processes"),
+        ("data_bytes", "Max data size"),
+        ("file_bytes", "Max file size"),
+        ("core_bytes", "Max core file size"),
+        ("descriptors", "Max open files"),
+        ("locked_bytes", "Max locked memory"),
+        ("message_queue_bytes", "Max msgqueue size"),
+    ] {
+        let values = text.lines().find_map(|line| line.strip_prefix(title)).unwrap_or_default();
+        let hard = values.split_whitespace().nth(1).and_then(|value| value.parse().ok());
+        let Some((limit, hard)) = protections.limits.get_mut(name).zip(hard) else {
+            let error = io::Error::other(format!("there is no limit for {name}"));
+            return Err(Fault::new("checking the protections", error));
+        };
+        limit.max = hard;
     }
     Ok(())
 }
