@@ -69,3 +69,41 @@ pub(crate) fn terminal(arguments: &[&str]) {
     unsafe { libc::close(controller) };
     std::process::exit(status.code().unwrap_or(1));
 }
+
+/// `landlock COMMAND…` or `namespaces COMMAND…`: runs a command on a kernel that seems to lack something.
+pub(crate) fn without(arguments: &[&str]) {
+    let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+    let jump = |jump: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
+        code: (libc::BPF_JMP | jump | libc::BPF_K) as u16,
+        jt,
+        jf,
+        k,
+    };
+    let load = |offset: u32| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
+    let answer = |action: u32| statement(libc::BPF_RET | libc::BPF_K, action);
+    let (allow, error) = (0x7fff_0000, 0x0005_0000);
+    let program = match arguments[0] {
+        "landlock" => vec![
+            load(0),
+            jump(libc::BPF_JEQ, libc::SYS_landlock_create_ruleset as u32, 0, 1),
+            answer(error | libc::ENOSYS as u32),
+            answer(allow),
+        ],
+        "namespaces" => vec![
+            load(0),
+            jump(libc::BPF_JEQ, libc::SYS_clone as u32, 0, 3),
+            load(16),
+            jump(libc::BPF_JSET, libc::CLONE_NEWUSER as u32, 0, 1),
+            answer(error | libc::EPERM as u32),
+            answer(allow),
+        ],
+        other => panic!("without `{other}`?"),
+    };
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    // SAFETY: the filter has as many instructions as it says, and lives until the call is over.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, 2, &raw const filter), 0);
+    }
+    panic!("{}", Command::new(std::env::current_exe().unwrap()).args(&arguments[1..]).exec());
+}

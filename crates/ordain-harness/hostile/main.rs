@@ -37,6 +37,10 @@ fn main() {
     match name.as_str() {
         "drive" => return hosts::drive(&rest),
         "plant" => return hosts::plant(&rest),
+        "without" => return hosts::without(&rest),
+        "probe" => {
+            return println!("{}", serde_json::to_string(&ordain_harness::sandbox::probe()).unwrap());
+        }
         "terminal" => return hosts::terminal(&rest),
         _ => {}
     }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Caller, Fixture, exists, only, stderr, stdout};
-use ordain_harness::sandbox::{End, FileState, Level, Report};
+use ordain_harness::sandbox::{End, FileState, Level, Probe, Report};
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
@@ -221,5 +221,49 @@ fn modes_of_the_workspace_are_kept() {
         std::fs::set_permissions(fixture.path("ws/private"), PermissionsExt::from_mode(0o600)).unwrap();
         let report = succeeds(&fixture, "dev", &["sh", "-c", "cat private; stat -c %a:%U private"]);
         assert_eq!(stdout(only(&report)), "mine600:sandbox\n");
+    }
+}
+
+#[test]
+fn less_than_the_full_protection_is_refused_by_strict_and_recorded_by_others() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let without = ["without", "landlock"];
+        let said = fixture.driven(&without, "strict", 10_000, &["true"]);
+        assert!(said.contains("would only reach the level `namespaces`, and `full` is asked for"), "{said}");
+        assert!(
+            said.contains("the kernel has no Landlock") && said.contains("use Linux 6.2 or newer"),
+            "{said}"
+        );
+        let report: Report =
+            serde_json::from_str(&fixture.driven(&without, "dev", 10_000, &["true"])).unwrap();
+        assert_eq!(only(&report).end, End::Exited { code: 0 });
+        assert_eq!(report.protections.level, Some(Level::Namespaces));
+        assert_eq!(report.protections.landlock_abi, 0);
+        let probe: Probe = serde_json::from_str(&fixture.free(&["without", "landlock", "probe"])).unwrap();
+        assert_eq!(probe.level, Some(Level::Namespaces));
+    }
+}
+
+#[test]
+fn without_namespaces_nothing_runs() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let without = ["without", "namespaces"];
+        let said = fixture.driven(&without, "dev", 10_000, &["true"]);
+        assert!(said.contains("the sandbox cannot be set up") && said.contains("namespace"), "{said}");
+        let probe: Probe = serde_json::from_str(&fixture.free(&["without", "namespaces", "probe"])).unwrap();
+        assert_eq!(probe.level, None);
+        let missing = probe.features.iter().find(|feature| !feature.works).unwrap();
+        assert!(missing.name == "user namespace" && missing.remedy.is_some(), "{missing:?}");
+    }
+}
+
+#[test]
+fn the_probe_finds_the_full_protection() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let probe: Probe = serde_json::from_str(&fixture.free(&["probe"])).unwrap();
+        assert_eq!(probe.level, Some(Level::Full), "{probe:#?}");
     }
 }

@@ -1,0 +1,85 @@
+//! `ordain sandbox` as a user sees it.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod binary;
+
+use binary::{TempFile, ordain};
+use serde_json::Value as Json;
+
+/// A workspace for the time of a test.
+struct Workspace(std::path::PathBuf);
+
+impl Workspace {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ordain-cli-{}-{name}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("a.txt"), "content\n").unwrap();
+        Self(path)
+    }
+
+    fn exec(&self, more: &[&str]) -> binary::Ran {
+        let mut arguments = vec!["sandbox", "exec", "--workspace", self.0.to_str().unwrap()];
+        arguments.extend(more);
+        ordain(&arguments, "")
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_command_shows_its_output_and_its_end() {
+    let workspace = Workspace::new("output");
+    let ran = workspace.exec(&["--", "cat", "a.txt"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "content\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("exit code 0") && ran.stderr.contains("protection  full"), "{}", ran.stderr);
+    let ran = workspace.exec(&["--", "cat", "missing"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("cat: missing") && ran.stderr.contains("exit code 1"), "{}", ran.stderr);
+    let ran = workspace.exec(&["--profile", "strict", "--", "python3"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("not among the commands of the profile `strict`"), "{}", ran.stderr);
+}
+
+#[test]
+fn evidence_is_valid_and_the_same_for_the_same_thing() {
+    let workspace = Workspace::new("evidence");
+    let script = ["--json", "--profile", "dev", "--", "sh", "-c", "echo $$; date +%N; echo x > y; rm a.txt"];
+    let (first, second) = (workspace.exec(&script), workspace.exec(&script));
+    assert_eq!((first.code, second.code), (0, 0), "{}", first.stderr);
+    let hash = |text: &str| {
+        let file = TempFile::new("evidence.json", text);
+        assert_eq!(ordain(&["verify", file.path()], "").code, 0);
+        ordain(&["hash", "--as", "evidence", file.path()], "").stdout
+    };
+    assert_eq!(hash(&first.stdout), hash(&second.stdout));
+    let evidence: Json = serde_json::from_str(&first.stdout).unwrap();
+    assert_eq!(evidence["status"], "complete");
+    assert_eq!(evidence["action_results"][0]["produced"][0]["path"], "y");
+    assert_eq!(evidence["observed"]["sandbox"]["protections"]["level"], "full");
+    assert_eq!(evidence["observed"]["sandbox"]["deleted"][0], "a.txt");
+    assert!(workspace.0.join("a.txt").exists());
+}
+
+#[test]
+fn what_goes_wrong_is_said() {
+    let ran = ordain(&["sandbox", "exec", "--workspace", "/no/such/folder", "--", "true"], "");
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("the workspace `/no/such/folder` cannot be used"), "{}", ran.stderr);
+    assert_eq!(ordain(&["sandbox", "exec"], "").code, 64);
+    assert_eq!(ordain(&["sandbox", "exec", "--profile", "none", "--", "true"], "").code, 64);
+}
+
+#[test]
+fn the_probe_says_what_there_is() {
+    let ran = ordain(&["sandbox", "probe"], "");
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert!(ran.stdout.contains("full: every profile can be used"), "{}", ran.stdout);
+    let probe: Json = serde_json::from_str(&ordain(&["sandbox", "probe", "--json"], "").stdout).unwrap();
+    assert_eq!(probe["level"], "full");
+}
