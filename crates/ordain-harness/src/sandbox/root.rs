@@ -28,6 +28,8 @@ const NO_DEVICES: u64 = 0x4;
 const NO_PROGRAMS: u64 = 0x8;
 const ID_MAPPED: u64 = 0x0010_0000;
 
+/// A folder of the old root that nobody looks into any more, once what is shown of it has been taken.
+const LAYERS: &str = "/usr";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 /// Of `/proc`: what speaks about the whole machine, or to it, and is not already root's alone on every kernel.
 const MASKED_FILES: &[&str] =
@@ -136,7 +138,7 @@ impl Processes {
 pub(crate) fn build(order: &RunOrder, sources: Sources) -> Result<View, Fault> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .stage("separating the mounts")?;
-    let base = ["/tmp", "/mnt", "/usr"].into_iter().map(Path::new).find(|path| path.is_dir());
+    let base = ["/tmp", "/mnt"].into_iter().map(Path::new).find(|path| path.is_dir());
     let base = base.ok_or_else(|| {
         Fault::new("finding a folder to build in", io::Error::from(io::ErrorKind::NotFound))
     })?;
@@ -159,9 +161,8 @@ pub(crate) fn build(order: &RunOrder, sources: Sources) -> Result<View, Fault> {
         symlink(target, root.path(name)).stage_at("linking", Path::new(name))?;
     }
     root.devices(&sources.devices)?;
-    let processes = root.all_processes()?;
     root.processes()?;
-    let view = root.workspace(order, &sources.workspace, processes)?;
+    let view = root.workspace(order, &sources.workspace)?;
     std::env::set_current_dir(base).stage("entering the new root")?;
     sys::pivot_root_here().stage("changing the root")?;
     unmount(".", UnmountFlags::DETACH).stage("leaving the old root")?;
@@ -261,17 +262,6 @@ impl Root<'_> {
         )
     }
 
-    fn all_processes(&self) -> Result<Processes, Fault> {
-        let proc = self.folder("/.proc")?;
-        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-        mount("proc", &proc, "proc", flags, c"").stage("mounting /proc")?;
-        let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = open(&proc, folder, Mode::empty()).stage("opening /proc")?;
-        unmount(&proc, UnmountFlags::DETACH).stage("hiding /proc")?;
-        let _ = fs::remove_dir(&proc);
-        Ok(Processes(opened))
-    }
-
     /// The processes of the sandbox, of which a command sees its own; nothing there can be written.
     fn processes(&self) -> Result<(), Fault> {
         let proc = self.folder("/proc")?;
@@ -290,39 +280,39 @@ impl Root<'_> {
     }
 
     /// The workspace, with a layer above it that takes all changes and has no more room than the profile gives.
-    fn workspace(&self, order: &RunOrder, tree: &OwnedFd, processes: Processes) -> Result<View, Fault> {
-        let lower = self.folder("/.lower")?;
-        move_mount(tree, "", CWD, &lower, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-            .stage("showing the workspace")?;
-        let changes = self.folder("/.changes")?;
+    ///
+    /// The layers are mounted where the old root is and go with it, so that only the collector has them, by its
+    /// descriptors; each mount that is taken away by itself would make the kernel wait.
+    fn workspace(&self, order: &RunOrder, tree: &OwnedFd) -> Result<View, Fault> {
         let written: u64 =
             order.writes.iter().filter_map(|write| write.bytes).map(|bytes| bytes as u64).sum();
         let bytes = order.output_bytes_max + written + OUTPUT_BYTES_SLACK;
         let inodes = 2 * (order.output_files_max + order.writes.len() as u64) + OUTPUT_INODES_SLACK;
         let options = format!("size={bytes},nr_inodes={inodes},mode=700");
-        tmpfs(&changes, &options, MountFlags::NOSUID | MountFlags::NODEV)?;
-        let (upper, work) = (changes.join("upper"), changes.join("work"));
-        for folder in [&upper, &work] {
+        tmpfs(Path::new(LAYERS), &options, MountFlags::NOSUID | MountFlags::NODEV)?;
+        let [lower, upper, work, processes] =
+            ["lower", "upper", "work", "proc"].map(|name| Path::new(LAYERS).join(name));
+        for folder in [&lower, &upper, &work, &processes] {
             fs::create_dir(folder).stage_at("making", folder)?;
         }
+        move_mount(tree, "", CWD, &lower, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+            .stage("showing the workspace")?;
         // The top folder is not copied up by the kernel, so its mode is copied here.
         let permissions = fs::metadata(&lower).stage("reading the workspace")?.permissions();
         fs::set_permissions(&upper, permissions).stage("making the layer for changes")?;
-        let merged = self.folder(WORKSPACE)?;
-        overlay(&lower, &upper, &work, &merged)?;
-        let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let view = View {
-            lower: open(&lower, folder, Mode::empty()).stage("opening the workspace")?,
-            upper: open(&upper, folder, Mode::empty()).stage("opening the changes")?,
-            processes,
+        overlay(&lower, &upper, &work, &self.folder(WORKSPACE)?)?;
+        all_processes(&processes)?;
+        let folder = |path: &Path| {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            open(path, flags, Mode::empty()).stage_at("opening", path)
         };
-        // Only the collector keeps the layers, by these descriptors.
-        unmount(&lower, UnmountFlags::DETACH).stage("hiding the workspace below the changes")?;
-        unmount(&changes, UnmountFlags::DETACH).stage("hiding the changes")?;
-        let _ = fs::remove_dir(&lower);
-        let _ = fs::remove_dir(&changes);
-        Ok(view)
+        Ok(View { lower: folder(&lower)?, upper: folder(&upper)?, processes: Processes(folder(&processes)?) })
     }
+}
+
+fn all_processes(at: &Path) -> Result<(), Fault> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    mount("proc", at, "proc", flags, c"").stage("mounting /proc")
 }
 
 /// Tries to mount memory.
@@ -340,8 +330,7 @@ fn try_base() -> Result<&'static Path, Fault> {
 
 /// Tries to mount `/proc`.
 pub(crate) fn try_processes() -> Result<(), Fault> {
-    let root = Root(try_base()?);
-    root.all_processes().map(drop)
+    all_processes(&Root(try_base()?).folder("/proc")?)
 }
 
 /// Tries to lay a layer over a folder, and to replace a folder of it, which needs what old kernels lack.
