@@ -73,7 +73,7 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
         }
     }
     let programs = session.steps.iter().filter_map(|step| step.argv.first().map(String::as_str));
-    let toolbox = Toolbox::new(&Host::of_environment(), &workspace, programs);
+    let toolbox = Toolbox::new(&Host::of_environment(), &workspace, &profile.allowed_commands, programs);
     let environment = toolbox.environment();
     Ok(RunOrder {
         workspace: workspace.into(),

@@ -1,7 +1,7 @@
 //! Which programs of the host are seen inside, and the environment that they start with.
 //!
-//! The system's own folders are always there. Of what else the caller's `PATH` names, the installation is shown and
-//! nothing around it: a toolchain in a home folder does not bring the home folder along.
+//! The system's own folders are always there. Of what else the caller's `PATH` names, the installation is shown if it
+//! has a command that the profile allows, and nothing around it: a toolchain in a home folder does not bring the home folder along.
 
 use super::WORKSPACE;
 use super::wire::Bind;
@@ -57,11 +57,20 @@ impl Host {
 }
 
 impl Toolbox {
-    /// For these programs, on this workspace (both as the host knows them).
-    pub(crate) fn new<'p>(host: &Host, workspace: &Path, programs: impl Iterator<Item = &'p str>) -> Self {
+    /// For these allowed commands and programs to start, on this workspace (all as the host knows them).
+    pub(crate) fn new<'p>(
+        host: &Host,
+        workspace: &Path,
+        allowed: &[String],
+        programs: impl Iterator<Item = &'p str>,
+    ) -> Self {
         let mut toolbox = Self::default();
         toolbox.add_system();
-        for folder in host.path.iter().filter(|folder| folder.is_absolute() && folder.is_dir()) {
+        let is_of_use = |folder: &Path| {
+            is_system(folder) || allowed.iter().any(|name| name == "*" || is_program(&folder.join(name)))
+        };
+        let folders = host.path.iter().filter(|folder| folder.is_absolute() && folder.is_dir());
+        for folder in folders.filter(|folder| is_of_use(folder)) {
             toolbox.add_folder(host, workspace, folder);
         }
         for folder in SYSTEM_PATH {
