@@ -1,5 +1,7 @@
 //! What a command may use, beyond what its profile says.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no sandbox to limit"))]
+
 /// Memory of all processes of a command together, and data of each of them.
 pub const MEMORY_BYTES_MAX: u64 = 1 << 30;
 /// Processes and threads at a time, the collector included.
