@@ -298,7 +298,7 @@ pub(crate) fn hash(program: &[sock_filter]) -> String {
         hash.update([instruction.jt, instruction.jf]);
         hash.update(instruction.k.to_le_bytes());
     }
-    super::harvest::sha256_text(hash)
+    crate::beneath::sha256_text(hash)
 }
 
 #[cfg(test)]

@@ -3,15 +3,14 @@
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
 use super::root::View;
 use super::{FileState, Inspected, ProducedFile, Refused};
-use ordain_canon::{SHA256_PREFIX, compare_utf16};
+use crate::beneath::{FOLDER, REGULAR, beneath, hash_file, is_git};
+use ordain_canon::compare_utf16;
 use ordain_spec::path_problem;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, statat};
-use sha2::{Digest, Sha256};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, openat, statat};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fmt::Write;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What a path is, as far as it differs from the workspace.
@@ -102,13 +101,6 @@ impl Changes {
     }
 }
 
-/// Whether a segment of a path is `.git` to any of the file systems that a repository may be checked out on.
-fn is_git(segment: &[u8]) -> bool {
-    let end = segment.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
-    let segment = segment.get(..end).unwrap_or_default();
-    segment.eq_ignore_ascii_case(b".git") || segment.eq_ignore_ascii_case(b"git~1")
-}
-
 /// A name as evidence shows it: what could be taken for something else is written as `\xNN` or `\u{…}`.
 fn escaped(path: &[u8]) -> String {
     let mut shown = String::new();
@@ -132,10 +124,6 @@ fn escaped(path: &[u8]) -> String {
 fn is_hidden(character: char) -> bool {
     matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
-
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// `NONBLOCK`, so that what stopped being a file since it was looked at does not make us wait.
-const REGULAR: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 struct Walk<'v> {
     view: &'v View,
@@ -286,14 +274,6 @@ fn leaves(path: &[u8], target: &[u8]) -> bool {
     false
 }
 
-/// Opens what is really there: no link on the way, none at the end.
-fn beneath(folder: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let path = if path.is_empty() { b"." } else { path };
-    let path = CString::new(path)?;
-    Ok(openat2(folder, path.as_c_str(), flags, Mode::empty(), resolve)?)
-}
-
 /// What is at these paths of the workspace as commands see it.
 pub(crate) fn inspect(paths: &[String]) -> Vec<Inspected> {
     let state = |path: &str| -> io::Result<FileState> {
@@ -314,32 +294,6 @@ pub(crate) fn inspect(paths: &[String]) -> Vec<Inspected> {
     paths.iter().map(inspected).collect()
 }
 
-fn hash_file(file: OwnedFd) -> io::Result<(String, u64)> {
-    let mut file = File::from(file);
-    let mut hash = Sha256::new();
-    let mut size = 0;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok((sha256_text(hash), size)),
-            length => {
-                hash.update(buffer.get(..length).unwrap_or_default());
-                size += length as u64;
-            }
-        }
-    }
-}
-
-/// `sha256:` and the digits.
-pub(crate) fn sha256_text(hash: Sha256) -> String {
-    let mut text = SHA256_PREFIX.to_owned();
-    for byte in hash.finalize() {
-        // Writing to a text cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -354,16 +308,6 @@ mod tests {
         assert!(!leaves("a/b", "../x"));
         assert!(!leaves("a", "b/../c"));
         assert!(!leaves("a", "."));
-    }
-
-    #[test]
-    fn git_has_many_names() {
-        for name in [".git", ".GIT", ".git.", ".git ", "git~1", "GIT~1", ".git . ."] {
-            assert!(is_git(name.as_bytes()), "{name}");
-        }
-        for name in [".gitignore", "git", "a.git", "", "..", "git~2"] {
-            assert!(!is_git(name.as_bytes()), "{name}");
-        }
     }
 
     #[test]

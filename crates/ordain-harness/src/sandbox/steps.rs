@@ -1,12 +1,12 @@
 //! One command from its start to the end of everything that it started.
 
-use super::harvest::sha256_text;
 use super::init::{Caller, NAMESPACES, namespaces_of};
 use super::limits::{MEMORY_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS};
 use super::payload::{Payload, Word};
 use super::root::Processes;
 use super::wire::{Fault, RunOrder, Stage, StepOrder};
 use super::{Captured, End, Protections, WORKSPACE, collector, memory, sys};
+use crate::beneath::sha256_text;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
