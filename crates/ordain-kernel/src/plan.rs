@@ -227,7 +227,10 @@ fn command_actions(
     Ok(actions)
 }
 
-pub(crate) fn with_id(canon: &mut Canonicalizer, mut action: ProposedAction) -> Result<ProposedAction, PlanError> {
+pub(crate) fn with_id(
+    canon: &mut Canonicalizer,
+    mut action: ProposedAction,
+) -> Result<ProposedAction, PlanError> {
     action.id = derive_id(canon, DerivedId::Action, &action)?;
     Ok(action)
 }
@@ -301,7 +304,11 @@ pub(crate) fn average_half_up(scores: impl ExactSizeIterator<Item = u8>) -> u8 {
 }
 
 /// The plan, once no rule objects to it.
-pub(crate) fn verified(canon: &mut Canonicalizer, bundle: &Bundle, plan: &Proposal) -> Result<Proposal, PlanError> {
+pub(crate) fn verified(
+    canon: &mut Canonicalizer,
+    bundle: &Bundle,
+    plan: &Proposal,
+) -> Result<Proposal, PlanError> {
     let text = canon.value(bundle)?.to_vec();
     let source = SourceBundle::of(&Value::read(&text)?)?;
     let text = canon.value(plan)?.to_vec();
