@@ -15,7 +15,7 @@ const STYLES: Styles = Styles::styled()
 
 const EXIT_CODES: &str = "\
 Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
-transform 0 a bundle, 10 questions, 11 refused; \
+transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
 every other command 0 or 1; usage errors 64.";
 
 /// The gate between what an AI agent proposes and what really happens.
@@ -69,6 +69,11 @@ pub(crate) enum Command {
     /// Everything is worked out again from the two documents. `reject`: something required failed, or the evidence
     /// is missing or contradicts itself. `review`: only something optional failed.
     Validate(Validate),
+    /// Try an intent, a plan or a patch set in the sandbox, and say whether it is accepted
+    ///
+    /// The workspace stays as it is; only `.ordain` is written to, where the folder of the run has everything that was
+    /// made. `ordain verify` checks such a folder.
+    Run(Run),
     /// Run commands without letting them touch anything else
     Sandbox(Sandbox),
     /// Print the canonical bytes of a document (RFC 8785)
@@ -214,6 +219,32 @@ pub(crate) struct Validate {
     /// The plan proposal that was tried; `-` is standard input
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: PathBuf,
+}
+
+#[derive(Args)]
+#[command(
+    group(clap::ArgGroup::new("origin").required(true).args(["intent", "plan", "patch"])),
+    after_help = "Exit codes: 0 accepted, 1 not accepted (also with --plan-only, and when questions are open), 2 an error; usage errors 64."
+)]
+pub(crate) struct Run {
+    /// The intent, JSON or by its name YAML; `-` is standard input, JSON
+    #[arg(value_name = "INTENT")]
+    pub(crate) intent: Option<PathBuf>,
+    /// Try this plan proposal: files, commands and tests
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Try this patch set: only files
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// The folder that it is about
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) workspace: PathBuf,
+    /// What commands may do: strict, default, dev, or a file
+    #[arg(long, value_name = "PROFILE", default_value = "default")]
+    pub(crate) profile: String,
+    /// Make the plan and the patch set, and try nothing
+    #[arg(long)]
+    pub(crate) plan_only: bool,
 }
 
 #[derive(Args)]

@@ -21,6 +21,7 @@ mod manual;
 mod patch;
 mod plan;
 mod rules;
+mod run;
 mod sandbox;
 mod transform;
 mod validate;
@@ -57,6 +58,9 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args, cli.global.json),
         Command::Patch(args) => patch::run(args, cli.global.json),
         Command::Validate(args) => validate::run(args, cli.global.json),
+        Command::Run(args) => {
+            run::run(args, cli.global.json).map_err(|failure| Failure::DuringRun(Box::new(failure)))
+        }
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
@@ -68,11 +72,7 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(outcome) => outcome.into(),
-        // The reader went away, as `head` does: there is nobody to tell.
-        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            Outcome::Failed.into()
-        }
-        Err(failure @ Failure::Reported) => failure.outcome().into(),
+        Err(failure) if failure.was_reported() => failure.outcome().into(),
         Err(failure) => {
             let (red, plain) = (report::RED.render(), report::RED.render_reset());
             let _ = writeln!(

@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod event;
+mod outcome;
+mod request;
+
+mod chain;
+
+mod trial;
+
+mod evidence;
+
+mod verdict;
+
+mod artefacts;
+
+mod time;
+
+mod verified;
+
+pub use chain::run;
+pub use error::RunError;
+pub use event::{Event, Purpose};
+pub use evidence::command_evidence;
+pub use outcome::{Planned, Run, Tried};
+pub use request::{IntentText, Mode, Origin, Request, Runner, World};
+pub use time::{rfc3339, run_id};
+pub use trial::plan_of_command;
