@@ -96,7 +96,7 @@ pub(crate) enum Command {
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Verify {
     /// Documents; `-` is standard input; a folder is searched for .json, .yaml and .yml, but hidden and linked
-    /// folders are not
+    /// folders are not; of the folder of a run every file and every link between them is checked
     #[arg(value_name = "FILE", required_unless_present = "jsonl")]
     pub(crate) files: Vec<PathBuf>,
     /// What the documents are; told from their content when absent
@@ -111,6 +111,9 @@ pub(crate) struct Verify {
     /// The bundle that a plan proposal comes from
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// The plan proposal that a patch set comes from: it must give the same patch set
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
     /// The intent that a bundle comes from: the transform must give the same bundle
     #[arg(long, value_name = "FILE")]
     pub(crate) intent: Option<PathBuf>,

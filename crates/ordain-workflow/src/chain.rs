@@ -6,11 +6,11 @@ use crate::event::Event;
 use crate::evidence::{Occasion, evidence};
 use crate::outcome::{Planned, Run, Tried};
 use crate::request::{IntentText, Mode, Origin, Request, World};
-use crate::time::rfc3339;
+use crate::time::{rfc3339, run_id};
 use crate::trial::{Trial, blocked, is_file_action, look};
 use crate::verdict::{ONLY_PLANNED, beyond_profile, questions_open, refused, untried, verdict};
-use crate::verified::{canonical, first_of, judged, verified};
-use ordain_canon::{Canonicalizer, ContentHash, EvidenceHash, PatchHash, PlanHash, RunFileHash, Value};
+use crate::verified::{evidence_hash, file_hash, first_of, judged, verified};
+use ordain_canon::{Canonicalizer, ContentHash, PatchHash, PlanHash, Value};
 use ordain_harness::apply::{Base, Problem};
 use ordain_harness::sandbox::{Report, StepEvent};
 use ordain_harness::write_run_folder;
@@ -24,8 +24,7 @@ use ordain_spec::plan::Proposal;
 use ordain_spec::run::{
     BundleRef, ExecutionRef, IntentRef, ResultKind, RunResult, SourceKind, SourceRef, Verdict,
 };
-use ordain_spec::{Facts, Kind, NonEmpty, Nullable, Sha256, Verified};
-use serde::Serialize;
+use ordain_spec::{Facts, Kind, NonEmpty, Nullable, Verified};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -37,8 +36,9 @@ pub fn run(
     world: &World<'_>,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Run, RunError> {
-    let mut chain =
-        Chain { request, world, watch, started_ms: (world.now_ms)(), files: Artefacts::default() };
+    let started_ms = (world.now_ms)();
+    let run_id = run_id(started_ms, request.random);
+    let mut chain = Chain { request, world, watch, run_id, started_ms, files: Artefacts::default() };
     match &request.origin {
         Origin::Intent { path, text } => chain.of_intent(path, text),
         Origin::Plan { path, plan } => {
@@ -80,6 +80,7 @@ struct Chain<'c, 'r> {
     request: &'c Request<'r>,
     world: &'c World<'c>,
     watch: &'c mut dyn FnMut(Event<'_>),
+    run_id: String,
     started_ms: u64,
     files: Artefacts,
 }
@@ -89,7 +90,7 @@ impl Chain<'_, '_> {
         let (sha256, transformed, value) = match text {
             IntentText::Read { value, bytes } => {
                 self.files.document(INTENT, value)?;
-                let sha256 = RunFileHash::of(&mut Canonicalizer::new(), value)?.into();
+                let sha256 = file_hash(value)?;
                 (sha256, transform(value, *bytes), Some(*value))
             }
             IntentText::Unreadable { text, message } => {
@@ -224,7 +225,7 @@ impl Chain<'_, '_> {
         let time = |ms: u64| rfc3339(ms).unwrap_or_default();
         let result = RunResult {
             run_schema_version: RUN_SCHEMA_VERSION.to_owned(),
-            run_id: NonEmpty::of(self.request.run_id.clone()),
+            run_id: NonEmpty::of(self.run_id.clone()),
             started_at: time(self.started_ms),
             completed_at: time((self.world.now_ms)().max(self.started_ms)),
             kernel_version: NonEmpty::of(KERNEL_VERSION.to_owned()),
@@ -240,7 +241,7 @@ impl Chain<'_, '_> {
         };
         let result = verified(&result)?;
         self.files.document(RESULT, &*result)?;
-        let folder = write_run_folder(&self.request.workspace, &self.request.run_id, &self.files.0)?;
+        let folder = write_run_folder(&self.request.workspace, &self.run_id, &self.files.0)?;
         Ok(Run { result, folder, bundle, planned, tried })
     }
 }
@@ -255,22 +256,10 @@ pub(crate) fn existing(base: &Base) -> BTreeSet<String> {
     base.files.iter().filter(|(_, hash)| hash.is_some()).map(|(path, _)| path.clone()).collect()
 }
 
-/// The `sha256` of a file of a run.
-pub(crate) fn file_hash(document: &impl Serialize) -> Result<Sha256, RunError> {
-    Ok(RunFileHash::of(&mut Canonicalizer::new(), document)?.into())
-}
-
 fn bundle_ref(bundle: &Bundle) -> Result<BundleRef, RunError> {
     Ok(BundleRef { bundle_id: bundle.id.clone(), sha256: file_hash(bundle)? })
 }
 
 fn execution_ref(evidence: &ExecutionEvidence) -> Result<ExecutionRef, RunError> {
     Ok(ExecutionRef { evidence_hash: evidence_hash(evidence)?, status: evidence.status })
-}
-
-pub(crate) fn evidence_hash(evidence: &ExecutionEvidence) -> Result<Sha256, RunError> {
-    let bytes = canonical(evidence)?;
-    let hash = EvidenceHash::of_text(&mut Canonicalizer::new(), &bytes);
-    let made = |problem| RunError::Made { kind: Kind::Evidence, problem };
-    Ok(hash.map_err(|error| made(error.to_string()))?.into())
 }

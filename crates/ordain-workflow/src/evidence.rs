@@ -4,9 +4,10 @@ use crate::error::RunError;
 use crate::event::Purpose;
 use crate::time::rfc3339;
 use crate::trial::{Trial, is_file_action, named_test};
-use crate::verified::verified;
+use crate::verified::{file_hash, verified};
 use ordain_canon::{Canonicalizer, ContentHash, PlanHash};
 use ordain_harness::sandbox::{Captured, End, FileState, Report, StepReport};
+use ordain_kernel::KERNEL_VERSION;
 use ordain_spec::Verified;
 use ordain_spec::evidence::{ActionStatus, ExecutionEvidence, ExecutionStatus};
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction, TestType};
@@ -47,7 +48,7 @@ pub(crate) fn evidence(
     let problems = plan.actions.iter().zip(&actions).filter_map(|(action, ended)| {
         Some(json!({"action_id": action.id, "problem": ended.problem.as_ref()?}))
     });
-    let mut observed = observed(trial, report, occasion);
+    let mut observed = observed(trial, report, occasion)?;
     observed.insert("problems".to_owned(), problems.collect());
     document(plan, results, tests, status, observed)
 }
@@ -283,7 +284,11 @@ impl Found<'_> {
 }
 
 /// What varies between two runs of the same thing.
-fn observed(trial: &Trial, report: Option<&Report>, occasion: &Occasion<'_>) -> Map<String, Json> {
+fn observed(
+    trial: &Trial,
+    report: Option<&Report>,
+    occasion: &Occasion<'_>,
+) -> Result<Map<String, Json>, RunError> {
     let mut observed = report.map(Report::observed).unwrap_or_default();
     let outputs = report.map(outputs).unwrap_or_default();
     let outputs: Vec<Json> = outputs
@@ -297,8 +302,9 @@ fn observed(trial: &Trial, report: Option<&Report>, occasion: &Occasion<'_>) -> 
     let duration_ms = occasion.completed_ms.saturating_sub(occasion.started_ms);
     observed.insert("duration_ms".to_owned(), json!(duration_ms));
     observed.insert("outputs".to_owned(), json!(outputs));
-    observed.insert("profile".to_owned(), json!(trial.session.profile.name));
-    observed
+    observed.insert("policy_sha256".to_owned(), json!(file_hash(&trial.session.profile)?));
+    observed.insert("kernel_version".to_owned(), json!(KERNEL_VERSION));
+    Ok(observed)
 }
 
 /// The streams that have something in them, by the name of the file that they are kept in.

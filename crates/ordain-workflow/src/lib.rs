@@ -15,6 +15,8 @@ mod verdict;
 
 mod artefacts;
 
+mod links;
+
 mod time;
 
 mod verified;
@@ -23,6 +25,7 @@ pub use chain::run;
 pub use error::RunError;
 pub use event::{Event, Purpose};
 pub use evidence::command_evidence;
+pub use links::{CheckedFile, is_run_folder, patch_link, verify_run_folder};
 pub use outcome::{Planned, Run, Tried};
 pub use request::{IntentText, Mode, Origin, Request, Runner, World};
 pub use time::{rfc3339, run_id};

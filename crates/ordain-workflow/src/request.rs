@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 /// One run.
 pub struct Request<'r> {
-    /// Its name, which becomes the name of its folder.
-    pub run_id: String,
+    /// What tells it from another run that starts in the same second.
+    pub random: [u8; 3],
     /// The folder that it is about. Only its `.ordain` is written to.
     pub workspace: PathBuf,
     /// What commands may do.

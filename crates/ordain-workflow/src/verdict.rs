@@ -56,5 +56,9 @@ pub(crate) fn questions_open(count: usize) -> Verdict {
 }
 
 pub(crate) fn refused(refusal: &Refusal) -> Verdict {
+    refused_text(&refusal.to_string())
+}
+
+pub(crate) fn refused_text(refusal: &str) -> Verdict {
     untried(vec![format!("the intent was refused: {refusal}")])
 }

@@ -1,8 +1,9 @@
 //! Documents that were made here, through the same gate as those from outside.
 
 use crate::error::RunError;
-use ordain_canon::{Canonicalizer, Value};
-use ordain_spec::{Document, Facts, Report, Verified, verify_as};
+use ordain_canon::{Canonicalizer, EvidenceHash, RunFileHash, Value};
+use ordain_spec::evidence::ExecutionEvidence;
+use ordain_spec::{Document, Facts, Kind, Report, Sha256, Verified, verify_as};
 use serde::Serialize;
 
 /// The canonical bytes of a document, without a line feed.
@@ -30,4 +31,17 @@ pub(crate) fn verified<T: Document>(document: &impl Serialize) -> Result<Verifie
 pub(crate) fn first_of(report: &Report) -> String {
     let first = report.violations().first();
     first.map(|it| format!("{} at `{}`: {}", it.rule, it.path, it.message)).unwrap_or_default()
+}
+
+/// The `sha256` of a file of a run.
+pub(crate) fn file_hash(document: &impl Serialize) -> Result<Sha256, RunError> {
+    Ok(RunFileHash::of(&mut Canonicalizer::new(), document)?.into())
+}
+
+/// The hash of evidence, which leaves out what was observed.
+pub(crate) fn evidence_hash(evidence: &ExecutionEvidence) -> Result<Sha256, RunError> {
+    let bytes = canonical(evidence)?;
+    let hash = EvidenceHash::of_text(&mut Canonicalizer::new(), &bytes);
+    let made = |problem| RunError::Made { kind: Kind::Evidence, problem };
+    Ok(hash.map_err(|error| made(error.to_string()))?.into())
 }

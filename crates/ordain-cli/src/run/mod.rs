@@ -2,6 +2,7 @@
 
 mod live;
 mod page;
+mod verify;
 
 use crate::args::Run;
 use crate::document::load_with;
@@ -15,11 +16,13 @@ use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
 use ordain_spec::profile::Profile;
 use ordain_spec::{Facts, Kind, document_text, path_problem};
-use ordain_workflow::{IntentText, Mode, Origin, Request, World, run_id};
+use ordain_workflow::{IntentText, Mode, Origin, Request, World};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(crate) use verify::verify;
 
 pub(crate) fn run(args: &Run, json: bool) -> Result<Outcome, Failure> {
     let profile = load_profile(&args.profile)?;
@@ -79,7 +82,7 @@ fn random() -> Result<[u8; 3], Failure> {
 
 fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Result<Outcome, Failure> {
     let request = Request {
-        run_id: run_id(now_ms(), random()?),
+        random: random()?,
         workspace: args.workspace.clone(),
         profile,
         origin,
