@@ -74,7 +74,10 @@ pub(crate) enum Failure {
     /// The sandbox could not do its work.
     #[error(transparent)]
     Sandbox(#[from] ordain_harness::sandbox::SandboxError),
-    /// A document is not valid, and its report was printed.
+    /// A workspace was not changed.
+    #[error(transparent)]
+    Apply(#[from] ordain_harness::apply::ApplyError),
+    /// What is wrong was printed.
     #[error("the document is not valid")]
     Reported,
 }
@@ -90,6 +93,7 @@ impl Failure {
             | Self::Result(_)
             | Self::Document { .. }
             | Self::Sandbox(_)
+            | Self::Apply(_)
             | Self::Reported => Outcome::Failed,
         }
     }

@@ -11,6 +11,7 @@ mod report;
 mod wording;
 mod yaml;
 
+mod apply;
 mod canon;
 mod clarify;
 mod diff;
@@ -23,6 +24,7 @@ mod plan;
 mod rules;
 mod sandbox;
 mod transform;
+mod unified;
 mod validate;
 mod verify;
 mod view;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
+    apply::recover(cli.workspace());
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),
@@ -57,6 +60,8 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args, cli.global.json),
         Command::Patch(args) => patch::run(args, cli.global.json),
         Command::Validate(args) => validate::run(args, cli.global.json),
+        Command::Apply(args) => apply::run(args, cli.global.json),
+        Command::Undo(args) => apply::run_undo(args, cli.global.json),
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),

@@ -7,7 +7,7 @@ mod note;
 mod patch;
 mod plan;
 mod run;
-mod time;
+pub(crate) mod time;
 
 use crate::args::Show;
 use crate::canon::document_failure;

@@ -18,7 +18,7 @@ pub(super) fn duration(ms: u64) -> String {
 }
 
 /// Nothing after the year 9999, which RFC 3339 cannot write.
-fn rfc3339(ms: u64) -> Option<String> {
+pub(crate) fn rfc3339(ms: u64) -> Option<String> {
     let (days, in_day) = (ms / 86_400_000, ms % 86_400_000);
     let (year, month, day) = date(days);
     if year > 9999 {
