@@ -48,17 +48,21 @@ pub fn apply(
     let journal = journal.map_err(|error| refused(not_written(".", &error)))?;
     let mut transaction = Transaction::new(&tree, slots, journal, false, checked.seen);
     let done = transaction.go(Way::Forward).and_then(|()| {
-        let finished = state.next_record(&transaction.journal.patch_hash);
-        let finished = finished.map_err(|error| not_written(".ordain", &error));
-        finished.and_then(|record| match state.finish(APPLIED, &record) {
-            Ok(()) => Ok(record),
-            Err(error) => Err(Problem { path: ".ordain".to_owned(), problem: error.to_string() }),
-        })
+        let record = state
+            .next_record(&transaction.journal.patch_hash)
+            .map_err(|error| not_written(".ordain/applied", &error))?;
+        state.finish(APPLIED, &record).map_err(|error| recorded(&error))?;
+        Ok(record)
     });
     match done {
         Ok(record) => Ok(Applied { record, files: files_of(&transaction.journal) }),
         Err(problem) => Err(take_back(&state, &mut transaction, problem)),
     }
+}
+
+/// A change that cannot be recorded is not made.
+pub(crate) fn recorded(error: &ApplyError) -> Problem {
+    Problem { path: ".ordain".to_owned(), problem: format!("cannot hold the record: {error}") }
 }
 
 /// Nothing was touched: what was staged goes.

@@ -1,7 +1,7 @@
 //! Takes a change back, if nothing changed since.
 
 use super::journal::{Back, Entry, Journal};
-use super::perform::{files_of, read};
+use super::perform::{files_of, read, recorded};
 use super::record::records;
 use super::recover::{forward_again, recover};
 use super::state::{APPLIED, Slots, State, UNDONE, existing, unusable};
@@ -30,19 +30,17 @@ pub fn undo(workspace: &Path, record: Option<&str>, authority: Authority) -> Res
     slots.write_back(&Back::Undo { record: record.clone(), authority }).map_err(unusable)?;
     state.resume(&record).map_err(unusable)?;
     let mut transaction = Transaction::new(&tree, slots, journal, true, expected);
-    match transaction.go(Way::Back) {
+    let done = transaction.go(Way::Back).and_then(|()| {
+        transaction.touch_restored();
+        state.finish(UNDONE, &record).map_err(|error| recorded(&error))
+    });
+    let Err(back) = done else { return Ok(Applied { record, files: files_of(&transaction.journal) }) };
+    match forward_again(&mut transaction) {
         Ok(()) => {
-            transaction.touch_restored();
-            state.finish(UNDONE, &record)?;
-            Ok(Applied { record, files: files_of(&transaction.journal) })
+            state.finish(APPLIED, &record)?;
+            Err(ApplyError::RolledBack(back))
         }
-        Err(problem) => match forward_again(&mut transaction) {
-            Ok(()) => {
-                state.finish(APPLIED, &record)?;
-                Err(ApplyError::RolledBack(problem))
-            }
-            Err(forward) => Err(ApplyError::Stuck { forward, back: problem }),
-        },
+        Err(forward) => Err(ApplyError::Stuck { forward, back }),
     }
 }
 
