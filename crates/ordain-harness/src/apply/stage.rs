@@ -67,25 +67,26 @@ fn write(
     Ok(file)
 }
 
+/// The kernel's own limit for the list of names and for each value.
+const ATTRIBUTE_BYTES_MAX: usize = 1 << 16;
+
 /// Extended attributes, access lists among them. Those that the system keeps for itself are its own affair.
 fn copy_attributes(tree: &Tree, path: &str, file: &File) -> io::Result<()> {
     let (parent, name) = split(path);
     let old = openat(&tree.folder(parent)?, name, REGULAR, Mode::empty())?;
-    let mut list = Vec::new();
-    let length = match flistxattr(&old, &mut [0_u8; 0]) {
-        Ok(0) | Err(Errno::NOTSUP) => return Ok(()),
+    let mut list = vec![0; ATTRIBUTE_BYTES_MAX];
+    let length = match flistxattr(&old, list.as_mut_slice()) {
         Ok(length) => length,
+        Err(Errno::NOTSUP) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    list.resize(length, 0);
-    let length = flistxattr(&old, &mut list)?;
     list.truncate(length);
     for attribute in list.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         if !(attribute.starts_with(b"user.") || attribute.starts_with(b"system.posix_acl_")) {
             continue;
         }
-        let mut value = vec![0; fgetxattr(&old, attribute, &mut [0_u8; 0])?];
-        let length = fgetxattr(&old, attribute, &mut value)?;
+        let mut value = vec![0; ATTRIBUTE_BYTES_MAX];
+        let length = fgetxattr(&old, attribute, value.as_mut_slice())?;
         value.truncate(length);
         fsetxattr(file.as_fd(), attribute, &value, XattrFlags::empty())?;
     }

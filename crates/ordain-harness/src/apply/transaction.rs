@@ -153,9 +153,8 @@ impl<'t> Transaction<'t> {
         for folder in folders {
             match self.tree.folder(folder) {
                 Ok(folder) => fsync(&folder)?,
-                // It was made for the change, and removed with it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+                // It was made for the change and removed with it, or somebody moved it: it is synced wherever it is.
+                Err(_) => syncfs(self.tree.root())?,
             }
         }
         Ok(fsync(&self.slots.folder)?)
@@ -242,18 +241,13 @@ fn make_folder(tree: &Tree, path: &str) -> Result<(), Problem> {
     made.map_err(|error| problem(path, format!("cannot be made: {}", because(&error))))
 }
 
-/// A folder that was made for the change goes with it, unless somebody else uses it now.
+/// A folder that was made for the change goes with it, unless somebody else uses it or put something in its place.
 fn remove_folder(tree: &Tree, path: &str) -> Result<(), Problem> {
     let (parent, name) = split(path);
-    let removed = tree.folder(parent).and_then(|folder| match unlinkat(&folder, name, AtFlags::REMOVEDIR) {
+    let Ok(folder) = tree.folder(parent) else { return Ok(()) };
+    match unlinkat(&folder, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(()),
-        Err(error) => Err(error.into()),
-    });
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(problem(path, format!("cannot be removed: {}", because(&error))))
-        }
-        _ => Ok(()),
+        Err(error) => Err(problem(path, format!("cannot be removed: {}", because(&error.into())))),
     }
 }
 

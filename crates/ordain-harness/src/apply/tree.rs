@@ -3,7 +3,7 @@
 use super::ApplyError;
 use crate::beneath::{FOLDER, REGULAR, beneath_here, hash_file, is_git, is_own};
 use ordain_spec::path_problem;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -62,7 +62,17 @@ impl Tree {
 
     /// A folder of the tree; `""` is the workspace itself.
     pub(crate) fn folder(&self, path: &str) -> io::Result<OwnedFd> {
-        beneath_here(self.root(), path.as_bytes(), FOLDER)
+        beneath_here(self.root(), path.as_bytes(), FOLDER).map_err(|error| {
+            // The system calls a link at the end no folder, as it is.
+            let is_link = || {
+                let link = beneath_here(self.root(), path.as_bytes(), OFlags::PATH | OFlags::NOFOLLOW)?;
+                Ok::<_, io::Error>(FileType::from_raw_mode(fstat(&link)?.st_mode).is_symlink())
+            };
+            match Errno::from_io_error(&error) {
+                Some(Errno::NOTDIR) if is_link().unwrap_or(false) => Errno::LOOP.into(),
+                _ => error,
+            }
+        })
     }
 
     pub(crate) fn folders(&self) -> Folders<'_> {
@@ -123,7 +133,7 @@ fn missing_or(error: io::Error, on_the_way: bool) -> Result<At, String> {
 /// Reads a file of a folder.
 pub(crate) fn seen(folder: BorrowedFd<'_>, name: &str) -> io::Result<Seen> {
     let file = openat(folder, name, REGULAR, Mode::empty())?;
-    let stat = rustix::fs::fstat(&file)?;
+    let stat = fstat(&file)?;
     if let Some(problem) = what_it_is(&stat) {
         return Err(io::Error::other(problem));
     }
