@@ -229,3 +229,66 @@ fn recovery_is_told() {
     assert!(workspace.tree() == new);
     assert_eq!(workspace.ordain(ANY).stderr, "");
 }
+
+/// What must be durable before the next thing begins: contents before the journal, the journal before the first
+/// target, the targets before the journal goes.
+#[test]
+fn each_stage_is_durable_before_the_next() {
+    let workspace = Workspace::new();
+    let calls = calls(&workspace, APPLY);
+    let position = |name: &str, last: bool| {
+        let mut found = calls.iter().enumerate().filter(|(_, call)| call.name == name).map(|(at, _)| at);
+        if last { found.next_back() } else { found.next() }.unwrap()
+    };
+    let (journal, record) = (position("renameat", false), position("renameat", true));
+    let (first, last) = (position("renameat2", false), position("renameat2", true));
+    assert!(journal < first && last < record, "{calls:?}");
+    let synced = |from: usize, to: usize| calls[from..to].iter().filter(|call| call.name == "fsync").count();
+    let contents = workspace_contents(&workspace);
+    assert!(synced(0, journal) > contents, "each content and the journal: {calls:?}");
+    assert!(synced(journal, first) >= 2, "the folder of the journal and its name: {calls:?}");
+    let folders = 6; // `.`, bin, docs, docs/deep, docs/deep/er, other, src: what a rename changed
+    assert!(synced(last, record) > folders, "every folder that changed: {calls:?}");
+    assert_eq!(calls[journal..first].iter().filter(|call| call.name == "write").count(), 0);
+}
+
+fn workspace_contents(workspace: &Workspace) -> usize {
+    let patch: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(workspace.beside("patch.json")).unwrap()).unwrap();
+    patch["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|operation| operation.get("content").is_some())
+        .count()
+}
+
+/// System calls, counted: a patch set of twice the size takes twice as many.
+#[test]
+fn the_work_grows_with_the_patch_set() {
+    let counted = |operations: usize| {
+        let workspace = Workspace::empty();
+        let paths: Vec<(String, String)> = (0..operations)
+            .map(|number| (format!("old{}/f{number}", number % 7), format!("new{}/f{number}", number % 7)))
+            .collect();
+        let mut patch = Vec::new();
+        for (at, (old, new)) in paths.iter().enumerate() {
+            workspace.file(old, "old\n");
+            patch.push((if at % 2 == 0 { "modify" } else { "delete" }, old.as_str(), "new\n"));
+            patch.push(("create", new.as_str(), "new\n"));
+        }
+        let patch: Vec<_> = patch
+            .into_iter()
+            .map(|(op, path, text)| (op, path, if op == "delete" { "" } else { text }))
+            .collect();
+        workspace.patch(&patch);
+        let log = workspace.beside("calls");
+        assert_eq!(strace(&workspace, APPLY, &["-o", log.to_str().unwrap()]), Some(0));
+        std::fs::read_to_string(log).unwrap().lines().count()
+    };
+    let (once, twice, fourfold) = (counted(100), counted(200), counted(400));
+    let (first, second) = (twice - once, fourfold - twice);
+    assert!(second * 10 < first * 2 * 11, "{once} {twice} {fourfold}");
+    // For each pair of operations: looking, reading, staging, renaming.
+    assert!(first < 100 * 45, "{first}");
+}
