@@ -5,7 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ordain_canon::DerivedId;
 use ordain_spec::Kind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -48,6 +48,20 @@ pub(crate) enum Color {
     Never,
 }
 
+impl Cli {
+    /// The workspace that the command is about.
+    pub(crate) fn workspace(&self) -> &Path {
+        match &self.command {
+            Command::Plan(args) => &args.workspace,
+            Command::Apply(args) => args.workspace.as_deref().unwrap_or(Path::new(".")),
+            Command::Undo(args) => &args.workspace,
+            Command::Run(args) => &args.workspace,
+            Command::Sandbox(Sandbox { command: SandboxCommand::Exec(args) }) => &args.workspace,
+            _ => Path::new("."),
+        }
+    }
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Check documents: is it valid, and if not, exactly what is wrong
@@ -74,6 +88,14 @@ pub(crate) enum Command {
     /// The workspace stays as it is; only `.ordain` is written to, where the folder of the run has everything that was
     /// made. `ordain verify` checks such a folder.
     Run(Run),
+    /// Change a workspace by a patch set or an accepted run: entirely or not at all
+    ///
+    /// Everything is checked first: every operation, links, names that differ only by case, free space, permissions.
+    /// Then the new contents are staged, and a journal is written, by which the change is finished or rolled back
+    /// after a crash by the next command. What is replaced is kept for `undo`.
+    Apply(Apply),
+    /// Take the last change back, if nothing changed since
+    Undo(Undo),
     /// Run commands without letting them touch anything else
     Sandbox(Sandbox),
     /// Print the canonical bytes of a document (RFC 8785)
@@ -198,6 +220,9 @@ pub(crate) struct Plan {
     /// Where the files will go: those that are there are changed, the others created
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) workspace: PathBuf,
+    /// Write the hashes of the files that the plan replaces to this file, for `apply --if-unchanged`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) base: Option<PathBuf>,
     /// Write the plan to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -248,6 +273,47 @@ pub(crate) struct Run {
     /// Make the plan and the patch set, and try nothing
     #[arg(long)]
     pub(crate) plan_only: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 applied, 1 refused or rolled back: nothing is changed; usage errors 64."
+)]
+pub(crate) struct Apply {
+    /// A patch set, or the folder of an accepted run; `-` is standard input
+    #[arg(value_name = "PATCH|RUN")]
+    pub(crate) what: PathBuf,
+    /// The folder to change; without it the one that the run was tried on, or this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Only if the files are as this list says, as `plan --base` writes it; a run has one of its own
+    #[arg(long, value_name = "BASE")]
+    pub(crate) if_unchanged: Option<PathBuf>,
+    /// Apply a run even if files changed since it was tried
+    #[arg(long, conflicts_with = "if_unchanged")]
+    pub(crate) even_if_changed: bool,
+    /// Change nothing, and print what would change as a unified diff
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 undone, 1 refused or not possible: nothing is changed; usage errors 64."
+)]
+pub(crate) struct Undo {
+    /// The change, as `apply` named it; the last one when absent
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: Option<String>,
+    /// The folder that was changed
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) workspace: PathBuf,
+    /// Change nothing, and print what would change as a unified diff
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// List the changes that can be undone, the last one first
+    #[arg(long, conflicts_with_all = ["record", "dry_run"])]
+    pub(crate) list: bool,
 }
 
 #[derive(Args)]

@@ -138,7 +138,7 @@ pub(crate) fn emit(
 
 /// Writes beside the file and renames, so that nobody sees half of it. A link stays a link; what is no file, such as
 /// `/dev/stderr`, cannot be replaced and is written to.
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (target, permissions) = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name a file in it"));

@@ -81,7 +81,10 @@ pub(crate) enum Failure {
     /// `run` could not do its work.
     #[error(transparent)]
     DuringRun(Box<Failure>),
-    /// A document is not valid, and its report was printed.
+    /// A workspace was not changed.
+    #[error(transparent)]
+    Apply(#[from] ordain_harness::apply::ApplyError),
+    /// What is wrong was printed.
     #[error("the document is not valid")]
     Reported,
 }
@@ -98,6 +101,7 @@ impl Failure {
             | Self::Document { .. }
             | Self::Sandbox(_)
             | Self::Run(_)
+            | Self::Apply(_)
             | Self::Reported => Outcome::Failed,
             Self::DuringRun(failure) => match failure.outcome() {
                 Outcome::Usage => Outcome::Usage,

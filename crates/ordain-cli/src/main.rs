@@ -11,6 +11,7 @@ mod report;
 mod wording;
 mod yaml;
 
+mod apply;
 mod canon;
 mod clarify;
 mod diff;
@@ -24,6 +25,7 @@ mod rules;
 mod run;
 mod sandbox;
 mod transform;
+mod unified;
 mod validate;
 mod verify;
 mod view;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
+    apply::recover(cli.workspace());
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),
@@ -61,6 +64,8 @@ fn main() -> ExitCode {
         Command::Run(args) => {
             run::run(args, cli.global.json).map_err(|failure| Failure::DuringRun(Box::new(failure)))
         }
+        Command::Apply(args) => apply::run(args, cli.global.json),
+        Command::Undo(args) => apply::run_undo(args, cli.global.json),
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),

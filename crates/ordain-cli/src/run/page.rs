@@ -5,7 +5,7 @@ use crate::page::Page;
 use crate::report::{GREEN, RED, YELLOW};
 use crate::wording::{count, size_of};
 use ordain_harness::sandbox::{Captured, StepReport};
-use ordain_spec::evidence::ActionStatus;
+use ordain_spec::evidence::{ActionStatus, ExecutionStatus};
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::run::ResultKind;
 use ordain_workflow::Run;
@@ -14,6 +14,7 @@ use std::path::Path;
 /// The end of what a command wrote says why it failed.
 const LINES_SHOWN: usize = 20;
 const FAILURES_SHOWN: usize = 5;
+const REASONS_SHOWN: usize = 20;
 
 pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     let mut page = Page::default();
@@ -27,9 +28,7 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     };
     page.styled_label("verdict", style, verdict);
     if result.kernel_result_kind != ResultKind::Clarify {
-        for (position, reason) in result.decision.reasons.iter().enumerate() {
-            page.label(if position == 0 { "because" } else { "" }, reason);
-        }
+        reasons(&mut page, run);
     }
     questions(&mut page, run);
     failures(&mut page, run);
@@ -57,6 +56,36 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
         (ResultKind::Bundle, _) => page.label("look", &format!("ordain show {folder}/plan.json")),
     }
     page
+}
+
+/// What a person has to know; the result has every reason with its rule and place.
+fn reasons(page: &mut Page, run: &Run) {
+    let evidence = run.tried.as_ref().map(|tried| &tried.evidence);
+    let stopped = evidence.is_some_and(|it| it.status == ExecutionStatus::Failed);
+    let untested = evidence.is_some_and(|it| it.test_results.iter().all(|test| test.actual.is_none()));
+    // What never ran follows from what failed.
+    let follows = |reason: &&String| {
+        let skipped = reason.starts_with("VA4 ") && reason.contains(" action was skipped");
+        let untested = untested && reason.starts_with("VA5 ");
+        !(stopped && (skipped || untested || reason.starts_with("VA8 ")))
+    };
+    let mut label = "because";
+    for reason in run.result.decision.reasons.iter().filter(follows).take(REASONS_SHOWN) {
+        let text = match reason.split_once(": ") {
+            Some((place, text)) if place.starts_with("VA") => text,
+            _ => reason,
+        };
+        page.label(label, text);
+        label = "";
+    }
+    let skipped = evidence.map_or(0, |evidence| {
+        evidence.action_results.iter().filter(|it| it.status == ActionStatus::Skipped).count()
+    });
+    let tests = evidence.filter(|_| stopped && untested).map_or(0, |it| it.test_results.len());
+    if skipped + tests > 0 {
+        let (skipped, tests) = (count(skipped as u64, "action"), count(tests as u64, "test"));
+        page.label("not tried", &format!("{skipped}, {tests}"));
+    }
 }
 
 fn questions(page: &mut Page, run: &Run) {

@@ -33,9 +33,40 @@ impl Base {
         if problems.is_empty() { Ok(base) } else { Err(ApplyError::Refused(problems)) }
     }
 
-    /// What is at these paths now.
+    /// What is at these paths now. A link, a folder, or a path through one of them is refused.
     #[cfg(not(target_os = "linux"))]
-    pub fn read<'p>(_: &Path, _: impl IntoIterator<Item = &'p str>) -> Result<Self, ApplyError> {
-        Err(ApplyError::Unsupported)
+    pub fn read<'p>(workspace: &Path, paths: impl IntoIterator<Item = &'p str>) -> Result<Self, ApplyError> {
+        let mut base = Self::default();
+        let mut problems = Vec::new();
+        for path in paths {
+            match hash_at(workspace, path) {
+                Ok(hash) => drop(base.files.insert(path.to_owned(), hash)),
+                Err(error) => problems.push(Problem { path: path.to_owned(), problem: error.to_string() }),
+            }
+        }
+        if problems.is_empty() { Ok(base) } else { Err(ApplyError::Refused(problems)) }
+    }
+}
+
+/// Where nothing can be changed there is no race to lose either.
+#[cfg(not(target_os = "linux"))]
+fn hash_at(workspace: &Path, path: &str) -> std::io::Result<Option<String>> {
+    use std::io::{Error, ErrorKind};
+    let mut place = workspace.to_owned();
+    for segment in path.split('/') {
+        match place.symlink_metadata() {
+            Ok(metadata) if place == workspace || metadata.is_dir() => place.push(segment),
+            Ok(_) => return Err(Error::other("what should be a folder on the way is none")),
+            Err(error) if error.kind() == ErrorKind::NotFound && place != workspace => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    match place.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => {
+            Ok(Some(ordain_canon::ContentHash::of(&std::fs::read(place)?).to_string()))
+        }
+        Ok(_) => Err(Error::other("is no file, and only files can be changed")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }

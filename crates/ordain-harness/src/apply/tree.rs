@@ -3,11 +3,12 @@
 use super::ApplyError;
 use crate::beneath::{FOLDER, REGULAR, beneath_here, hash_file, is_git, is_own};
 use ordain_spec::path_problem;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A workspace.
 pub(crate) struct Tree {
@@ -24,11 +25,12 @@ pub(crate) enum At {
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) sha256: String,
-    pub(crate) size: u64,
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     identity: Identity,
+    /// Whether a later change would have shown in the time of the last one.
+    settled: bool,
 }
 
 /// What changes when a file is replaced or written to.
@@ -41,7 +43,7 @@ fn identity(stat: &Stat) -> Identity {
 impl Seen {
     /// Whether this is the same file, not written to since. Doubt is `false`.
     pub(crate) fn is(&self, stat: &Stat) -> bool {
-        FileType::from_raw_mode(stat.st_mode).is_file() && self.identity == identity(stat)
+        self.settled && FileType::from_raw_mode(stat.st_mode).is_file() && self.identity == identity(stat)
     }
 }
 
@@ -60,7 +62,17 @@ impl Tree {
 
     /// A folder of the tree; `""` is the workspace itself.
     pub(crate) fn folder(&self, path: &str) -> io::Result<OwnedFd> {
-        beneath_here(self.root(), path.as_bytes(), FOLDER)
+        beneath_here(self.root(), path.as_bytes(), FOLDER).map_err(|error| {
+            // The system calls a link at the end no folder, as it is.
+            let is_link = || {
+                let link = beneath_here(self.root(), path.as_bytes(), OFlags::PATH | OFlags::NOFOLLOW)?;
+                Ok::<_, io::Error>(FileType::from_raw_mode(fstat(&link)?.st_mode).is_symlink())
+            };
+            match Errno::from_io_error(&error) {
+                Some(Errno::NOTDIR) if is_link().unwrap_or(false) => Errno::LOOP.into(),
+                _ => error,
+            }
+        })
     }
 
     pub(crate) fn folders(&self) -> Folders<'_> {
@@ -121,19 +133,26 @@ fn missing_or(error: io::Error, on_the_way: bool) -> Result<At, String> {
 /// Reads a file of a folder.
 pub(crate) fn seen(folder: BorrowedFd<'_>, name: &str) -> io::Result<Seen> {
     let file = openat(folder, name, REGULAR, Mode::empty())?;
-    let stat = rustix::fs::fstat(&file)?;
+    let stat = fstat(&file)?;
     if let Some(problem) = what_it_is(&stat) {
         return Err(io::Error::other(problem));
     }
-    let (sha256, size) = hash_file(file)?;
+    let (sha256, _) = hash_file(file)?;
     Ok(Seen {
         sha256,
-        size,
         mode: stat.st_mode,
         uid: stat.st_uid,
         gid: stat.st_gid,
         identity: identity(&stat),
+        settled: is_settled(&stat),
     })
+}
+
+/// A file that was written a moment ago can be written again in the same tick of the file system's clock.
+fn is_settled(stat: &Stat) -> bool {
+    const TICK_S_MAX: i64 = 2;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    i64::try_from(now).is_ok_and(|now| stat.st_mtime + TICK_S_MAX < now)
 }
 
 /// Why something is not a file that can be replaced.
@@ -147,7 +166,7 @@ fn what_it_is(stat: &Stat) -> Option<&'static str> {
 }
 
 /// Paths that no patch may touch, wherever they lead.
-fn forbidden(path: &str) -> Option<String> {
+pub(crate) fn forbidden(path: &str) -> Option<String> {
     if let Some(problem) = path_problem(path) {
         return Some(problem);
     }
