@@ -137,6 +137,22 @@ fn writes_between_two_commands_are_no_output_and_wait_for_them() {
 }
 
 #[test]
+fn what_ordain_keeps_in_the_workspace_is_not_seen() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        fixture.file("ws/.ordain/runs/one/result.json", "{}");
+        fixture.file("ws/sub/.ordain/x", "not at the top");
+        let script = "find . -type f | sort; mkdir .ordain; echo x > .ordain/y";
+        let report = fixture.confined("dev", 10_000, &["true", "--then", "sh", "-c", script]);
+        assert_eq!(stdout(&report.steps[1]), "./a.txt\n./sub/.ordain/x\n");
+        assert!(report.steps[0].deleted.is_empty() && report.deleted.is_empty(), "{:?}", report.deleted);
+        let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(produced, [".ordain/y"]);
+        assert!(exists(&fixture.path("ws/.ordain/runs/one/result.json")));
+    }
+}
+
+#[test]
 fn writes_are_there_before_the_first_command() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);

@@ -2,7 +2,7 @@
 
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
 use super::root::View;
-use super::{FileState, Inspected, ProducedFile, Refused};
+use super::{FileState, Inspected, OWN, ProducedFile, Refused};
 use crate::beneath::{FOLDER, REGULAR, beneath, hash_file, is_git};
 use ordain_canon::compare_utf16;
 use ordain_spec::path_problem;
@@ -212,6 +212,10 @@ impl Walk<'_> {
 
     /// What was deleted from the workspace: a file, or a folder with all its files.
     fn whiteout(&mut self, path: &mut Vec<u8>) -> io::Result<()> {
+        // Hidden from the start.
+        if path == OWN.as_bytes() {
+            return Ok(());
+        }
         match beneath(self.view.lower.as_fd(), path, FOLDER) {
             Ok(_) => self.hidden(path),
             Err(_) => {
@@ -223,6 +227,9 @@ impl Walk<'_> {
 
     /// All files below a folder of the workspace are gone; those that the layer of changes has again replace this.
     fn hidden(&mut self, path: &mut Vec<u8>) -> io::Result<()> {
+        if path == OWN.as_bytes() {
+            return Ok(());
+        }
         let Ok(folder) = beneath(self.view.lower.as_fd(), path, FOLDER) else { return Ok(()) };
         for entry in Dir::read_from(&folder)? {
             let entry = entry?;

@@ -59,3 +59,6 @@ pub use launch::{probe, run, run_watched};
 
 /// The folder that commands find the workspace in. It is the same everywhere, so that what they build is too.
 pub const WORKSPACE: &str = "/workspace";
+/// The folder that ordain keeps in a workspace. Commands do not see it.
+#[cfg(target_os = "linux")]
+pub(crate) const OWN: &str = ".ordain";
