@@ -175,7 +175,7 @@ impl Chain<'_, '_> {
             false => Some(self.session(&trial)?),
         };
         let completed_ms = (self.world.now_ms)().max(started_ms);
-        let occasion = Occasion { started_ms, completed_ms, executor: self.world.executor };
+        let occasion = Occasion { started_ms, completed_ms, executor: self.world.executor, base };
         let evidence = evidence(plan, &trial, report.as_ref(), &occasion)?;
         self.files.document(EVIDENCE, &*evidence)?;
         if let Some(report) = &report {

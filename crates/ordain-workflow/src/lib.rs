@@ -10,6 +10,7 @@ mod chain;
 mod trial;
 
 mod evidence;
+mod results;
 
 mod verdict;
 

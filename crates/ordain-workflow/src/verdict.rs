@@ -34,7 +34,8 @@ pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEv
 fn problems(evidence: &ExecutionEvidence) -> impl Iterator<Item = String> {
     let observed = evidence.observed.as_ref().and_then(|observed| observed.get("problems"));
     let problems = observed.and_then(Json::as_array).into_iter().flatten();
-    problems.filter_map(|it| it.get("problem")?.as_str().map(str::to_owned))
+    // What is no problem in words still counts as one.
+    problems.map(|it| it.get("problem").and_then(Json::as_str).map_or_else(|| it.to_string(), str::to_owned))
 }
 
 /// A run that tried nothing.

@@ -20,6 +20,7 @@ use serde_json::{Value as Json, json};
 pub(super) struct Planned {
     pub(super) plan: Verified<Proposal>,
     pub(super) patch: Verified<PatchSet>,
+    pub(super) base: Base,
 }
 
 /// RL3: the intent has the hash that the result names.
@@ -148,7 +149,7 @@ pub(super) fn check_planned(folder: &mut Folder<'_>, result: &RunResult) -> Opti
         (None, None) => {}
     }
     check_base(folder, result, &plan, &patch, &base);
-    Some(Planned { plan, patch })
+    Some(Planned { plan, patch, base })
 }
 
 fn plan_of(folder: &mut Folder<'_>, bundle: Option<&Verified<Bundle>>) -> Option<Verified<Proposal>> {

@@ -2,7 +2,8 @@
 
 use super::folder::Folder;
 use super::kernel::{Planned, check_verdict};
-use crate::artefacts::{EVIDENCE, RESULT};
+use crate::artefacts::{BASE, EVIDENCE, RESULT};
+use crate::time::milliseconds;
 use crate::verdict::{ONLY_PLANNED, beyond_profile, untried, verdict};
 use crate::verified::{evidence_hash, file_hash, judged};
 use ordain_canon::{Canonicalizer, ContentHash, PlanHash};
@@ -22,7 +23,7 @@ pub(super) fn check(folder: &mut Folder<'_>, result: &RunResult, planned: &Plann
         return folder.unchecked(EVIDENCE);
     };
     check_evidence(folder, result, planned, &evidence);
-    check_occasion(folder, result, &evidence);
+    check_occasion(folder, result, planned, &evidence);
     check_verdict(folder, result, &verdict(&planned.plan, &evidence));
     check_outputs(folder, Some(&evidence));
 }
@@ -76,34 +77,45 @@ fn observed<'e>(evidence: &'e ExecutionEvidence, name: &str) -> Option<&'e Json>
 }
 
 /// RL8: same policy, same kernel, within the time of the run.
-fn check_occasion(folder: &mut Folder<'_>, result: &RunResult, evidence: &ExecutionEvidence) {
+fn check_occasion(
+    folder: &mut Folder<'_>,
+    result: &RunResult,
+    planned: &Planned,
+    evidence: &ExecutionEvidence,
+) {
     let text = |name: &str| observed(evidence, name).and_then(Json::as_str).unwrap_or_default().to_owned();
     let policy = file_hash(&result.policy).map(|hash| hash.as_str().to_owned()).unwrap_or_default();
     if text("policy_sha256") != policy {
         let message = format!("is not the policy that {EVIDENCE} was made under");
         folder.wrong(links::EVIDENCE, RESULT, "/policy", message);
     }
+    let base = file_hash(&planned.base).map(|hash| hash.as_str().to_owned()).unwrap_or_default();
+    if text("base_sha256") != base {
+        let message = format!("is not what {EVIDENCE} says the workspace had");
+        folder.wrong(links::BASE, BASE, "", message);
+    }
     if text("kernel_version") != result.kernel_version.as_str() {
         let message = format!("is not the kernel that {EVIDENCE} names");
         folder.wrong(links::EVIDENCE, RESULT, "/kernel_version", message);
     }
-    let (started, completed) = (text("started_at"), text("completed_at"));
-    let before = |left: &str, right: &str| moment(left) <= moment(right);
-    if !before(&result.started_at, &started) || !before(&started, &completed) {
-        let message = "the sandbox began before the run did, or after it ended".to_owned();
-        folder.wrong(links::EVIDENCE, EVIDENCE, "/observed/started_at", message);
-    }
-    if !before(&completed, &result.completed_at) {
-        let message = "the sandbox ended after the run did".to_owned();
-        folder.wrong(links::EVIDENCE, EVIDENCE, "/observed/completed_at", message);
-    }
+    check_times(folder, result, evidence);
 }
 
-/// Date, time and fraction, in a form that orders as time does.
-fn moment(time: &str) -> (String, String) {
-    let time = time.trim_end_matches('Z');
-    let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
-    (seconds.to_owned(), fraction.trim_end_matches('0').to_owned())
+/// RL8: one after the other, and as long as it is said to have taken.
+fn check_times(folder: &mut Folder<'_>, result: &RunResult, evidence: &ExecutionEvidence) {
+    let time = |name: &str| observed(evidence, name).and_then(Json::as_str).and_then(milliseconds);
+    let duration = observed(evidence, "duration_ms").and_then(Json::as_u64);
+    let times = [
+        milliseconds(&result.started_at),
+        time("started_at"),
+        time("completed_at"),
+        milliseconds(&result.completed_at),
+    ];
+    let in_order = times.iter().all(Option::is_some) && times.is_sorted();
+    if !in_order || time("completed_at").zip(time("started_at")).map(|(end, start)| end - start) != duration {
+        let message = "the times of the evidence do not fit into those of the run".to_owned();
+        folder.wrong(links::EVIDENCE, EVIDENCE, "/observed/started_at", message);
+    }
 }
 
 /// RL10.
@@ -112,7 +124,11 @@ fn check_outputs(folder: &mut Folder<'_>, evidence: Option<&ExecutionEvidence>) 
     let field = |output: &Json, name: &str| output.get(name).and_then(Json::as_str).map(str::to_owned);
     let mut listed = BTreeSet::new();
     for output in outputs.into_iter().flatten() {
-        let (Some(file), Some(sha256)) = (field(output, "file"), field(output, "sha256")) else { continue };
+        let (Some(file), Some(sha256)) = (field(output, "file"), field(output, "sha256")) else {
+            let message = "names no file and its hash".to_owned();
+            folder.wrong(links::OUTPUT, EVIDENCE, "/observed/outputs", message);
+            continue;
+        };
         let found = folder.bytes(&file).map(|bytes| ContentHash::of(&bytes).to_string());
         match found {
             None => {
