@@ -1,13 +1,19 @@
 //! `cargo xtask bench`: measures, each figure beside a peer in the same run.
 
 use crate::process::{cargo, run as run_command};
-use crate::{Result, no_arguments};
+use crate::{Result, no_arguments, tools};
 
-const BENCHES: &[(&str, &str)] =
-    &[("ordain-canon", "canonical"), ("ordain-spec", "verify"), ("ordain-kernel", "transform")];
+const BENCHES: &[(&str, &str)] = &[
+    ("ordain-canon", "canonical"),
+    ("ordain-spec", "verify"),
+    ("ordain-kernel", "transform"),
+    ("ordain-harness", "sandbox"),
+    ("ordain-harness", "apply"),
+];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
+    tools::debian_package("bwrap", "bubblewrap")?;
     for (package, bench) in BENCHES {
         println!("==> {package}: {bench}");
         run_command(&mut cargo(&["bench", "--package", package, "--bench", bench]))?;

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     let wanted = Wanted::of(args, json)?;
+    recover(&wanted.workspace);
     if args.dry_run {
         let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
         return told(changes, json).and_then(|changes| show_changes(&changes, json));
