@@ -5,7 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::report::{BOLD, GREEN, RED};
 use ordain_canon::Canonicalizer;
 use ordain_spec::run::links::{LINKS, Link};
-use ordain_spec::{Kind, Rule};
+use ordain_spec::{Category, Kind, Rule};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 use std::io::{BufWriter, Write};
@@ -51,7 +51,8 @@ pub(crate) fn run(args: &args::Rules, json: bool) -> Result<Outcome, Failure> {
     };
     if rules.is_empty() {
         let id = args.id.as_deref().unwrap_or_default();
-        let wanted = |link: &&Link| link.id.name().eq_ignore_ascii_case(id) && args.kind.is_none();
+        let of_runs = args.kind.is_none_or(|kind| kind == Kind::Run);
+        let wanted = |link: &&Link| link.id.name().eq_ignore_ascii_case(id) && of_runs;
         if let Some(link) = LINKS.iter().find(wanted) {
             return show_links(std::slice::from_ref(link), json);
         }
@@ -110,14 +111,14 @@ fn show_links(links: &[Link], json: bool) -> Result<Outcome, Failure> {
                 kind: Kind::Run.name(),
                 title,
                 section: "run folders",
-                category: "reference",
-                about: None,
+                category: Category::Reference.name(),
+                about: (links.len() == 1).then_some(link.about),
             };
             out.write_all(Canonicalizer::new().value(&view)?)?;
             writeln!(out)?;
         } else if links.len() == 1 {
             writeln!(out, "{BOLD}{name}: {title}{BOLD:#}")?;
-            writeln!(out, "the folder of a run · docs/contracts/run-folder.md")?;
+            writeln!(out, "folder of a run · reference · docs/contracts/run-folder.md\n\n{}", link.about)?;
         } else {
             writeln!(out, "{GREEN}{name:<11}{GREEN:#} {:<9} {:<12} {title}", "run", "reference")?;
         }
