@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     let applied =
         apply::apply(&wanted.workspace, &wanted.patch, wanted.base.as_ref(), Authority::LocalOperator);
     let applied = told(applied, json)?;
-    show_applied(&applied, json)?;
+    show_applied(&applied, &wanted.workspace, json)?;
     Ok(Outcome::Ok)
 }
 
@@ -84,9 +84,13 @@ fn check_links(run: &Path, json: bool) -> Result<(), Failure> {
 
 /// A run's folder is `.ordain/runs/NAME` of the workspace that it was tried on.
 fn workspace_of_run(run: &Path) -> Option<PathBuf> {
-    let run = run.canonicalize().ok()?;
-    let runs = run.parent().filter(|runs| runs.ends_with(".ordain/runs"))?;
-    Some(runs.parent()?.parent()?.to_owned())
+    let above = |run: &Path| {
+        let runs = run.parent().filter(|runs| runs.ends_with(".ordain/runs"))?;
+        Some(runs.parent()?.parent()?.to_owned())
+    };
+    // As it was typed, if that says it.
+    let workspace = above(run).or_else(|| above(&run.canonicalize().ok()?))?;
+    Some(if workspace.as_os_str().is_empty() { PathBuf::from(".") } else { workspace })
 }
 
 fn read_base(path: &Path) -> Result<Base, Failure> {
@@ -166,7 +170,7 @@ pub(crate) fn told<T>(result: Result<T, ApplyError>, json: bool) -> Result<T, Fa
     Err(Failure::Reported)
 }
 
-pub(crate) fn show_applied(applied: &Applied, json: bool) -> Result<(), Failure> {
+pub(crate) fn show_applied(applied: &Applied, workspace: &Path, json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&json!({"applied": applied}));
     }
@@ -176,7 +180,11 @@ pub(crate) fn show_applied(applied: &Applied, json: bool) -> Result<(), Failure>
     for ChangedFile { op, path } in &applied.files {
         write_file(&mut stdout, *op, path)?;
     }
-    writeln!(stdout, "take it back with: ordain undo")?;
+    let place = match workspace {
+        here if here == Path::new(".") => String::new(),
+        there => format!(" --workspace {}", printable(&there.display().to_string())),
+    };
+    writeln!(stdout, "take it back with: ordain undo{place}")?;
     Ok(stdout.flush()?)
 }
 

@@ -108,7 +108,7 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
     }
     if let Some(planned) = run.planned.filter(|_| args.apply) {
         let applied = apply(&args.workspace, &planned.patch, Some(&planned.base), Authority::LocalOperator);
-        show_applied(&told(applied, json)?, json)?;
+        show_applied(&told(applied, json)?, &args.workspace, json)?;
     }
     Ok(Outcome::Ok)
 }
