@@ -87,9 +87,14 @@ pub(crate) fn kill_all() {
 
 /// A program inherits what is ignored: `SIGPIPE` by Rust, `SIGHUP` by `nohup`, anything by the caller.
 pub(crate) fn default_signals() {
+    // The kernel's own structure, of which all zeroes are the default action. The C library keeps two signals to
+    // itself, and ignores them in what it starts.
+    let default = [0_u64; 4];
     for signal in 1..=SIGNALS {
-        // SAFETY: the default action replaces no handler that anything here relies on. Two signals have no other.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        let (new, old) = (default.as_ptr(), std::ptr::null_mut::<u64>());
+        // SAFETY: the kernel reads no more than there is, and knows 64 signals, which are 8 bytes. The default action
+        // replaces no handler that anything here relies on. Two signals have no other.
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, 8) };
     }
 }
 
