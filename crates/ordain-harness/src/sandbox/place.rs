@@ -90,8 +90,8 @@ impl Private {
 
     /// Whether this can be shown, and everything in it.
     pub(crate) fn may_show(&self, place: &Place) -> bool {
-        let shared = SHARED.iter().any(|it| place.named.starts_with(it) || place.real.starts_with(it));
-        !place.is_of_workspace && !shared && !self.is_private(&place.real) && !self.is_private(&place.named)
+        let is_private = self.is_private(&place.real) || self.is_private(&place.named);
+        !place.is_of_workspace && !is_private && !is_shared(&place.real)
     }
 
     /// Whether parts of this can be shown because of a folder in it.
@@ -107,6 +107,11 @@ impl Private {
             || PRIVATE.iter().any(|it| holds(Path::new(it)))
             || path.parent().is_some_and(|parent| HOMES.iter().any(|it| parent == Path::new(it)))
     }
+}
+
+/// Whether nothing there is shown.
+pub(crate) fn is_shared(path: &Path) -> bool {
+    SHARED.iter().any(|it| path.starts_with(it))
 }
 
 /// The homes of users in the system's list.

@@ -6,7 +6,7 @@
 //! The workspace is not trusted: no link in it decides what of the host is shown. See [`place`](super::place).
 
 use super::WORKSPACE;
-use super::place::{Place, Private};
+use super::place::{Place, Private, is_shared};
 use super::wire::Bind;
 use std::collections::BTreeSet;
 use std::env;
@@ -25,11 +25,14 @@ const RUSTUP_HOME: &str = "/toolchain/rustup";
 const CARGO_HOME: &str = "/scratch/cargo";
 /// What of an installation is shown besides the folder that `PATH` names. The rest may be anything.
 const PARTS: &[&str] = &["bin", "lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"];
-/// What else is shown of one that has a certain file: Go's and Java's own.
-const MORE_PARTS: &[(&str, &[&str])] =
-    &[("bin/go", &["src", "pkg", "VERSION", "go.env"]), ("lib/modules", &["conf", "release"])];
+/// What else is shown of one that has a certain file: Go, Java, Homebrew.
+const MORE_PARTS: &[(&str, &[&str])] = &[
+    ("bin/go", &["src", "pkg", "VERSION", "go.env"]),
+    ("lib/modules", &["conf", "release"]),
+    ("bin/brew", &["Cellar", "opt"]),
+];
 /// More than any reasonable `PATH`.
-const BINDS_MAX: usize = 100;
+const BINDS_MAX: usize = 200;
 
 #[derive(Debug, Default)]
 pub(crate) struct Toolbox {
@@ -178,12 +181,13 @@ impl Toolbox {
         if let Ok(below) = place.real.strip_prefix(&private.workspace) {
             return Some(Path::new(WORKSPACE).join(below).to_str()?.to_owned());
         }
-        // What is shown keeps the name by which it is known, unless only the real one is there.
-        let named = if is_system(&place.real) { &place.real } else { &place.named };
-        let inside = named.to_str()?.to_owned();
         if place.is_of_workspace {
             return None;
         }
+        // What is shown keeps the name by which it is known, unless something else has it inside.
+        let has_own_name = !is_system(&place.real) && !is_shared(&place.named);
+        let named = if has_own_name { &place.named } else { &place.real };
+        let inside = named.to_str()?.to_owned();
         if is_system(named) || self.shows(named) {
             return Some(inside);
         }
@@ -202,7 +206,7 @@ impl Toolbox {
     fn add_parts(&mut self, private: &Private, prefix: &Path, named: &Path) {
         // `~/.local` holds all sorts of things besides programs.
         let is_prefix = prefix.join("lib").is_dir() || prefix.join("pyvenv.cfg").is_file();
-        if !is_prefix || prefix.ends_with(".local") {
+        if !is_prefix || [prefix, named].iter().any(|path| path.ends_with(".local")) {
             return;
         }
         let more = MORE_PARTS.iter().filter(|(file, _)| prefix.join(file).is_file());
