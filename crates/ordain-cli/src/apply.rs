@@ -6,7 +6,6 @@ use crate::exit::{Failure, Outcome};
 use crate::input::Source;
 use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::unified::{self, Reader};
-use crate::view::time::rfc3339;
 use crate::wording::count;
 use anstyle::Style;
 use ordain_canon::{Canonicalizer, ContentHash};
@@ -16,6 +15,7 @@ use ordain_harness::apply::{
 use ordain_spec::Verified;
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::run::RunResult;
+use ordain_workflow::rfc3339;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     let wanted = Wanted::of(args, json)?;
+    recover(&wanted.workspace);
     if args.dry_run {
         let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
         return told(changes, json).and_then(|changes| show_changes(&changes, json));

@@ -5,7 +5,7 @@ use crate::input::Text;
 use crate::verify::Checked;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::place_of;
-use ordain_spec::{RuleId, Violation};
+use ordain_spec::{Report, RuleId, Violation};
 use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::ops::Range;
@@ -88,6 +88,17 @@ pub(crate) fn checked(
         let first = violations.first().map(|it| it.rule.name()).unwrap_or_default();
         let select = if first == "SCHEMA" { format!(" --kind {kind}") } else { String::new() };
         writeln!(out, "  see `ordain rules {first}{select}` or docs/contracts/{kind}.md")?;
+    }
+    Ok(())
+}
+
+/// What was found, without the places in a text.
+pub(crate) fn findings(out: &mut impl Write, report: &Report) -> Result<()> {
+    for violation in report.violations() {
+        finding(out, RED, violation, None, None)?;
+    }
+    for warning in report.warnings() {
+        finding(out, YELLOW, warning, None, None)?;
     }
     Ok(())
 }

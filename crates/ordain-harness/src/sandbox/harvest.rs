@@ -2,7 +2,7 @@
 
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
 use super::root::View;
-use super::{FileState, Inspected, ProducedFile, Refused};
+use super::{FileState, Inspected, OWN, ProducedFile, Refused};
 use crate::beneath::{FOLDER, REGULAR, beneath, hash_file, is_git};
 use ordain_canon::compare_utf16;
 use ordain_spec::path_problem;
@@ -41,6 +41,14 @@ impl Snapshot {
         let top = openat(&view.upper, c".", FOLDER, Mode::empty())?;
         walk.folder(&top, &mut Vec::new(), 0, false)?;
         Ok(Self(walk.states))
+    }
+
+    /// Takes one path as it was at another moment.
+    pub(crate) fn adopt(&mut self, other: &Self, path: &str) {
+        match other.0.get(path.as_bytes()) {
+            Some(state) => drop(self.0.insert(path.into(), state.clone())),
+            None => drop(self.0.remove(path.as_bytes())),
+        }
     }
 
     /// What a command did that started with `before` and left `self`.
@@ -204,6 +212,10 @@ impl Walk<'_> {
 
     /// What was deleted from the workspace: a file, or a folder with all its files.
     fn whiteout(&mut self, path: &mut Vec<u8>) -> io::Result<()> {
+        // Hidden from the start.
+        if path == OWN.as_bytes() {
+            return Ok(());
+        }
         match beneath(self.view.lower.as_fd(), path, FOLDER) {
             Ok(_) => self.hidden(path),
             Err(_) => {
@@ -215,6 +227,9 @@ impl Walk<'_> {
 
     /// All files below a folder of the workspace are gone; those that the layer of changes has again replace this.
     fn hidden(&mut self, path: &mut Vec<u8>) -> io::Result<()> {
+        if path == OWN.as_bytes() {
+            return Ok(());
+        }
         let Ok(folder) = beneath(self.view.lower.as_fd(), path, FOLDER) else { return Ok(()) };
         for entry in Dir::read_from(&folder)? {
             let entry = entry?;

@@ -1,6 +1,5 @@
 //! The file system that a command sees: the host's programs, a view of the workspace, scratch, and nothing else.
 
-use super::WORKSPACE;
 use super::identity::{INSIDE_ID, owner, write_map};
 use super::init::gate;
 use super::limits::{
@@ -9,6 +8,7 @@ use super::limits::{
 };
 use super::sys::{self, MountAttributes, mount_setattr};
 use super::wire::{Fault, RunOrder, Stage};
+use super::{OWN, WORKSPACE};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat2};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
@@ -321,6 +321,7 @@ impl Root<'_> {
         // The top folder is not copied up by the kernel, so its mode is copied here.
         let permissions = fs::metadata(&lower).stage("reading the workspace")?.permissions();
         fs::set_permissions(&upper, permissions).stage("making the layer for changes")?;
+        hide_own(&lower, &upper)?;
         overlay(&lower, &upper, &work, &self.folder(WORKSPACE)?)?;
         all_processes(&processes)?;
         let folder = |path: &Path| {
@@ -329,6 +330,16 @@ impl Root<'_> {
         };
         Ok(View { lower: folder(&lower)?, upper: folder(&upper)?, processes: Processes(folder(&processes)?) })
     }
+}
+
+/// What ordain keeps in a workspace is not seen by commands: earlier runs must not change what a later one finds.
+fn hide_own(lower: &Path, upper: &Path) -> Result<(), Fault> {
+    if fs::symlink_metadata(lower.join(OWN)).is_err() {
+        return Ok(());
+    }
+    // To an overlay this device says that the name is gone.
+    let kind = rustix::fs::FileType::CharacterDevice;
+    rustix::fs::mknodat(CWD, upper.join(OWN), kind, Mode::empty(), 0).stage("hiding what ordain keeps")
 }
 
 fn all_processes(at: &Path) -> Result<(), Fault> {
