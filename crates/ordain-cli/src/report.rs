@@ -42,6 +42,21 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
+/// Many lines from outside, made harmless: only their ends and tabs are kept, and what is no text is shown as bytes.
+pub(crate) fn printable_lines(bytes: &[u8]) -> String {
+    let mut shown = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match is_treacherous(character) && !matches!(character, '\n' | '\t') {
+                true => shown.extend(character.escape_unicode()),
+                false => shown.push(character),
+            }
+        }
+        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    shown
+}
+
 /// Places are looked up by reading the text again, which is not worth it a thousand times over.
 const PLACES_SHOWN_MAX: usize = 20;
 

@@ -4,13 +4,14 @@ use crate::args::{Exec, Sandbox, SandboxCommand};
 use crate::exit::{Failure, Outcome};
 use crate::facts::load_profile;
 use crate::page::{Column, Page, Row};
-use crate::report::{GREEN, RED, YELLOW};
+use crate::report::{GREEN, RED, YELLOW, printable_lines};
 use crate::wording::{size, yes_no};
 use ordain_canon::Canonicalizer;
 use ordain_harness::sandbox::{self, Level, Probe, Protections, Report, Session, Step, StepReport};
 use ordain_spec::evidence::ActionStatus;
 use ordain_workflow::{command_evidence, plan_of_command};
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
 
 pub(crate) fn run(args: &Sandbox, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
@@ -75,13 +76,19 @@ fn exec(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     } else {
         // As if it had run here: its output to our output, its errors to our errors, and what we say after them.
         let mut stdout = std::io::stdout().lock();
-        stdout.write_all(&step.stdout.kept)?;
+        stdout.write_all(&harmless(&step.stdout.kept, stdout.is_terminal()))?;
         stdout.flush()?;
         let mut stderr = anstream::stderr().lock();
-        std::io::stderr().lock().write_all(&step.stderr.kept)?;
+        let to_terminal = std::io::stderr().is_terminal();
+        std::io::stderr().lock().write_all(&harmless(&step.stderr.kept, to_terminal))?;
         stderr.write_all(exec_page(&report, step).text().as_bytes())?;
     }
     Ok(if step.status() == ActionStatus::Success { Outcome::Ok } else { Outcome::Failed })
+}
+
+/// What a command wrote could speak to a terminal; to a file or a pipe it is passed on as it is.
+fn harmless(bytes: &[u8], to_terminal: bool) -> Cow<'_, [u8]> {
+    if to_terminal { printable_lines(bytes).into_bytes().into() } else { bytes.into() }
 }
 
 fn exec_page(report: &Report, step: &StepReport) -> Page {

@@ -89,6 +89,20 @@ fn node_git_and_make() {
 }
 
 #[test]
+fn programs_of_the_workspace_run() {
+    for caller in CALLERS {
+        let mut fixture = Fixture::new(caller);
+        fixture.installation("ws/.venv", "tool");
+        std::os::unix::fs::symlink("ws", fixture.path("other")).unwrap();
+        for top in ["ws", "other"] {
+            fixture.path = format!("{}:/usr/bin:/bin", fixture.text(&format!("{top}/.venv/bin")));
+            let report = succeeds(&fixture, "dev", &["tool"]);
+            assert_eq!(stdout(only(&report)), "it runs\n");
+        }
+    }
+}
+
+#[test]
 fn what_is_left_behind_is_reported() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);

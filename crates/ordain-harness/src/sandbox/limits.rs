@@ -32,6 +32,8 @@ pub(crate) const OUTPUT_BYTES_SLACK: u64 = 8 << 20;
 pub(crate) const DEPTH_MAX: usize = 100;
 /// Files that a deleted folder is listed with.
 pub(crate) const DELETED_LISTED_MAX: usize = 100_000;
+/// What the caller must be able to write into one file: what goes into the sandbox, and the report.
+pub(crate) const MESSAGE_BYTES_MIN: u64 = 256 << 20;
 /// How often memory and time are looked at.
 pub(crate) const TICK_MS: u64 = 25;
 /// What setting up and collecting may take beyond the time of the commands.

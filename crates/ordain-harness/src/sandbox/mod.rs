@@ -25,6 +25,8 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod payload;
 #[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
 mod root;

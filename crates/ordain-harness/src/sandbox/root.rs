@@ -9,7 +9,7 @@ use super::limits::{
 use super::sys::{self, MountAttributes, mount_setattr};
 use super::wire::{Fault, RunOrder, Stage};
 use super::{OWN, WORKSPACE};
-use rustix::fs::{CWD, Mode, OFlags, open};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat2};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
     move_mount, open_tree, unmount,
@@ -32,8 +32,26 @@ const ID_MAPPED: u64 = 0x0010_0000;
 const LAYERS: &str = "/usr";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 /// Of `/proc`: what speaks about the whole machine, or to it, and is not already root's alone on every kernel.
-const MASKED_FILES: &[&str] =
-    &["kcore", "keys", "kmsg", "latency_stats", "sched_debug", "sysrq-trigger", "timer_list", "timer_stats"];
+const MASKED_FILES: &[&str] = &[
+    "cmdline",
+    "config.gz",
+    "diskstats",
+    "interrupts",
+    "iomem",
+    "ioports",
+    "kcore",
+    "keys",
+    "kmsg",
+    "latency_stats",
+    "modules",
+    "partitions",
+    "sched_debug",
+    "softirqs",
+    "swaps",
+    "sysrq-trigger",
+    "timer_list",
+    "timer_stats",
+];
 const MASKED_FOLDERS: &[&str] = &["acpi", "asound", "scsi"];
 
 /// Mounts of the host that are in no namespace yet.
@@ -69,7 +87,8 @@ impl Sources {
         for name in DEVICES {
             let path = Path::new("/dev").join(name);
             let tree = take(&path, OpenTreeFlags::empty()).stage_at("taking", &path)?;
-            let attributes = MountAttributes { set: NO_SETUID | NO_PROGRAMS, ..MountAttributes::default() };
+            let attributes =
+                MountAttributes { set: READ_ONLY | NO_SETUID | NO_PROGRAMS, ..MountAttributes::default() };
             mount_setattr(tree.as_fd(), &attributes, false).stage_at("limiting", &path)?;
             devices.push((tree, *name));
         }
@@ -77,9 +96,11 @@ impl Sources {
     }
 }
 
+/// Takes what is at a path in which nobody has put a link since it was looked at.
 fn take(path: &Path, flags: OpenTreeFlags) -> io::Result<OwnedFd> {
+    let place = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
     let flags = flags | OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    Ok(open_tree(CWD, path, flags)?)
+    Ok(open_tree(&place, "", flags | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
 /// What belongs to the owner on the disk belongs to the user of the sandbox in this mount.
