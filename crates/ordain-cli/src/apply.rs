@@ -50,6 +50,7 @@ impl Wanted {
             let patch = load::<PatchSet>(&args.what, json)?.document;
             return Ok(Self { workspace: args.workspace.clone().unwrap_or_else(here), patch, base });
         }
+        check_links(&args.what, json)?;
         let run = load::<RunResult>(&args.what.join("result.json"), json)?.document;
         if !run.decision.accepted {
             let reasons = run.decision.reasons.join("; ");
@@ -65,6 +66,20 @@ impl Wanted {
         let workspace = args.workspace.clone().or_else(|| workspace_of_run(&args.what)).unwrap_or_else(here);
         Ok(Self { workspace, patch, base })
     }
+}
+
+/// What was tried is what is applied: a folder in which anything was changed since is refused.
+fn check_links(run: &Path, json: bool) -> Result<(), Failure> {
+    let mut report = Vec::new();
+    if crate::run::verify(&mut report, run, json)? == Outcome::Ok {
+        return Ok(());
+    }
+    if json {
+        io::stdout().lock().write_all(&report)?;
+    } else {
+        anstream::stderr().lock().write_all(&report)?;
+    }
+    Err(Failure::Reported)
 }
 
 /// A run's folder is `.ordain/runs/NAME` of the workspace that it was tried on.

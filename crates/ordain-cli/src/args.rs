@@ -273,6 +273,9 @@ pub(crate) struct Run {
     /// Make the plan and the patch set, and try nothing
     #[arg(long)]
     pub(crate) plan_only: bool,
+    /// If it is accepted, change the workspace by it, unless files changed meanwhile
+    #[arg(long, conflicts_with = "plan_only")]
+    pub(crate) apply: bool,
 }
 
 #[derive(Args)]

@@ -4,6 +4,7 @@ mod live;
 mod page;
 mod verify;
 
+use crate::apply::{show_applied, told};
 use crate::args::Run;
 use crate::document::load_with;
 use crate::exit::{Failure, Outcome};
@@ -11,6 +12,7 @@ use crate::facts::load_profile;
 use crate::input::{Source, Text};
 use live::Live;
 use ordain_canon::{Canonicalizer, Value};
+use ordain_harness::apply::{Authority, apply};
 use ordain_harness::sandbox;
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
@@ -102,7 +104,15 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
         stdout.write_all(page::of(&run, args).text().as_bytes())?;
     }
     stdout.flush()?;
-    Ok(if run.result.decision.accepted { Outcome::Ok } else { Outcome::Failed })
+    drop(stdout);
+    if !run.result.decision.accepted {
+        return Ok(Outcome::Failed);
+    }
+    if let Some(planned) = run.planned.filter(|_| args.apply) {
+        let applied = apply(&args.workspace, &planned.patch, Some(&planned.base), Authority::LocalOperator);
+        show_applied(&told(applied, json)?, json)?;
+    }
+    Ok(Outcome::Ok)
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     let folder = folder.display();
     page.label("kept in", &format!("{folder}"));
     match (result.kernel_result_kind, result.decision.accepted) {
+        (_, true) if args.apply => {}
         (_, true) => page.label("apply", &format!("ordain apply {folder}")),
         (ResultKind::Clarify, _) => {
             let intent = args.intent.as_ref().map(|it| it.display().to_string()).unwrap_or_default();
