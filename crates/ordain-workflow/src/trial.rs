@@ -78,8 +78,10 @@ impl Trial {
 
 /// The acceptance test that a `test` action names. Such an action ends as the test does.
 pub(crate) fn named_test(plan: &Proposal, action: &ProposedAction) -> Option<usize> {
-    let named = |action: &ProposedAction| action.action_type == ActionType::Test;
-    plan.acceptance_tests.iter().position(|test| named(action) && test.id == action.target)
+    match action.action_type {
+        ActionType::Test => plan.acceptance_tests.iter().position(|test| test.id == action.target),
+        _ => None,
+    }
 }
 
 pub(crate) fn is_file_action(action: &ProposedAction) -> bool {
@@ -113,11 +115,12 @@ pub(crate) fn look<'p>(
 
 /// The file actions that an apply would refuse, found before anything runs.
 pub(crate) fn blocked(plan: &Proposal, base: &Base, problems: &[Problem]) -> BTreeMap<usize, String> {
+    let problems: BTreeMap<&str, &Problem> = problems.iter().map(|it| (it.path.as_str(), it)).collect();
     let mut blocked = BTreeMap::new();
     for (position, action) in plan.actions.iter().enumerate().filter(|(_, action)| is_file_action(action)) {
         let target = &action.target;
         let there = base.files.get(target).is_some_and(Option::is_some);
-        let problem = match (problems.iter().find(|it| it.path == *target), action.action_type) {
+        let problem = match (problems.get(target.as_str()), action.action_type) {
             (Some(problem), _) => problem.to_string(),
             (None, ActionType::CreateFile) if there => {
                 format!("`{target}` is there already; to replace it, the plan has to modify it")

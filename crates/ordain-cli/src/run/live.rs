@@ -6,7 +6,8 @@ use ordain_spec::evidence::ActionStatus;
 use ordain_workflow::{Event, Purpose};
 use std::io::{IsTerminal, Write};
 
-const COMMAND_CHARS_SHOWN: usize = 70;
+/// With what stands around it, a line of a narrow terminal.
+const COMMAND_CHARS_SHOWN: usize = 56;
 
 /// Tells people; on a terminal the line of a command that ended replaces the one of its beginning.
 pub(super) struct Live {

@@ -15,6 +15,7 @@ use std::path::Path;
 const LINES_SHOWN: usize = 20;
 const FAILURES_SHOWN: usize = 5;
 const REASONS_SHOWN: usize = 20;
+const CHANGES_SHOWN: usize = 100;
 
 pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     let mut page = Page::default();
@@ -135,7 +136,7 @@ fn tail(page: &mut Page, name: &str, stream: &Captured) {
 
 fn changes(page: &mut Page, patch: &PatchSet) {
     page.section(&format!("Would change ({})", count(patch.operations.len() as u64, "file")));
-    for operation in &patch.operations {
+    for operation in patch.operations.iter().take(CHANGES_SHOWN) {
         let (style, sign) = match operation.op {
             PatchOp::Create => (GREEN, "+"),
             PatchOp::Modify => (YELLOW, "~"),
@@ -144,5 +145,8 @@ fn changes(page: &mut Page, patch: &PatchSet) {
         let size = operation.content.as_deref().map(|text| format!(" ({})", size_of(text)));
         let text = format!("{sign} {}{}", operation.path, size.unwrap_or_default());
         page.prose("  ", "    ", style, &text);
+    }
+    if let Some(more) = patch.operations.len().checked_sub(CHANGES_SHOWN).filter(|more| *more > 0) {
+        page.item(&format!("and {more} more, in patch.json"));
     }
 }

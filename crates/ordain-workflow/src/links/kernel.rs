@@ -9,12 +9,14 @@ use ordain_canon::{Canonicalizer, ContentHash, PatchHash, PlanHash, Value};
 use ordain_harness::apply::Base;
 use ordain_kernel::{KERNEL_VERSION, RefusalCode, Transformed, patch, plan, plan_of_patch, transform};
 use ordain_spec::bundle::Bundle;
+use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
 use ordain_spec::profile::Profile;
 use ordain_spec::run::{RunResult, SourceKind, SourceRef, Verdict, links};
 use ordain_spec::{Facts, Report, SourceBundle, Verified, Violation, verify_as};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 /// The documents of a run that has a plan, each valid by itself.
 pub(super) struct Planned {
@@ -285,31 +287,33 @@ fn check_source(
 
 /// RL7. What could not be looked at is not in the base; then its action did not succeed.
 fn check_base(folder: &mut Folder<'_>, result: &RunResult, plan: &Proposal, patch: &PatchSet, base: &Base) {
-    for operation in &patch.operations {
-        let excused = result.execution.0.is_none() || !succeeded(folder, plan, &operation.path);
-        if !base.files.contains_key(&operation.path) && !excused {
-            let message = format!("`{}` is missing, and the patch set is about it", operation.path);
+    let paths: BTreeSet<&str> = patch.operations.iter().map(|operation| operation.path.as_str()).collect();
+    let kept: BTreeSet<&str> = base.files.keys().map(String::as_str).collect();
+    // Where nothing was tried, nothing says why a target is missing.
+    if !paths.is_subset(&kept) && result.execution.0.is_some() {
+        let succeeded = succeeded(folder, plan);
+        for path in paths.difference(&kept).filter(|path| succeeded.contains(**path)) {
+            let message = format!("`{path}` is missing, and the patch set is about it");
             folder.wrong(links::BASE, BASE, "/files", message);
         }
     }
-    for path in base.files.keys() {
-        if !patch.operations.iter().any(|operation| operation.path == *path) {
-            let message = format!("`{path}` is there, and the patch set is not about it");
-            folder.wrong(links::BASE, BASE, "/files", message);
-        }
+    for path in kept.difference(&paths) {
+        let message = format!("`{path}` is there, and the patch set is not about it");
+        folder.wrong(links::BASE, BASE, "/files", message);
     }
 }
 
-/// Whether the evidence says that the action on this path succeeded.
-fn succeeded(folder: &mut Folder<'_>, plan: &Proposal, path: &str) -> bool {
-    let Some(bytes) = folder.bytes(EVIDENCE) else { return true };
-    let Ok(value) = Value::read(&bytes) else { return true };
-    let Ok(evidence) = verify_as::<ordain_spec::evidence::ExecutionEvidence>(&Facts::default(), &value)
-    else {
-        return true;
-    };
-    let ids: Vec<&str> =
-        plan.actions.iter().filter(|it| it.target == path).map(|it| it.id.as_str()).collect();
-    let success = ordain_spec::evidence::ActionStatus::Success;
-    evidence.action_results.iter().any(|it| ids.contains(&it.action_id.as_str()) && it.status == success)
+/// The targets of the actions that succeeded, as the evidence says; all of them if it says nothing.
+fn succeeded<'p>(folder: &mut Folder<'_>, plan: &'p Proposal) -> BTreeSet<&'p str> {
+    let bytes = folder.bytes(EVIDENCE);
+    let value = bytes.as_deref().and_then(|bytes| Value::read(bytes).ok());
+    let evidence = value.and_then(|value| verify_as::<ExecutionEvidence>(&Facts::default(), &value).ok());
+    let failed: BTreeSet<&str> = evidence
+        .iter()
+        .flat_map(|evidence| &evidence.action_results)
+        .filter(|result| result.status != ActionStatus::Success)
+        .map(|result| result.action_id.as_str())
+        .collect();
+    let succeeded = plan.actions.iter().filter(|action| !failed.contains(action.id.as_str()));
+    succeeded.map(|action| action.target.as_str()).collect()
 }
