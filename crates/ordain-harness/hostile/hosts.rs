@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// `WORKSPACE PROFILE TIMEOUT_MS COMMAND…`: runs the command in the sandbox and prints the report. A first argument
-/// `+PATH=CONTENT` writes a file before it.
+/// `+PATH=CONTENT` writes a file before it, and `+PATH@2=CONTENT` one after two steps.
 pub(crate) fn drive(arguments: &[&str]) {
     let (writes, arguments): (Vec<&str>, Vec<&str>) =
         arguments.iter().partition(|argument| argument.starts_with('+'));
@@ -18,7 +18,9 @@ pub(crate) fn drive(arguments: &[&str]) {
     let mut session = Session::new(arguments[0], profile);
     for write in writes {
         let (path, content) = write[1..].split_once('=').unwrap();
-        session.writes.push(Write { path: path.to_owned(), content: Some(content.as_bytes().to_vec()) });
+        let (path, after_steps) = path.split_once('@').unwrap_or((path, "0"));
+        let write = Write::new(path, Some(content.as_bytes().to_vec()));
+        session.writes.push(Write { after_steps: after_steps.parse().unwrap(), ..write });
     }
     for command in arguments[3..].split(|argument| *argument == "--then") {
         let timeout_ms = arguments[2].parse().ok();

@@ -113,6 +113,30 @@ fn what_is_left_behind_is_reported() {
 }
 
 #[test]
+fn writes_between_two_commands_are_no_output_and_wait_for_them() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let script = "cat a.txt; echo ${0}; echo made > build/x";
+        let arguments = [
+            &["+a.txt@1=changed", "+new@2=last", "mkdir", "build", "--then"][..],
+            &["sh", "-c", script, "--then", "true"],
+        ];
+        let report = fixture.confined("dev", 10_000, &arguments.concat());
+        assert_eq!(stdout(&report.steps[1]), "changedsh\n");
+        let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(produced, ["build/x"], "the writes are no output");
+        assert!(report.steps[2].produced.is_empty() && report.failed_writes.is_empty());
+        assert!(matches!(report.inspected[0].state, FileState::File { size: 7, .. }));
+        // What a command left there is in the way: the rest is skipped.
+        let arguments = ["+a.txt@1=changed", "sh", "-c", "rm a.txt; mkdir a.txt", "--then", "true"];
+        let report = fixture.confined("dev", 10_000, &arguments);
+        assert_eq!(report.steps[1].end, End::Skipped);
+        assert_eq!(report.failed_writes[0].path, "a.txt");
+        assert!(report.failed_writes[0].problem.contains("directory"), "{:?}", report.failed_writes);
+    }
+}
+
+#[test]
 fn writes_are_there_before_the_first_command() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);

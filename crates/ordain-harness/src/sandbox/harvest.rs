@@ -43,6 +43,14 @@ impl Snapshot {
         Ok(Self(walk.states))
     }
 
+    /// Takes one path as it was at another moment.
+    pub(crate) fn adopt(&mut self, other: &Self, path: &str) {
+        match other.0.get(path.as_bytes()) {
+            Some(state) => drop(self.0.insert(path.into(), state.clone())),
+            None => drop(self.0.remove(path.as_bytes())),
+        }
+    }
+
     /// What a command did that started with `before` and left `self`.
     pub(crate) fn since(&self, before: &Self) -> Changes {
         let mut changes = Changes::default();

@@ -48,9 +48,10 @@ pub fn enter_if_asked() {
     let (Some(order), Some(answer)) = (descriptor(), descriptor()) else { sys::exit_now(2) };
     let mut order = File::from(sys::inherited(order));
     let mut answer = File::from(sys::inherited(answer));
+    let listener = descriptor().map(|it| File::from(sys::inherited(it)));
     let said = match read_message(&mut order).stage("reading the order") {
         Ok(Order::Probe) => Some(Answer::Probe(probe::features())),
-        Ok(Order::Run(run)) => supervise(*run, order, &answer).err().map(Answer::Fault),
+        Ok(Order::Run(run)) => supervise(*run, order, &answer, listener).err().map(Answer::Fault),
         Err(fault) => Some(Answer::Fault(fault)),
     };
     let done = said.map_or(Ok(()), |said| write_message(&mut answer, &said, std::iter::empty()));
@@ -58,7 +59,7 @@ pub fn enter_if_asked() {
 }
 
 /// Starts pid 1 and waits for it. Its answer is its own; a fault is one of this process.
-fn supervise(order: RunOrder, contents: File, answer: &File) -> Result<(), Fault> {
+fn supervise(order: RunOrder, contents: File, answer: &File, listener: Option<File>) -> Result<(), Fault> {
     let identity = Identity::of_caller()?;
     // Only root may show a workspace as somebody else's, and only before it stops being root.
     let sources = match identity {
@@ -70,7 +71,8 @@ fn supervise(order: RunOrder, contents: File, answer: &File) -> Result<(), Fault
     let namespaces = NAMESPACES.iter().fold(0, |flags, (_, flag)| flags | flag);
     let Some(first) = sys::clone_process(namespaces).stage("making the namespaces")? else {
         drop(ready);
-        first_process(&order, contents, answer, &Caller { identity, outside }, sources, &mut go);
+        let files = Files { contents, answer, listener };
+        first_process(&order, files, &Caller { identity, outside }, sources, &mut go);
     };
     drop(go);
     if let Err(fault) = identity.map(first) {
@@ -97,16 +99,22 @@ fn kill(process: Pid) {
     let _ = waitpid(Some(process), WaitOptions::empty());
 }
 
+/// What pid 1 reads from and writes to.
+struct Files<'a> {
+    contents: File,
+    answer: &'a File,
+    listener: Option<File>,
+}
+
 fn first_process(
     order: &RunOrder,
-    contents: File,
-    answer: &File,
+    Files { contents, answer, listener }: Files<'_>,
     caller: &Caller,
     sources: Option<Sources>,
     go: &mut File,
 ) -> ! {
     let said = become_first(order, caller.identity, sources, go)
-        .map_or_else(Answer::Fault, |view| collector::collect(order, contents, caller, view));
+        .map_or_else(Answer::Fault, |view| collector::collect(order, contents, caller, view, listener));
     let done =
         answer.try_clone().and_then(|mut answer| write_message(&mut answer, &said, std::iter::empty()));
     sys::exit_now(if done.is_ok() { 0 } else { 2 })

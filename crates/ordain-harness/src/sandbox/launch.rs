@@ -9,10 +9,11 @@ use super::wire::{
     Answer, FIRST_AFTER_STANDARD, Fault, HELPER_NAME, Order, RunOrder, StepOrder, WriteOrder, memory_file,
     read_message, write_message,
 };
-use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, sys};
+use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, StepEvent, sys};
 use ordain_spec::path_problem;
 use ordain_spec::profile::Profile;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
 use std::fs::File;
@@ -28,10 +29,15 @@ use std::time::{Duration, Instant};
 /// The program must call [`enter_if_asked`](super::enter_if_asked) first thing in `main`: it is started again as the
 /// first process of the sandbox.
 pub fn run(session: &Session) -> Result<Report, SandboxError> {
+    run_watched(session, &mut |_| {})
+}
+
+/// Runs the steps of a session, and tells when each begins and ends.
+pub fn run_watched(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Result<Report, SandboxError> {
     let order = order_of(session)?;
     let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms).sum::<u64>() + GRACE_MS;
     let contents = session.writes.iter().filter_map(|write| write.content.as_deref());
-    match ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms))? {
+    match ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms), watch)? {
         Answer::Report(report) => Ok(*report),
         Answer::Fault(fault) => Err(setup_error(fault)),
         Answer::Level { found, wanted, landlock_abi } => Err(level_error(found, wanted, landlock_abi)),
@@ -43,7 +49,7 @@ pub fn run(session: &Session) -> Result<Report, SandboxError> {
 /// What this machine can do, found out by doing it.
 pub fn probe() -> Probe {
     let time = Duration::from_millis(GRACE_MS);
-    let cause = match ask(&Order::Probe, std::iter::empty(), time) {
+    let cause = match ask(&Order::Probe, std::iter::empty(), time, &mut |_| {}) {
         Ok(Answer::Probe(probe)) => return probe,
         Ok(_) => "another answer than was asked for".to_owned(),
         Err(error) => error.to_string(),
@@ -72,6 +78,15 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
             return Err(SandboxError::Write { path: write.path.clone(), problem });
         }
     }
+    if let Some(write) = session
+        .writes
+        .iter()
+        .zip(session.writes.iter().skip(1))
+        .find_map(|(left, right)| (left.after_steps > right.after_steps).then_some(right))
+    {
+        let problem = "it comes before another that is listed earlier".to_owned();
+        return Err(SandboxError::Write { path: write.path.clone(), problem });
+    }
     let programs = session.steps.iter().filter_map(|step| step.argv.first().map(String::as_str));
     let toolbox = Toolbox::new(&Host::of_environment(), &workspace, &profile.allowed_commands, programs);
     let environment = toolbox.environment();
@@ -80,7 +95,12 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
         writes: session
             .writes
             .iter()
-            .map(|write| WriteOrder { path: write.path.clone(), bytes: write.content.as_ref().map(Vec::len) })
+            .map(|write| WriteOrder {
+                path: write.path.clone(),
+                bytes: write.content.as_ref().map(Vec::len),
+                after_steps: write.after_steps,
+                required: write.required,
+            })
             .collect(),
         steps: session.steps.iter().map(|step| checked(step, profile)).collect(),
         inspect: session.inspect.clone(),
@@ -124,13 +144,20 @@ fn ask<'b>(
     order: &Order,
     contents: impl Iterator<Item = &'b [u8]>,
     time: Duration,
+    watch: &mut dyn FnMut(StepEvent),
 ) -> Result<Answer, SandboxError> {
     let mut order_file = memory_file("order")?;
     write_message(&mut order_file, order, contents)?;
     let mut answer_file = memory_file("answer")?;
     let mut complaints = memory_file("complaints")?;
-    let mut child = start(&order_file, &answer_file, &complaints)?;
-    wait(&mut child, time)?;
+    // Neither side ever waits for the other: what does not fit is left out.
+    let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
+    let (news, teller) = rustix::pipe::pipe_with(flags).map_err(io::Error::from)?;
+    let mut child =
+        start([order_file.as_raw_fd(), answer_file.as_raw_fd(), teller.as_raw_fd()], &complaints)?;
+    drop(teller);
+    let mut news = News { pipe: File::from(news), unread: Vec::new(), open: true };
+    wait(&mut child, time, &mut news, watch)?;
     read_message(&mut answer_file).map_err(|_| {
         let mut said = String::new();
         let _ = complaints.seek(SeekFrom::Start(0));
@@ -140,13 +167,12 @@ fn ask<'b>(
     })
 }
 
-/// The helper starts with no environment, no terminal, and two descriptors besides the standard ones: what the
+/// The helper starts with no environment, no terminal, and three descriptors besides the standard ones: what the
 /// caller has open or knows by its environment is out of reach before the helper's first instruction.
-fn start(order: &File, answer: &File, complaints: &File) -> io::Result<Child> {
+fn start(kept: [i32; 3], complaints: &File) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0(HELPER_NAME).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
-    let kept = [order.as_raw_fd(), answer.as_raw_fd()];
     command.args(kept.map(|descriptor| descriptor.to_string()));
     let prepare = move || {
         sys::close_on_exec_from(FIRST_AFTER_STANDARD)?;
@@ -162,8 +188,46 @@ fn start(order: &File, answer: &File, complaints: &File) -> io::Result<Child> {
     command.spawn()
 }
 
+/// What the collector tells while it works, a line for each event.
+struct News {
+    pipe: File,
+    unread: Vec<u8>,
+    open: bool,
+}
+
+impl News {
+    /// Reads what there is, without waiting.
+    fn read(&mut self, watch: &mut dyn FnMut(StepEvent)) {
+        let mut buffer = [0; 4_096];
+        loop {
+            match self.pipe.read(&mut buffer) {
+                Ok(0) => self.open = false,
+                Ok(length) => {
+                    self.unread.extend(buffer.iter().take(length));
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => self.open &= error.kind() == io::ErrorKind::WouldBlock,
+            }
+            break;
+        }
+        while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            // A line that was cut is no news.
+            if let Ok(event) = serde_json::from_slice(&line) {
+                watch(event);
+            }
+        }
+    }
+}
+
 /// The backstop: the collector ends its commands itself, and this ends the collector.
-fn wait(child: &mut Child, time: Duration) -> Result<(), SandboxError> {
+fn wait(
+    child: &mut Child,
+    time: Duration,
+    news: &mut News,
+    watch: &mut dyn FnMut(StepEvent),
+) -> Result<(), SandboxError> {
     let end = Instant::now() + time;
     let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| io::Error::other("no process id"))?;
@@ -176,13 +240,19 @@ fn wait(child: &mut Child, time: Duration) -> Result<(), SandboxError> {
             return Err(SandboxError::Hung(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
         }
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&left)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => {
-                child.wait()?;
-                return Ok(());
-            }
+        let mut waiting = vec![PollFd::new(&descriptor, PollFlags::IN)];
+        if news.open {
+            waiting.push(PollFd::new(&news.pipe, PollFlags::IN));
+        }
+        match poll(&mut waiting, Some(&left)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(io::Error::from(error).into()),
+        }
+        let ended = waiting.first().is_some_and(|it| !it.revents().is_empty());
+        news.read(watch);
+        if ended {
+            child.wait()?;
+            return Ok(());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs commands on a view of a workspace, without letting them touch anything else.
 
+mod event;
 mod level;
 pub mod limits;
 mod report;
@@ -35,22 +36,26 @@ mod sys;
 mod toolbox;
 #[cfg(target_os = "linux")]
 mod wire;
+#[cfg(target_os = "linux")]
+mod writes;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 
+pub use event::StepEvent;
 pub use level::{Feature, Level, Probe};
 pub use report::{
-    Captured, End, FileState, Inspected, Limit, ProducedFile, Protections, Refused, Report, StepReport,
+    Captured, End, FailedWrite, FileState, Inspected, Limit, ProducedFile, Protections, Refused, Report,
+    StepReport,
 };
 pub use session::{SandboxError, Session, Step, Write};
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{enter_if_asked, probe, run};
+pub use elsewhere::{enter_if_asked, probe, run, run_watched};
 #[cfg(target_os = "linux")]
 pub use init::enter_if_asked;
 #[cfg(target_os = "linux")]
-pub use launch::{probe, run};
+pub use launch::{probe, run, run_watched};
 
 /// The folder that commands find the workspace in. It is the same everywhere, so that what they build is too.
 pub const WORKSPACE: &str = "/workspace";

@@ -24,6 +24,9 @@ pub struct Report {
     pub dropped: Vec<String>,
     /// One for each path to look at.
     pub inspected: Vec<Inspected>,
+    /// Writes between two steps that could not be made.
+    #[serde(default)]
+    pub failed_writes: Vec<FailedWrite>,
 }
 
 impl Report {
@@ -128,7 +131,8 @@ impl StepReport {
         let stream = |captured: &Captured| json!({"bytes": captured.bytes, "sha256": captured.sha256, "truncated": captured.truncated});
         json!({
             "argv": self.argv,
-            "program": self.program,
+            // Only its name: where it is installed says something about the machine.
+            "program": self.program.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path)),
             "end": self.end,
             "violations": self.violations,
             "deleted": self.deleted,
@@ -237,6 +241,15 @@ pub struct Refused {
     pub path: String,
     /// What it is, and why it stays behind.
     pub reason: String,
+}
+
+/// A change that could not be made between two steps, because of what a command left there.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FailedWrite {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Why.
+    pub problem: String,
 }
 
 /// What was found at a path after the last step.

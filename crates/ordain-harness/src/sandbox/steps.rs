@@ -135,7 +135,7 @@ fn resolve(argv: &[String], path: &[String]) -> Result<String, String> {
         };
     }
     let found = path.iter().map(|folder| format!("{folder}/{name}")).find(|file| is_program(Path::new(file)));
-    found.ok_or_else(|| format!("`{name}` was not found in {}", path.join(":")))
+    found.ok_or_else(|| format!("`{name}` was not found among the programs of this machine"))
 }
 
 struct Running<'k> {
