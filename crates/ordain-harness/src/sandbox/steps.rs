@@ -94,8 +94,8 @@ pub(crate) fn run(
         processes: kernel.processes,
         process,
         ended: pidfd_open(process, PidfdFlags::empty()).stage("watching the command")?,
-        stdout: Stream { pipe: Some(stdout), ..Stream::default() },
-        stderr: Stream { pipe: Some(stderr), ..Stream::default() },
+        stdout: Stream::of(stdout).stage("making a pipe")?,
+        stderr: Stream::of(stderr).stage("making a pipe")?,
         peak: 0,
         status: None,
     };
@@ -194,10 +194,11 @@ impl Running<'_> {
             }
             if now >= next_look {
                 self.reap();
-                if self.uses_too_much() {
+                if self.uses_too_much(deadline) {
                     return Ok(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
                 }
-                next_look = now + tick;
+                // A look that takes long must not keep the streams from being read.
+                next_look = Instant::now() + tick;
             }
             let wait = next_look.min(deadline).saturating_duration_since(now);
             let ended = self.wait(wait)?;
@@ -247,13 +248,13 @@ impl Running<'_> {
         Ok(ended)
     }
 
-    fn uses_too_much(&mut self) -> bool {
-        let used = memory::used_bytes(self.processes);
+    fn uses_too_much(&mut self, deadline: Instant) -> bool {
+        let used = memory::used_bytes(self.processes, MEMORY_BYTES_MAX, deadline);
         self.peak = self.peak.max(used.min(MEMORY_BYTES_MAX));
         if used <= MEMORY_BYTES_MAX {
             return false;
         }
-        let exact = memory::exact_bytes(self.processes);
+        let exact = memory::exact_bytes(self.processes, MEMORY_BYTES_MAX, deadline);
         self.peak = self.peak.max(exact);
         exact > MEMORY_BYTES_MAX
     }
@@ -283,9 +284,10 @@ impl Running<'_> {
                 Err(_) => break,
             }
         }
-        // Nobody writes any more: what is in the pipes is all there is.
+        // Nobody writes any more: what is in the pipes is all there is. Their other ends may still be open, on their
+        // way through a socket or with somebody outside, so that their end is not waited for.
         for stream in [&mut self.stdout, &mut self.stderr] {
-            while stream.pipe.is_some() && stream.read().is_ok() {}
+            while stream.bytes <= STREAM_BYTES_MAX && stream.read().is_ok_and(|more| more) {}
         }
         left
     }
@@ -373,25 +375,32 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// Reads once. At the end of the stream the pipe is closed.
-    fn read(&mut self) -> io::Result<()> {
-        let Some(pipe) = &self.pipe else { return Ok(()) };
+    /// A command can open its own pipe for reading and take away what was just there to be read, so no read waits.
+    fn of(pipe: OwnedFd) -> io::Result<Self> {
+        rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+        Ok(Self { pipe: Some(pipe), ..Self::default() })
+    }
+
+    /// Reads once; says whether there was anything. At the end of the stream the pipe is closed.
+    fn read(&mut self) -> io::Result<bool> {
+        let Some(pipe) = &self.pipe else { return Ok(false) };
         let mut buffer = [0; 1 << 16];
         let length = match rustix::io::read(pipe, &mut buffer) {
             Ok(length) => length,
-            Err(Errno::INTR | Errno::AGAIN) => return Ok(()),
+            Err(Errno::INTR) => return Ok(true),
+            Err(Errno::AGAIN) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         if length == 0 {
             self.pipe = None;
-            return Ok(());
+            return Ok(false);
         }
         let chunk = buffer.get(..length).unwrap_or_default();
         let room = STREAM_BYTES_KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(chunk.iter().take(room));
         self.hash.update(chunk);
         self.bytes += length as u64;
-        Ok(())
+        Ok(true)
     }
 
     fn captured(self) -> Captured {
