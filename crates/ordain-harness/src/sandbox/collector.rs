@@ -3,8 +3,8 @@
 use super::harvest::{self, Changes, Snapshot};
 use super::init::Caller;
 use super::limits::{
-    DELETED_LISTED_MAX, LANDLOCK_FULL, MEMORY_BYTES_MAX, OUTPUT_BYTES_SLACK, SCRATCH_BYTES_MAX,
-    SHARED_BYTES_MAX, STREAM_BYTES_MAX, TEMPORARY_BYTES_MAX,
+    DELETED_LISTED_MAX, LANDLOCK_FULL, MAPPINGS_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_SLACK, SCRATCH_BYTES_MAX,
+    SHARED_ASKED_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX, TEMPORARY_BYTES_MAX,
 };
 use super::payload::RESOURCES;
 use super::root::View;
@@ -209,7 +209,9 @@ fn protections(order: &RunOrder, caller: &Caller, seccomp_sha256: String) -> Pro
     limit("shared_memory_bytes", SHARED_BYTES_MAX, "kernel (tmpfs)");
     limit("output_bytes", order.output_bytes_max, "kernel (tmpfs), collector");
     limit("output_files", order.output_files_max, "kernel (tmpfs), collector");
-    limit("memory_bytes", MEMORY_BYTES_MAX, "collector");
+    limit("memory_bytes", MEMORY_BYTES_MAX, "collector (watch)");
+    limit("mappings", MAPPINGS_MAX, "collector (watch)");
+    limit("shared_asked_bytes", SHARED_ASKED_BYTES_MAX, "collector (asked by the kernel)");
     limit("stream_bytes", STREAM_BYTES_MAX, "collector");
     Protections {
         caller: caller.identity.name().to_owned(),

@@ -34,8 +34,14 @@ pub(crate) const DEPTH_MAX: usize = 100;
 pub(crate) const DELETED_LISTED_MAX: usize = 100_000;
 /// What the kernel needs to remember one mapping, about.
 pub(crate) const MAPPING_BYTES: u64 = 256;
-/// What one socket may hold in transit: the kernel's default for its buffer, with what it needs around it.
-pub(crate) const SOCKET_BYTES: u64 = 256 << 10;
+/// Mappings of all processes together. The kernel's memory for them, and the time that a look at them takes.
+pub const MAPPINGS_MAX: u64 = 1 << 18;
+/// What one socket can hold in transit at least: the kernel's default for its buffer, with what it needs around it.
+pub(crate) const SOCKET_BYTES_MIN: u64 = 256 << 10;
+/// What one descriptor can hold: a pipe of a user who has many has two pages.
+pub(crate) const DESCRIPTOR_BYTES: u64 = 8 << 10;
+/// Memory that processes have in common without a file, as much as a command asks for until all of it is gone again.
+pub const SHARED_ASKED_BYTES_MAX: u64 = 1 << 30;
 /// How often memory and time are looked at.
 pub(crate) const TICK_MS: u64 = 25;
 /// What setting up and collecting may take beyond the time of the commands.

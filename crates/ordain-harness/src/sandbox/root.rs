@@ -30,7 +30,9 @@ const ID_MAPPED: u64 = 0x0010_0000;
 
 /// A folder of the old root that nobody looks into any more, once what is shown of it has been taken.
 const LAYERS: &str = "/usr";
-const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+const DEVICES: &[&str] = &["null", "full", "random", "urandom"];
+/// The longest file that there can be, about.
+const ZERO_BYTES: u64 = 1 << 62;
 /// Of `/proc`: what speaks about the whole machine, or to it, and is not already root's alone on every kernel.
 const MASKED_FILES: &[&str] =
     &["kcore", "keys", "kmsg", "latency_stats", "sched_debug", "sysrq-trigger", "timer_list", "timer_stats"];
@@ -246,6 +248,11 @@ impl Root<'_> {
         for (tree, name) in devices {
             self.attach(tree, &Path::new("/dev").join(name))?;
         }
+        // The device would give memory that belongs to no file system with a size to whoever maps it. A file that is
+        // nothing but a hole reads the same, and does not end.
+        fs::File::create(dev.join("zero"))
+            .and_then(|file| file.set_len(ZERO_BYTES))
+            .stage_at("making", Path::new("/dev/zero"))?;
         for (name, target) in [
             ("fd", "/proc/self/fd"),
             ("stdin", "/proc/self/fd/0"),
