@@ -105,7 +105,7 @@ fn model(tree: &Tree, operations: &[Operation]) -> Option<Tree> {
                 let parent = |path: &str| path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
                 let meets =
                     |other: &String| parent(other) == parent(new) && folded_path(other) == folded_path(new);
-                if tree.keys().any(|other| meets(other)) {
+                if tree.keys().any(meets) {
                     return None;
                 }
                 prefixes.iter().for_each(|it| drop(after.insert((*it).to_owned(), Node::Folder)));

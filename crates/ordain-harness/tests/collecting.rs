@@ -283,3 +283,25 @@ fn depth_takes_no_descriptors() {
         assert_eq!(report.deleted, [deep.trim_start_matches("ws/")]);
     }
 }
+
+/// Attributes by which layers of an overlay refer to each other, in a workspace: nothing leads anywhere by them.
+#[test]
+fn attributes_of_the_workspace_lead_nowhere() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        for file in ["opaque/f", "moved/f", "part", "other/f"] {
+            fixture.file(&format!("ws/{file}"), file);
+        }
+        let set = "import os; x = lambda path, name, value: os.setxattr(path, 'user.overlay.' + name, value)\n\
+                   x('opaque', 'opaque', b'y'); x('moved', 'redirect', b'/other'); x('part', 'redirect', b'/other/f')\n\
+                   x('part', 'metacopy', b'')";
+        let set = fixture.command("python3", &["-c", set]).output().unwrap();
+        assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+        let script = "cat opaque/f moved/f; cat part; echo new > opaque/g; rm -r moved";
+        let report = fixture.confined("dev", 10_000, &["sh", "-c", script]);
+        // The kernel refuses a file of which it is said that its content is elsewhere.
+        assert_eq!(stdout(only(&report)), "opaque/fmoved/f");
+        assert_eq!(produced(&report), ["opaque/g"]);
+        assert_eq!(report.deleted, ["moved/f"]);
+    }
+}

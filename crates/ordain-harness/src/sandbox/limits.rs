@@ -46,5 +46,7 @@ pub const SHARED_ASKED_BYTES_MAX: u64 = 1 << 30;
 pub(crate) const TICK_MS: u64 = 25;
 /// What setting up and collecting may take beyond the time of the commands.
 pub(crate) const GRACE_MS: u64 = 30_000;
+/// How fast what a command left is read at least, beside what it is compared with.
+pub(crate) const READ_BYTES_PER_MS: u64 = 50_000;
 /// The Landlock version that `full` needs: it covers every way to change a file, truncation too.
 pub const LANDLOCK_FULL: u32 = 3;
