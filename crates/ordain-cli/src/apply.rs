@@ -6,7 +6,6 @@ use crate::exit::{Failure, Outcome};
 use crate::input::Source;
 use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::unified::{self, Reader};
-use crate::view::time::rfc3339;
 use crate::wording::count;
 use anstyle::Style;
 use ordain_canon::{Canonicalizer, ContentHash};
@@ -16,6 +15,7 @@ use ordain_harness::apply::{
 use ordain_spec::Verified;
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::run::RunResult;
+use ordain_workflow::rfc3339;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     let wanted = Wanted::of(args, json)?;
+    recover(&wanted.workspace);
     if args.dry_run {
         let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
         return told(changes, json).and_then(|changes| show_changes(&changes, json));
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     let applied =
         apply::apply(&wanted.workspace, &wanted.patch, wanted.base.as_ref(), Authority::LocalOperator);
     let applied = told(applied, json)?;
-    show_applied(&applied, json)?;
+    show_applied(&applied, &wanted.workspace, json)?;
     Ok(Outcome::Ok)
 }
 
@@ -49,6 +50,7 @@ impl Wanted {
             let patch = load::<PatchSet>(&args.what, json)?.document;
             return Ok(Self { workspace: args.workspace.clone().unwrap_or_else(here), patch, base });
         }
+        check_links(&args.what, json)?;
         let run = load::<RunResult>(&args.what.join("result.json"), json)?.document;
         if !run.decision.accepted {
             let reasons = run.decision.reasons.join("; ");
@@ -66,11 +68,29 @@ impl Wanted {
     }
 }
 
+/// What was tried is what is applied: a folder in which anything was changed since is refused.
+fn check_links(run: &Path, json: bool) -> Result<(), Failure> {
+    let mut report = Vec::new();
+    if crate::run::verify(&mut report, run, json)? == Outcome::Ok {
+        return Ok(());
+    }
+    if json {
+        io::stdout().lock().write_all(&report)?;
+    } else {
+        anstream::stderr().lock().write_all(&report)?;
+    }
+    Err(Failure::Reported)
+}
+
 /// A run's folder is `.ordain/runs/NAME` of the workspace that it was tried on.
 fn workspace_of_run(run: &Path) -> Option<PathBuf> {
-    let run = run.canonicalize().ok()?;
-    let runs = run.parent().filter(|runs| runs.ends_with(".ordain/runs"))?;
-    Some(runs.parent()?.parent()?.to_owned())
+    let above = |run: &Path| {
+        let runs = run.parent().filter(|runs| runs.ends_with(".ordain/runs"))?;
+        Some(runs.parent()?.parent()?.to_owned())
+    };
+    // As it was typed, if that says it.
+    let workspace = above(run).or_else(|| above(&run.canonicalize().ok()?))?;
+    Some(if workspace.as_os_str().is_empty() { PathBuf::from(".") } else { workspace })
 }
 
 fn read_base(path: &Path) -> Result<Base, Failure> {
@@ -150,7 +170,7 @@ pub(crate) fn told<T>(result: Result<T, ApplyError>, json: bool) -> Result<T, Fa
     Err(Failure::Reported)
 }
 
-pub(crate) fn show_applied(applied: &Applied, json: bool) -> Result<(), Failure> {
+pub(crate) fn show_applied(applied: &Applied, workspace: &Path, json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&json!({"applied": applied}));
     }
@@ -160,7 +180,11 @@ pub(crate) fn show_applied(applied: &Applied, json: bool) -> Result<(), Failure>
     for ChangedFile { op, path } in &applied.files {
         write_file(&mut stdout, *op, path)?;
     }
-    writeln!(stdout, "take it back with: ordain undo")?;
+    let place = match workspace {
+        here if here == Path::new(".") => String::new(),
+        there => format!(" --workspace {}", printable(&there.display().to_string())),
+    };
+    writeln!(stdout, "take it back with: ordain undo{place}")?;
     Ok(stdout.flush()?)
 }
 

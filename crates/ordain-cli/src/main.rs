@@ -22,6 +22,7 @@ mod manual;
 mod patch;
 mod plan;
 mod rules;
+mod run;
 mod sandbox;
 mod transform;
 mod unified;
@@ -60,6 +61,9 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args, cli.global.json),
         Command::Patch(args) => patch::run(args, cli.global.json),
         Command::Validate(args) => validate::run(args, cli.global.json),
+        Command::Run(args) => {
+            run::run(args, cli.global.json).map_err(|failure| Failure::DuringRun(Box::new(failure)))
+        }
         Command::Apply(args) => apply::run(args, cli.global.json),
         Command::Undo(args) => apply::run_undo(args, cli.global.json),
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
@@ -73,11 +77,7 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(outcome) => outcome.into(),
-        // The reader went away, as `head` does: there is nobody to tell.
-        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            Outcome::Failed.into()
-        }
-        Err(failure @ Failure::Reported) => failure.outcome().into(),
+        Err(failure) if failure.was_reported() => failure.outcome().into(),
         Err(failure) => {
             let (red, plain) = (report::RED.render(), report::RED.render_reset());
             let _ = writeln!(

@@ -364,3 +364,100 @@ fn a_patch_without_operations() {
     assert_eq!((ran.code, ran.stdout.starts_with("applied  0 files")), (0, true), "{}", ran.stderr);
     assert_eq!(workspace.ordain(&["undo"]).code, 0);
 }
+
+/// An intent with one file that a command looks at.
+fn intent(workspace: &Workspace, expected: &str) {
+    let intent = json!({
+        "goal": "Write `note.txt` with the word done",
+        "context": {
+            "files": [{"path": "note.txt", "content": "done\n"}],
+            "commands": [{"argv": ["grep", expected, "note.txt"]}],
+        },
+    });
+    fs::write(workspace.beside("intent.json"), intent.to_string()).unwrap();
+}
+
+fn run_folder(ran: &Ran) -> String {
+    let result: Json = serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
+    format!(".ordain/runs/{}", result["run_id"].as_str().unwrap())
+}
+
+#[test]
+fn an_accepted_run_is_applied_if_nothing_changed() {
+    let workspace = Workspace::empty();
+    workspace.file("note.txt", "old\n");
+    intent(&workspace, "done");
+    let ran = workspace.ordain(&["run", "../intent.json", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let folder = run_folder(&ran);
+    assert_eq!(workspace.text("note.txt"), "old\n");
+    workspace.file("note.txt", "newer\n");
+    let refused = workspace.ordain(&["apply", &folder]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("note.txt  was changed since"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(workspace.text("note.txt"), "newer\n");
+    assert_eq!(workspace.ordain(&["apply", &folder, "--even-if-changed"]).code, 0);
+    assert_eq!(workspace.text("note.txt"), "done\n");
+    assert_eq!(workspace.ordain(&["undo"]).code, 0);
+    assert_eq!(workspace.text("note.txt"), "newer\n");
+    workspace.file("note.txt", "old\n");
+    // From anywhere: the folder says which workspace it is about.
+    let path = workspace.root().join(&folder);
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_ordain")).arg("apply").arg(path).current_dir("/").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(workspace.text("note.txt"), "done\n");
+}
+
+#[test]
+fn a_run_is_applied_as_it_was_tried_or_not_at_all() {
+    let workspace = Workspace::empty();
+    intent(&workspace, "done");
+    let folder = run_folder(&workspace.ordain(&["run", "../intent.json", "--json"]));
+    let patch = workspace.root().join(&folder).join("patch.json");
+    let text = fs::read_to_string(&patch).unwrap();
+    fs::write(&patch, text.replace("done\\n", "evil\\n")).unwrap();
+    let ran = workspace.ordain(&["apply", &folder]);
+    assert!(ran.code == 1 && ran.stderr.contains("broken"), "{}", ran.stderr);
+    intent(&workspace, "absent");
+    let ran = workspace.ordain(&["run", "../intent.json", "--json", "--apply"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (1, 1), "{}", ran.stderr);
+    let ran = workspace.ordain(&["apply", &run_folder(&ran)]);
+    assert!(ran.code == 1 && ran.stderr.contains("this run was not accepted"), "{}", ran.stderr);
+    assert!(workspace.tree().is_empty());
+}
+
+#[test]
+fn run_and_apply_in_one_go() {
+    let workspace = Workspace::empty();
+    intent(&workspace, "done");
+    let ran = workspace.ordain(&["run", "../intent.json", "--json", "--apply"]);
+    let applied: Json = serde_json::from_str(ran.stdout.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(
+        (ran.code, &applied["applied"]["files"][2]["path"]),
+        (0, &json!("note.txt")),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(workspace.text("note.txt"), "done\n");
+    assert_eq!(workspace.ordain(&["run", "../intent.json", "--apply", "--plan-only"]).code, 64);
+}
+
+#[test]
+fn what_was_planned_is_the_base() {
+    let workspace = Workspace::empty();
+    workspace.file("note.txt", "old\n");
+    intent(&workspace, "done");
+    let planned =
+        workspace.ordain(&["plan", "../intent.json", "--base", "../base.json", "-o", "../plan.json"]);
+    assert_eq!(planned.code, 0, "{}", planned.stderr);
+    assert_eq!(workspace.ordain(&["patch", "../plan.json", "-o", "../patch.json"]).code, 0);
+    let guarded = &["apply", "../patch.json", "--if-unchanged", "../base.json"];
+    workspace.file("note.txt", "newer\n");
+    assert_eq!(workspace.ordain(guarded).code, 1);
+    workspace.file("note.txt", "old\n");
+    assert_eq!(workspace.ordain(guarded).code, 0);
+}

@@ -45,6 +45,27 @@ pub(crate) fn plant(arguments: &[&str]) {
     panic!("{error}");
 }
 
+/// Runs a command that inherits ignored and blocked signals, and gives nobody any permission.
+pub(crate) fn deaf(arguments: &[&str]) {
+    // SAFETY: plain system calls; the set is made before it is used.
+    unsafe {
+        for signal in [libc::SIGCHLD, libc::SIGHUP, libc::SIGTERM] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
+        libc::umask(0o777);
+    }
+    // `Command` would let signals through again.
+    let text = |it: &str| std::ffi::CString::new(it).unwrap();
+    let words: Vec<_> = ["hostile"].iter().chain(arguments).map(|it| text(it)).collect();
+    let pointers: Vec<_> = words.iter().map(|it| it.as_ptr()).chain([std::ptr::null()]).collect();
+    // SAFETY: the list ends with a null pointer, and the strings outlive the call.
+    unsafe { libc::execv(c"/proc/self/exe".as_ptr(), pointers.as_ptr()) };
+    panic!("{}", std::io::Error::last_os_error());
+}
+
 /// Runs a command with a terminal of its own.
 pub(crate) fn terminal(arguments: &[&str]) {
     // SAFETY: plain system calls on descriptors that are made here.

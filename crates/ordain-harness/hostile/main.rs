@@ -43,6 +43,7 @@ fn main() {
         "probe" => {
             return println!("{}", serde_json::to_string(&ordain_harness::sandbox::probe()).unwrap());
         }
+        "deaf" => return hosts::deaf(&rest),
         "terminal" => return hosts::terminal(&rest),
         _ => {}
     }

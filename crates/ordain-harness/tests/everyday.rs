@@ -89,6 +89,20 @@ fn node_git_and_make() {
 }
 
 #[test]
+fn programs_of_the_workspace_run() {
+    for caller in CALLERS {
+        let mut fixture = Fixture::new(caller);
+        fixture.installation("ws/.venv", "tool");
+        std::os::unix::fs::symlink("ws", fixture.path("other")).unwrap();
+        for top in ["ws", "other"] {
+            fixture.path = format!("{}:/usr/bin:/bin", fixture.text(&format!("{top}/.venv/bin")));
+            let report = succeeds(&fixture, "dev", &["tool"]);
+            assert_eq!(stdout(only(&report)), "it runs\n");
+        }
+    }
+}
+
+#[test]
 fn what_is_left_behind_is_reported() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);
@@ -133,6 +147,22 @@ fn writes_between_two_commands_are_no_output_and_wait_for_them() {
         assert_eq!(report.steps[1].end, End::Skipped);
         assert_eq!(report.failed_writes[0].path, "a.txt");
         assert!(report.failed_writes[0].problem.contains("directory"), "{:?}", report.failed_writes);
+    }
+}
+
+#[test]
+fn what_ordain_keeps_in_the_workspace_is_not_seen() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        fixture.file("ws/.ordain/runs/one/result.json", "{}");
+        fixture.file("ws/sub/.ordain/x", "not at the top");
+        let script = "find . -type f | sort; mkdir .ordain; echo x > .ordain/y";
+        let report = fixture.confined("dev", 10_000, &["true", "--then", "sh", "-c", script]);
+        assert_eq!(stdout(&report.steps[1]), "./a.txt\n./sub/.ordain/x\n");
+        assert!(report.steps[0].deleted.is_empty() && report.deleted.is_empty(), "{:?}", report.deleted);
+        assert_eq!(report.dropped, [".ordain/y"]);
+        assert!(report.produced.is_empty(), "{:?}", report.produced);
+        assert!(exists(&fixture.path("ws/.ordain/runs/one/result.json")));
     }
 }
 

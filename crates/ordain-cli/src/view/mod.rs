@@ -7,7 +7,7 @@ mod note;
 mod patch;
 mod plan;
 mod run;
-pub(crate) mod time;
+mod time;
 
 use crate::args::Show;
 use crate::canon::document_failure;

@@ -61,7 +61,9 @@ fn steps_of(
         if !skip {
             skip = moments.write(pending.make(position), &mut failed_writes)?;
         }
-        tell(&mut listener, &StepEvent::Began { step: position });
+        if !skip && step.not_allowed.is_none() {
+            tell(&mut listener, &StepEvent::Began { step: position });
+        }
         let ran = match (&step.not_allowed, skip) {
             (_, true) => Ran::not(End::Skipped),
             (Some(reason), _) => Ran::not(End::NotAllowed { reason: reason.clone() }),

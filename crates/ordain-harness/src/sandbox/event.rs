@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum StepEvent {
-    /// It starts.
+    /// It starts. What is skipped or not allowed never does.
     Began {
         /// Counted from 0.
         step: usize,

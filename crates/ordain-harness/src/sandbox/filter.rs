@@ -2,6 +2,9 @@
 //!
 //! What is refused for a reason says so (`EPERM`); the rest, newer calls of the kernel included, answers `ENOSYS`, on
 //! which programs fall back. A call of another architecture ends the process.
+//!
+//! Nobody may watch files or folders, with inotify or otherwise: the host's programs are files of the host, and who
+//! watches them sees when the host uses them.
 
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter};
 use sha2::{Digest, Sha256};
@@ -63,6 +66,9 @@ const SPECIAL_BITS_AT: [Test; 2] = [refuse_if(2, 0o4000, 0o4000), refuse_if(2, 0
 const KIND_BITS: u32 = 0o170_000;
 const TERMINAL_INPUT: u32 = 0x5412;
 const TERMINAL_LINUX: u32 = 0x541c;
+/// Of `fcntl`: to hold up whoever opens a file, and to watch a folder.
+const SET_LEASE: u32 = 1_024;
+const NOTIFY: u32 = 1_026;
 /// Calls that can change another process of the same user act on the caller only: pid 1 is of that user too.
 const OWN: [Test; 1] = [refuse_unless(0, WHOLE, 0)];
 
@@ -100,6 +106,11 @@ static GUARDED: &[Guarded] = &[
         number: libc::SYS_ioctl,
         error: EPERM,
         tests: &[refuse_if(1, WHOLE, TERMINAL_INPUT), refuse_if(1, WHOLE, TERMINAL_LINUX)],
+    },
+    Guarded {
+        number: libc::SYS_fcntl,
+        error: EPERM,
+        tests: &[refuse_if(1, WHOLE, SET_LEASE), refuse_if(1, WHOLE, NOTIFY)],
     },
     Guarded { number: libc::SYS_prlimit64, error: EPERM, tests: &OWN },
     Guarded { number: libc::SYS_sched_setaffinity, error: EPERM, tests: &OWN },
@@ -169,7 +180,7 @@ static ALLOWED: &[libc::c_long] = numbers! {
     SYS_nanosleep SYS_getitimer SYS_setitimer SYS_getpid SYS_sendfile SYS_connect SYS_accept SYS_accept4 SYS_sendto
     SYS_recvfrom SYS_sendmsg SYS_recvmsg SYS_sendmmsg SYS_recvmmsg SYS_shutdown SYS_bind SYS_listen SYS_getsockname
     SYS_getpeername SYS_getsockopt SYS_execve SYS_execveat SYS_exit SYS_exit_group SYS_wait4
-    SYS_waitid SYS_kill SYS_tkill SYS_tgkill SYS_uname SYS_fcntl SYS_flock SYS_fsync SYS_fdatasync SYS_truncate
+    SYS_waitid SYS_kill SYS_tkill SYS_tgkill SYS_uname SYS_flock SYS_fsync SYS_fdatasync SYS_truncate
     SYS_ftruncate SYS_getdents64 SYS_getcwd SYS_chdir SYS_fchdir SYS_renameat SYS_renameat2 SYS_mkdirat SYS_linkat
     SYS_unlinkat SYS_symlinkat SYS_readlinkat SYS_fchown SYS_fchownat SYS_umask SYS_gettimeofday SYS_getrlimit
     SYS_setrlimit SYS_getrusage SYS_sysinfo SYS_times SYS_getuid SYS_getgid SYS_setuid SYS_setgid SYS_geteuid
@@ -184,7 +195,7 @@ static ALLOWED: &[libc::c_long] = numbers! {
     SYS_futex SYS_futex_waitv SYS_set_tid_address SYS_restart_syscall SYS_fadvise64 SYS_timer_create
     SYS_timer_settime SYS_timer_gettime SYS_timer_getoverrun SYS_timer_delete SYS_clock_gettime SYS_clock_getres
     SYS_clock_nanosleep SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2 SYS_epoll_create1 SYS_mbind SYS_set_mempolicy
-    SYS_get_mempolicy SYS_ioprio_get SYS_inotify_add_watch SYS_inotify_rm_watch SYS_inotify_init1 SYS_openat
+    SYS_get_mempolicy SYS_ioprio_get SYS_openat
     SYS_openat2 SYS_newfstatat SYS_statx SYS_faccessat SYS_faccessat2 SYS_pselect6 SYS_ppoll SYS_set_robust_list
     SYS_get_robust_list SYS_splice SYS_tee SYS_vmsplice SYS_sync_file_range SYS_utimensat SYS_signalfd4
     SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime SYS_eventfd2 SYS_fallocate SYS_pipe2 SYS_getcpu
@@ -198,7 +209,7 @@ static ALLOWED_HERE: &[libc::c_long] = numbers! {
     SYS_open SYS_stat SYS_lstat SYS_poll SYS_access SYS_pipe SYS_select SYS_dup2 SYS_pause SYS_alarm SYS_fork SYS_vfork
     SYS_getdents SYS_rename SYS_mkdir SYS_rmdir SYS_creat SYS_link SYS_unlink SYS_symlink SYS_readlink SYS_chown
     SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_getpgrp SYS_arch_prctl SYS_time SYS_epoll_create SYS_epoll_wait
-    SYS_inotify_init SYS_signalfd SYS_eventfd
+    SYS_signalfd SYS_eventfd
 };
 #[cfg(target_arch = "aarch64")]
 static ALLOWED_HERE: &[libc::c_long] = &[];

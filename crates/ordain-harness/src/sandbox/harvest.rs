@@ -2,7 +2,7 @@
 
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
 use super::root::View;
-use super::{FileState, Inspected, ProducedFile, Refused};
+use super::{FileState, Inspected, OWN, ProducedFile, Refused};
 use crate::beneath::{FOLDER, REGULAR, beneath, beneath_far, hash_file, is_git, is_own};
 use ordain_canon::compare_utf16;
 use ordain_spec::path_problem;
@@ -276,7 +276,7 @@ impl Walk<'_> {
             _ if is_whiteout => {
                 match below {
                     // Commands did not see it, so they did not delete it.
-                    _ if is_own(&path) => {}
+                    _ if path == OWN.as_bytes() => {}
                     Some(stat) if is_folder(&stat) => self.hidden(path)?,
                     Some(_) => self.gone(path),
                     None => {}
@@ -324,7 +324,7 @@ impl Walk<'_> {
     fn hidden(&mut self, path: Vec<u8>) -> io::Result<()> {
         let mut folders = vec![path];
         while let Some(path) = folders.pop() {
-            if is_own(&path) {
+            if path == OWN.as_bytes() {
                 continue;
             }
             let Some(folder) = self.lower_folder(&path)? else { continue };

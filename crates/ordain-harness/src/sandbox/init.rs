@@ -2,10 +2,12 @@
 //! pid 1 in them.
 
 use super::identity::{self, Identity};
+use super::payload::CORE_BYTES_MAX;
 use super::root::{self, Sources};
 use super::wire::{Answer, Fault, HELPER_NAME, Order, RunOrder, Stage, read_message, write_message};
 use super::{collector, probe, sys};
-use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use rustix::fs::Mode;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, setrlimit, waitpid};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -44,6 +46,11 @@ pub fn enter_if_asked() {
     if arguments.next().is_none_or(|name| name != HELPER_NAME) {
         return;
     }
+    sys::own_signals();
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    // Root may raise a limit of 0, for which the host's programs for core dumps do not care.
+    let core = Some(CORE_BYTES_MAX);
+    let _ = setrlimit(Resource::Core, Rlimit { current: core, maximum: core });
     let mut descriptor = || arguments.next()?.to_str()?.parse().ok();
     let (Some(order), Some(answer)) = (descriptor(), descriptor()) else { sys::exit_now(2) };
     let mut order = File::from(sys::inherited(order));

@@ -3,7 +3,8 @@
 
 #![allow(unsafe_code, reason = "closing what the helper must not inherit happens between fork and exec")]
 
-use super::limits::{GRACE_MS, LANDLOCK_FULL, READ_BYTES_PER_MS};
+use super::limits::{GRACE_MS, LANDLOCK_FULL, MESSAGE_BYTES_MIN, READ_BYTES_PER_MS};
+use super::place::mounted_in;
 use super::toolbox::{Host, Toolbox};
 use super::wire::{
     Answer, FIRST_AFTER_STANDARD, Fault, HELPER_NAME, Order, RunOrder, StepOrder, WriteOrder, memory_file,
@@ -73,6 +74,11 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
     }
     if workspace == Path::new("/") {
         return Err(unusable(io::Error::new(io::ErrorKind::InvalidInput, "it is the root of the system")));
+    }
+    if let Some(mounted) = mounted_in(&workspace).map_err(unusable)? {
+        let problem =
+            format!("`{}` is mounted in it, and would not be seen; use a folder without", mounted.display());
+        return Err(unusable(io::Error::other(problem)));
     }
     for write in &session.writes {
         if let Some(problem) = path_problem(&write.path) {
@@ -147,6 +153,7 @@ fn ask<'b>(
     time: Duration,
     watch: &mut dyn FnMut(StepEvent),
 ) -> Result<Answer, SandboxError> {
+    room_for_messages()?;
     let mut order_file = memory_file("order")?;
     write_message(&mut order_file, order, contents)?;
     let mut answer_file = memory_file("answer")?;
@@ -166,6 +173,18 @@ fn ask<'b>(
         let said = said.trim();
         SandboxError::NoReport(if said.is_empty() { "it was killed".to_owned() } else { said.to_owned() })
     })
+}
+
+/// Files in memory count as files, and to write one that is too long ends the caller.
+fn room_for_messages() -> Result<(), SandboxError> {
+    match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
+        Some(max) if max < MESSAGE_BYTES_MIN => Err(SandboxError::Setup {
+            stage: "making room for the report".to_owned(),
+            cause: format!("the caller may write files of {max} bytes, and {MESSAGE_BYTES_MIN} are needed"),
+            remedy: Some("raise the limit (`ulimit -f`)".to_owned()),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The helper starts with no environment, no terminal, and three descriptors besides the standard ones: what the
@@ -232,12 +251,20 @@ fn wait(
     let end = Instant::now() + time;
     let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| io::Error::other("no process id"))?;
-    let descriptor = pidfd_open(process, PidfdFlags::empty()).map_err(io::Error::from)?;
+    let descriptor = match pidfd_open(process, PidfdFlags::empty()) {
+        Ok(descriptor) => descriptor,
+        // Ended, and gone because the caller ignores the end of its children.
+        Err(rustix::io::Errno::SRCH) => {
+            news.read(watch);
+            return Ok(());
+        }
+        Err(error) => return Err(io::Error::from(error).into()),
+    };
     loop {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             child.kill()?;
-            child.wait()?;
+            reap(child)?;
             return Err(SandboxError::Hung(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
         }
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
@@ -252,9 +279,17 @@ fn wait(
         let ended = waiting.first().is_some_and(|it| !it.revents().is_empty());
         news.read(watch);
         if ended {
-            child.wait()?;
+            reap(child)?;
             return Ok(());
         }
+    }
+}
+
+/// A caller that ignores the end of its children has none to wait for.
+fn reap(child: &mut Child) -> io::Result<()> {
+    match child.wait() {
+        Err(error) if error.raw_os_error() == Some(libc::ECHILD) => Ok(()),
+        ended => ended.map(drop),
     }
 }
 

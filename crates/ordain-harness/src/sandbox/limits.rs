@@ -42,6 +42,8 @@ pub(crate) const SOCKET_BYTES_MIN: u64 = 256 << 10;
 pub(crate) const DESCRIPTOR_BYTES: u64 = 8 << 10;
 /// Memory that processes have in common without a file, as much as a command asks for until all of it is gone again.
 pub const SHARED_ASKED_BYTES_MAX: u64 = 1 << 30;
+/// What the caller must be able to write into one file: what goes into the sandbox, and the report.
+pub(crate) const MESSAGE_BYTES_MIN: u64 = 256 << 20;
 /// How often memory and time are looked at.
 pub(crate) const TICK_MS: u64 = 25;
 /// What setting up and collecting may take beyond the time of the commands.

@@ -25,6 +25,8 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod payload;
 #[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
 mod root;
@@ -61,3 +63,6 @@ pub use launch::{probe, run, run_watched};
 
 /// The folder that commands find the workspace in. It is the same everywhere, so that what they build is too.
 pub const WORKSPACE: &str = "/workspace";
+/// The folder that ordain keeps in a workspace. Commands do not see it.
+#[cfg(target_os = "linux")]
+pub(crate) const OWN: &str = ".ordain";

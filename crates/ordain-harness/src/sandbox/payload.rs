@@ -42,12 +42,15 @@ pub(crate) enum Word {
     NotStarted { message: String },
 }
 
+/// A program that takes the host's core dumps by a pipe gets them for 0 too, and for 1 not. No file is so small.
+pub(crate) const CORE_BYTES_MAX: u64 = 1;
+
 /// Limits that the kernel enforces for each process, or for all processes of the user in the namespace.
 pub(crate) const RESOURCES: &[(&str, Resource, u64)] = &[
     ("processes", Resource::Nproc, PROCESSES_MAX),
     ("data_bytes", Resource::Data, MEMORY_BYTES_MAX),
     ("file_bytes", Resource::Fsize, FILE_BYTES_MAX),
-    ("core_bytes", Resource::Core, 0),
+    ("core_bytes", Resource::Core, CORE_BYTES_MAX),
     ("descriptors", Resource::Nofile, DESCRIPTORS_MAX),
     ("locked_bytes", Resource::Memlock, 8 << 20),
     ("message_queue_bytes", Resource::Msgqueue, 0),

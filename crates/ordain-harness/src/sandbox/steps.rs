@@ -1,5 +1,6 @@
 //! One command from its start to the end of everything that it started.
 
+use super::identity::{INSIDE_ID, kernel_root};
 use super::init::{Caller, NAMESPACES, namespaces_of};
 use super::limits::{
     MAPPINGS_MAX, MEMORY_BYTES_MAX, SHARED_ASKED_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS,
@@ -348,6 +349,7 @@ fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -
     read_back_limits(&folder, protections)?;
     let map = fs::read_to_string(folder.join("uid_map")).stage("reading back the protections")?;
     protections.uid_map = map.split_whitespace().collect::<Vec<_>>().join(" ");
+    let kernel_root = kernel_root(&kernel.processes.path()).stage("reading back the protections")?;
     let is_none = |set: &str| !set.is_empty() && set.bytes().all(|digit| digit == b'0');
     let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
     for (wrong, what) in [
@@ -355,6 +357,7 @@ fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -
         (protections.namespaces.len() != NAMESPACES.len(), "a namespace is the caller's"),
         (protections.no_new_privs != "1", "new privileges could be had"),
         (protections.seccomp != "2", "there is no filter for system calls"),
+        (kernel_root == INSIDE_ID, "its user is the kernel's user 0"),
     ] {
         if wrong {
             return Err(Fault::new("checking the protections", io::Error::other(what)));

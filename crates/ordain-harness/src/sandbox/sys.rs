@@ -85,10 +85,34 @@ pub(crate) fn kill_all() {
     let _ = unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
-/// Rust ignores `SIGPIPE`, and a program inherits what is ignored.
+/// A program inherits what is ignored: `SIGPIPE` by Rust, `SIGHUP` by `nohup`, anything by the caller.
 pub(crate) fn default_signals() {
-    // SAFETY: the default action replaces no handler that anything here relies on.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    // The kernel's own structure, of which all zeroes are the default action. The C library keeps two signals to
+    // itself, and ignores them in what it starts.
+    let default = [0_u64; 4];
+    for signal in 1..=SIGNALS {
+        let (new, old) = (default.as_ptr(), std::ptr::null_mut::<u64>());
+        // SAFETY: the kernel reads no more than there is, and knows 64 signals, which are 8 bytes. The default action
+        // replaces no handler that anything here relies on. Two signals have no other.
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, 8) };
+    }
+}
+
+/// How many signals the kernel has.
+const SIGNALS: libc::c_int = 64;
+
+/// What the helper does about signals, whatever the caller ignores or blocks: a caller that does not care about the
+/// end of its children must not keep the helper from waiting for its own. What is too long to be written is an error.
+pub(crate) fn own_signals() {
+    default_signals();
+    // SAFETY: the set is made before it is used, and nothing else is touched. There is no handler.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
 }
 
 /// Takes a capability out of the bounding set.

@@ -1,5 +1,6 @@
 //! Run results: an intent, a plan or a patch set taken through the whole chain.
 
+pub mod links;
 mod rules;
 
 use crate::evidence::ExecutionStatus;
