@@ -14,6 +14,8 @@
 #[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
+mod evasions;
+#[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod hosts;
@@ -48,6 +50,7 @@ fn main() {
     let tried = files::try_one(&name, &rest)
         .or_else(|| processes::try_one(&name, &rest))
         .or_else(|| calls::try_one(&name, &rest))
+        .or_else(|| evasions::try_one(&name))
         .unwrap_or_else(|| panic!("unknown behaviour `{name}`"));
     match tried {
         Ok(()) => println!("DID {name}"),

@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 pub(crate) const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -18,6 +18,19 @@ pub(crate) const REGULAR: OFlags =
 /// Opens what is really there: no link on the way, none at the end.
 pub(crate) fn beneath(folder: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     resolved(folder, path, flags, ResolveFlags::empty())
+}
+
+/// As [`beneath`], for paths of any length: the kernel takes no more than 4,096 bytes at once.
+pub(crate) fn beneath_far(folder: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+    const AT_ONCE: usize = 2_048;
+    let Some(end) =
+        path.iter().take(AT_ONCE).rposition(|byte| *byte == b'/').filter(|_| path.len() > AT_ONCE)
+    else {
+        return beneath(folder, path, flags);
+    };
+    let (first, rest) = path.split_at(end);
+    let inner = beneath(folder, first, FOLDER)?;
+    beneath_far(inner.as_fd(), rest.get(1..).unwrap_or_default(), flags)
 }
 
 /// As [`beneath`], and nothing that another file system is mounted on either.
@@ -35,7 +48,9 @@ fn resolved(folder: BorrowedFd<'_>, path: &[u8], flags: OFlags, more: ResolveFla
 /// Whether a segment of a path is `.git` to any of the file systems that a repository may be checked out on.
 pub(crate) fn is_git(segment: &[u8]) -> bool {
     let name = plain_name(segment);
-    name == ".git" || name == "git~1"
+    let number = name.strip_prefix("git~");
+    name == ".git"
+        || number.is_some_and(|it| !it.is_empty() && it.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// Whether a segment of a path is the folder that ordain itself keeps its state in.
@@ -93,6 +108,8 @@ mod tests {
             ".git ",
             "git~1",
             "GIT~1",
+            "git~2",
+            "GIT~10",
             ".git . .",
             ".g\u{200c}it",
             "\u{feff}.git",
@@ -100,7 +117,9 @@ mod tests {
         ] {
             assert!(is_git(name.as_bytes()), "{name}");
         }
-        for name in [".gitignore", "git", "a.git", "", "..", "git~2", ".gi\u{301}t", ":.git"] {
+        for name in
+            [".gitignore", "git", "a.git", "", "..", "git~", "git~x", "git~1a", ".gi\u{301}t", ":.git"]
+        {
             assert!(!is_git(name.as_bytes()), "{name}");
         }
         assert!(is_own(b".Ordain") && !is_own(b"ordain"));

@@ -160,8 +160,8 @@ fn what_ordain_keeps_in_the_workspace_is_not_seen() {
         let report = fixture.confined("dev", 10_000, &["true", "--then", "sh", "-c", script]);
         assert_eq!(stdout(&report.steps[1]), "./a.txt\n./sub/.ordain/x\n");
         assert!(report.steps[0].deleted.is_empty() && report.deleted.is_empty(), "{:?}", report.deleted);
-        let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
-        assert_eq!(produced, [".ordain/y"]);
+        assert_eq!(report.dropped, [".ordain/y"]);
+        assert!(report.produced.is_empty(), "{:?}", report.produced);
         assert!(exists(&fixture.path("ws/.ordain/runs/one/result.json")));
     }
 }

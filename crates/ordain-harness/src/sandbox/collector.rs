@@ -3,8 +3,8 @@
 use super::harvest::{self, Changes, Snapshot};
 use super::init::Caller;
 use super::limits::{
-    LANDLOCK_FULL, MEMORY_BYTES_MAX, SCRATCH_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX,
-    TEMPORARY_BYTES_MAX,
+    DELETED_LISTED_MAX, LANDLOCK_FULL, MAPPINGS_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_SLACK, SCRATCH_BYTES_MAX,
+    SHARED_ASKED_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX, TEMPORARY_BYTES_MAX,
 };
 use super::payload::RESOURCES;
 use super::root::View;
@@ -13,6 +13,7 @@ use super::wire::{Answer, Fault, RunOrder, Stage, StepOrder};
 use super::writes::{Due, Pending};
 use super::{End, FailedWrite, Level, Limit, Protections, Report, StepEvent, StepReport, filter};
 use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
@@ -26,6 +27,9 @@ pub(crate) fn collect(
     listener: Option<File>,
 ) -> Answer {
     rustix::process::umask(Mode::from_raw_mode(0o022));
+    let most = rustix::process::getrlimit(Resource::Nofile).maximum;
+    // What the caller has at least is enough, if it cannot be more.
+    let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     let program = filter::program();
     let kernel = Kernel { filter: &program, order, processes: &view.processes, caller };
     let protections = protections(order, caller, filter::hash(&program));
@@ -47,8 +51,9 @@ fn steps_of(
     if let Some(FailedWrite { path, problem }) = pending.make(0).failed.pop() {
         return Ok(Answer::Write { path, problem });
     }
-    let start = Snapshot::take(view).stage("looking at the workspace")?;
-    let mut moments = Moments { view, before: start.clone(), start };
+    let room = room_for_changes(order);
+    let start = Snapshot::take(view, room).stage("looking at the workspace")?;
+    let mut moments = Moments { view, room, before: start.clone(), start };
     let mut reports: Vec<StepReport> = Vec::new();
     let mut failed_writes = Vec::new();
     let mut skip = false;
@@ -67,7 +72,7 @@ fn steps_of(
         if let Some(answer) = level_answer(order.level_min, &mut protections) {
             return Ok(answer);
         }
-        let after = Snapshot::take(view).stage("looking at what a command left")?;
+        let after = Snapshot::take(view, room).stage("looking at what a command left")?;
         let report = report_of(order, step, ran, after.since(&moments.before), &after.since(&moments.start));
         let (status, end, duration_ms) = (report.status(), report.end.clone(), report.duration_ms);
         tell(&mut listener, &StepEvent::Ended { step: position, status, end, duration_ms });
@@ -78,8 +83,8 @@ fn steps_of(
     if !skip {
         moments.write(pending.make(order.steps.len()), &mut failed_writes)?;
     }
-    let Changes { produced, deleted, refused, dropped } = moments.before.since(&moments.start);
-    let inspected = harvest::inspect(&order.inspect);
+    let Changes { produced, deleted, refused, dropped, .. } = moments.before.since(&moments.start);
+    let inspected = harvest::inspect(&order.inspect, &moments.before);
     Ok(Answer::Report(Box::new(Report {
         protections,
         steps: reports,
@@ -92,9 +97,16 @@ fn steps_of(
     })))
 }
 
+/// What the layer of changes has room for. What is larger than that is sparse.
+fn room_for_changes(order: &RunOrder) -> u64 {
+    let written = order.writes.iter().filter_map(|write| write.bytes).map(|bytes| bytes as u64);
+    order.output_bytes_max + written.sum::<u64>() + OUTPUT_BYTES_SLACK
+}
+
 /// The workspace before all commands, and before the next one.
 struct Moments<'v> {
     view: &'v View,
+    room: u64,
     start: Snapshot,
     before: Snapshot,
 }
@@ -103,7 +115,7 @@ impl Moments<'_> {
     /// Takes note of writes between two steps, which are no output. Says whether to go no further.
     fn write(&mut self, due: Due<'_>, failed: &mut Vec<FailedWrite>) -> Result<bool, Fault> {
         if !due.made.is_empty() {
-            self.before = Snapshot::take(self.view).stage("looking at the workspace")?;
+            self.before = Snapshot::take(self.view, self.room).stage("looking at the workspace")?;
             for path in due.made {
                 self.start.adopt(&self.before, path);
             }
@@ -134,7 +146,8 @@ pub(crate) fn level_of(landlock_abi: u32) -> Level {
 
 fn report_of(order: &RunOrder, step: &StepOrder, ran: Ran, changes: Changes, total: &Changes) -> StepReport {
     let mut violations = violations(order, &changes);
-    let bytes: u64 = total.produced.iter().map(|file| file.size).sum();
+    let bytes =
+        total.excess.unread_bytes.unwrap_or_else(|| total.produced.iter().map(|file| file.size).sum());
     if total.produced.len() as u64 > order.output_files_max {
         let (count, max) = (total.produced.len(), order.output_files_max);
         violations.push(format!("{count} files were left behind, and the profile allows {max}"));
@@ -142,6 +155,11 @@ fn report_of(order: &RunOrder, step: &StepOrder, ran: Ran, changes: Changes, tot
     if bytes > order.output_bytes_max {
         let max = order.output_bytes_max;
         violations.push(format!("{bytes} bytes were left behind, and the profile allows {max}"));
+    }
+    if total.excess.unlisted {
+        violations.push(format!(
+            "more than {DELETED_LISTED_MAX} files were deleted, and not all of them are listed"
+        ));
     }
     StepReport {
         argv: step.step.argv.clone(),
@@ -171,8 +189,10 @@ fn violations(order: &RunOrder, changes: &Changes) -> Vec<String> {
     };
     let produced = changes.produced.iter().map(|file| (&file.path, "left behind"));
     let deleted = changes.deleted.iter().map(|path| (path, "deleted"));
+    let refused = changes.refused.iter().map(|it| (&it.path, "left behind"));
     produced
         .chain(deleted)
+        .chain(refused)
         .filter(|(path, _)| !within(path))
         .map(|(path, what)| format!("`{path}` was {what}; the profile allows changes in: {roots}"))
         .collect()
@@ -191,7 +211,9 @@ fn protections(order: &RunOrder, caller: &Caller, seccomp_sha256: String) -> Pro
     limit("shared_memory_bytes", SHARED_BYTES_MAX, "kernel (tmpfs)");
     limit("output_bytes", order.output_bytes_max, "kernel (tmpfs), collector");
     limit("output_files", order.output_files_max, "kernel (tmpfs), collector");
-    limit("memory_bytes", MEMORY_BYTES_MAX, "collector");
+    limit("memory_bytes", MEMORY_BYTES_MAX, "collector (watch)");
+    limit("mappings", MAPPINGS_MAX, "collector (watch)");
+    limit("shared_asked_bytes", SHARED_ASKED_BYTES_MAX, "collector (asked by the kernel)");
     limit("stream_bytes", STREAM_BYTES_MAX, "collector");
     Protections {
         caller: caller.identity.name().to_owned(),

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "closing what the helper must not inherit happens between fork and exec")]
 
-use super::limits::{GRACE_MS, LANDLOCK_FULL, MESSAGE_BYTES_MIN};
+use super::limits::{GRACE_MS, LANDLOCK_FULL, MESSAGE_BYTES_MIN, READ_BYTES_PER_MS};
 use super::place::mounted_in;
 use super::toolbox::{Host, Toolbox};
 use super::wire::{
@@ -36,7 +36,8 @@ pub fn run(session: &Session) -> Result<Report, SandboxError> {
 /// Runs the steps of a session, and tells when each begins and ends.
 pub fn run_watched(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Result<Report, SandboxError> {
     let order = order_of(session)?;
-    let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms).sum::<u64>() + GRACE_MS;
+    let reading_ms = order.output_bytes_max / READ_BYTES_PER_MS;
+    let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms + reading_ms).sum::<u64>() + GRACE_MS;
     let contents = session.writes.iter().filter_map(|write| write.content.as_deref());
     match ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms), watch)? {
         Answer::Report(report) => Ok(*report),

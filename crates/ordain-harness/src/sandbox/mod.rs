@@ -31,6 +31,8 @@ mod probe;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
+mod shared;
+#[cfg(target_os = "linux")]
 mod steps;
 #[cfg(target_os = "linux")]
 mod sys;

@@ -20,7 +20,7 @@ pub struct Report {
     pub deleted: Vec<String>,
     /// What was left behind and is no file that can be taken over.
     pub refused: Vec<Refused>,
-    /// Changes below a `.git`, which never count.
+    /// Changes below a `.git` or `.ordain`, which never count.
     pub dropped: Vec<String>,
     /// One for each path to look at.
     pub inspected: Vec<Inspected>,
@@ -101,7 +101,8 @@ pub struct StepReport {
     pub stderr: Captured,
     /// Processes that were still there when it ended, and were killed.
     pub stragglers: u64,
-    /// The most memory that its processes had together whenever it was looked at, or one of them ever had.
+    /// The most memory that its processes had together whenever it was looked at, with what the kernel may have had
+    /// for them, or that one of them ever had.
     pub peak_memory_bytes: u64,
     /// How long it took.
     pub duration_ms: u64,
@@ -169,6 +170,13 @@ pub enum End {
         /// How much was allowed.
         max_bytes: u64,
     },
+    /// It had too many of something that the kernel has to remember, and was killed.
+    TooMany {
+        /// Of what.
+        what: String,
+        /// How many were allowed.
+        max: u64,
+    },
     /// It wrote too much to standard output or standard error, and was killed.
     OutputExceeded {
         /// How much was allowed.
@@ -197,6 +205,7 @@ impl fmt::Display for End {
             Self::MemoryExceeded { max_bytes } => {
                 write!(f, "killed for using more than {max_bytes} bytes of memory")
             }
+            Self::TooMany { what, max } => write!(f, "killed for having more than {max} {what}"),
             Self::OutputExceeded { max_bytes } => {
                 write!(f, "killed for writing more than {max_bytes} bytes to one stream")
             }

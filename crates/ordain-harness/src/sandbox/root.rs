@@ -30,7 +30,9 @@ const ID_MAPPED: u64 = 0x0010_0000;
 
 /// A folder of the old root that nobody looks into any more, once what is shown of it has been taken.
 const LAYERS: &str = "/usr";
-const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+const DEVICES: &[&str] = &["null", "full", "random", "urandom"];
+/// The longest file that there can be, about.
+const ZERO_BYTES: u64 = 1 << 62;
 /// Of `/proc`: what speaks about the whole machine, or to it, and is not already root's alone on every kernel.
 const MASKED_FILES: &[&str] = &[
     "cmdline",
@@ -267,6 +269,12 @@ impl Root<'_> {
         for (tree, name) in devices {
             self.attach(tree, &Path::new("/dev").join(name))?;
         }
+        // The device would give memory that belongs to no file system with a size to whoever maps it. A file that is
+        // nothing but a hole reads the same, and does not end.
+        let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        fs::File::create(dev.join("zero"))
+            .and_then(|file| file.set_len(most.map_or(ZERO_BYTES, |most| most.min(ZERO_BYTES))))
+            .stage_at("making", Path::new("/dev/zero"))?;
         for (name, target) in [
             ("fd", "/proc/self/fd"),
             ("stdin", "/proc/self/fd/0"),

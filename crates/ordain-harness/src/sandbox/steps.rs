@@ -2,9 +2,13 @@
 
 use super::identity::{INSIDE_ID, kernel_root};
 use super::init::{Caller, NAMESPACES, namespaces_of};
-use super::limits::{MEMORY_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS};
+use super::limits::{
+    MAPPINGS_MAX, MEMORY_BYTES_MAX, SHARED_ASKED_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS,
+};
+use super::memory::Care;
 use super::payload::{Payload, Word};
 use super::root::Processes;
+use super::shared::Shared;
 use super::wire::{Fault, RunOrder, Stage, StepOrder};
 use super::{Captured, End, Protections, WORKSPACE, collector, memory, sys};
 use crate::beneath::sha256_text;
@@ -18,7 +22,7 @@ use sha2::{Digest, Sha256};
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -95,8 +99,9 @@ pub(crate) fn run(
         processes: kernel.processes,
         process,
         ended: pidfd_open(process, PidfdFlags::empty()).stage("watching the command")?,
-        stdout: Stream { pipe: Some(stdout), ..Stream::default() },
-        stderr: Stream { pipe: Some(stderr), ..Stream::default() },
+        stdout: Stream::of(stdout).stage("making a pipe")?,
+        stderr: Stream::of(stderr).stage("making a pipe")?,
+        shared: None,
         peak: 0,
         status: None,
     };
@@ -145,6 +150,7 @@ struct Running<'k> {
     ended: OwnedFd,
     stdout: Stream,
     stderr: Stream,
+    shared: Option<Shared>,
     peak: u64,
     status: Option<WaitStatus>,
 }
@@ -161,8 +167,14 @@ impl Running<'_> {
     ) -> Result<Option<End>, Fault> {
         let mut words = BufReader::new(words);
         match next_word(&mut words)? {
-            Some(Word::Confined { landlock_abi }) => {
+            Some(Word::Confined { landlock_abi, listener }) => {
                 protections.landlock_abi = landlock_abi;
+                // Where it cannot be had, the kernel refuses what would be asked.
+                let listener = listener.and_then(|it| sys::take_descriptor(self.ended.as_fd(), it).ok());
+                self.shared = listener.map(Shared::new);
+                if let Some(limit) = protections.limits.get_mut("shared_asked_bytes") {
+                    limit.max = if self.shared.is_some() { SHARED_ASKED_BYTES_MAX } else { 0 };
+                }
                 protections.level = Some(collector::level_of(landlock_abi));
                 read_back(kernel, self.process, protections)?;
             }
@@ -195,10 +207,11 @@ impl Running<'_> {
             }
             if now >= next_look {
                 self.reap();
-                if self.uses_too_much() {
-                    return Ok(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
+                if let Some(end) = self.uses_too_much(deadline) {
+                    return Ok(end);
                 }
-                next_look = now + tick;
+                // A look that takes long must not keep the streams from being read.
+                next_look = Instant::now() + tick;
             }
             let wait = next_look.min(deadline).saturating_duration_since(now);
             let ended = self.wait(wait)?;
@@ -229,16 +242,23 @@ impl Running<'_> {
                 .filter_map(|stream| stream.pipe.as_ref())
                 .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
         );
+        waiting.extend(self.shared.as_ref().map(|it| PollFd::new(&it.listener, PollFlags::IN)));
         match poll(&mut waiting, Some(&time)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        // Not when there is nobody left to ask, which shows as another event: taking a question would wait.
+        let is_asked = |it: &PollFd<'_>| it.revents().contains(PollFlags::IN);
+        let asked = self.shared.is_some() && waiting.last().is_some_and(is_asked);
         let mut ready = waiting.iter().map(|it| !it.revents().is_empty());
         let ended = ready.next().unwrap_or_default();
         let mut is_ready = |open: bool| open && ready.next().unwrap_or_default();
         let stdout = is_ready(open.first().copied().unwrap_or_default());
         let stderr = is_ready(open.get(1).copied().unwrap_or_default());
         drop(waiting);
+        if let Some(shared) = self.shared.as_mut().filter(|_| asked) {
+            shared.answer();
+        }
         if stdout {
             self.stdout.read()?;
         }
@@ -248,15 +268,22 @@ impl Running<'_> {
         Ok(ended)
     }
 
-    fn uses_too_much(&mut self) -> bool {
-        let used = memory::used_bytes(self.processes);
-        self.peak = self.peak.max(used.min(MEMORY_BYTES_MAX));
-        if used <= MEMORY_BYTES_MAX {
-            return false;
+    /// Looks at the memory of all processes.
+    fn uses_too_much(&mut self, deadline: Instant) -> Option<End> {
+        let nobody_is_left = self.shared.as_ref().is_some_and(|it| it.nobody_is_left(self.processes));
+        let mut look = memory::look(self.processes, Care::Rough, deadline);
+        if look.is_too_much() {
+            look = memory::look(self.processes, Care::Exact, deadline);
         }
-        let exact = memory::exact_bytes(self.processes);
-        self.peak = self.peak.max(exact);
-        exact > MEMORY_BYTES_MAX
+        self.peak = self.peak.max(look.bytes);
+        if let Some(shared) = self.shared.as_mut().filter(|_| nobody_is_left && look.nothing_shared) {
+            shared.forget();
+        }
+        if look.bytes > MEMORY_BYTES_MAX {
+            return Some(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
+        }
+        let too_many = || End::TooMany { what: "mappings".to_owned(), max: MAPPINGS_MAX };
+        (look.mappings > MAPPINGS_MAX).then(too_many)
     }
 
     /// Takes leave of processes that ended, whoever started them. Gives how many.
@@ -284,9 +311,10 @@ impl Running<'_> {
                 Err(_) => break,
             }
         }
-        // Nobody writes any more: what is in the pipes is all there is.
+        // Nobody writes any more: what is in the pipes is all there is. Their other ends may still be open, on their
+        // way through a socket or with somebody outside, so that their end is not waited for.
         for stream in [&mut self.stdout, &mut self.stderr] {
-            while stream.pipe.is_some() && stream.read().is_ok() {}
+            while stream.bytes <= STREAM_BYTES_MAX && stream.read().is_ok_and(|more| more) {}
         }
         left
     }
@@ -376,25 +404,32 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// Reads once. At the end of the stream the pipe is closed.
-    fn read(&mut self) -> io::Result<()> {
-        let Some(pipe) = &self.pipe else { return Ok(()) };
+    /// A command can open its own pipe for reading and take away what was just there to be read, so no read waits.
+    fn of(pipe: OwnedFd) -> io::Result<Self> {
+        rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+        Ok(Self { pipe: Some(pipe), ..Self::default() })
+    }
+
+    /// Reads once; says whether there was anything. At the end of the stream the pipe is closed.
+    fn read(&mut self) -> io::Result<bool> {
+        let Some(pipe) = &self.pipe else { return Ok(false) };
         let mut buffer = [0; 1 << 16];
         let length = match rustix::io::read(pipe, &mut buffer) {
             Ok(length) => length,
-            Err(Errno::INTR | Errno::AGAIN) => return Ok(()),
+            Err(Errno::INTR) => return Ok(true),
+            Err(Errno::AGAIN) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         if length == 0 {
             self.pipe = None;
-            return Ok(());
+            return Ok(false);
         }
         let chunk = buffer.get(..length).unwrap_or_default();
         let room = STREAM_BYTES_KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(chunk.iter().take(room));
         self.hash.update(chunk);
         self.bytes += length as u64;
-        Ok(())
+        Ok(true)
     }
 
     fn captured(self) -> Captured {
