@@ -53,7 +53,8 @@ mod linux {
         // The ordinary user may not see where this program was built.
         let program = top.join("bench");
         fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-        let is_root = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
+        let is_root =
+            fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
         let mut command = Command::new(&program);
         command.arg("--measure").arg(&top);
         println!("\nCalled by {}:", if is_root { "root" } else { "an ordinary user" });
@@ -81,7 +82,9 @@ mod linux {
             ("bubblewrap", &mut || wait(&mut bubblewrap)),
             ("bubblewrap, with more of what the sandbox does", &mut || wait(&mut same_view)),
         ]);
-        println!("\n| start and end of `true` | median, ms | fastest, ms | times a plain spawn | times bubblewrap |");
+        println!(
+            "\n| start and end of `true` | median, ms | fastest, ms | times a plain spawn | times bubblewrap |"
+        );
         println!("|---|---|---|---|---|");
         for (name, median, fastest) in &times {
             let (plain, bubblewrap) = (times[0].1, times[3].1);

@@ -1,26 +1,26 @@
 //! The caller's side: checks what can be checked, starts the helper with nothing of the caller's, and stops it if it
 //! does not end.
 
-#![allow(unsafe_code, reason = "closing what the helper must not inherit happens between fork and exec")]
-
+use super::identity::{self, Identity};
 use super::limits::{GRACE_MS, LANDLOCK_FULL};
+use super::sys::{self, Waiting};
 use super::toolbox::{Host, Toolbox};
 use super::wire::{
-    Answer, FIRST_AFTER_STANDARD, Fault, HELPER_NAME, Order, RunOrder, StepOrder, WriteOrder, memory_file,
+    Answer, Fault, HELPER_NAME, Order, RunOrder, Stage, StepOrder, WriteOrder, above_standard, memory_file,
     read_message, write_message,
 };
-use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, sys};
+use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, filter, init};
 use ordain_spec::path_problem;
 use ordain_spec::profile::Profile;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use rustix::time::Timespec;
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Runs the steps of a session.
@@ -28,10 +28,14 @@ use std::time::{Duration, Instant};
 /// The program must call [`enter_if_asked`](super::enter_if_asked) first thing in `main`: it is started again as the
 /// first process of the sandbox.
 pub fn run(session: &Session) -> Result<Report, SandboxError> {
-    let order = order_of(session)?;
+    let workspace = usable(session)?;
+    // What follows is done while the helper starts.
+    let helper = Helper::start()?;
+    let places = Places::make(&workspace).map_err(setup_error)?;
+    let order = order_of(session, &workspace, &places);
     let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms).sum::<u64>() + GRACE_MS;
     let contents = session.writes.iter().filter_map(|write| write.content.as_deref());
-    match ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms))? {
+    match helper.ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms))? {
         Answer::Report(report) => Ok(*report),
         Answer::Fault(fault) => Err(setup_error(fault)),
         Answer::Level { found, wanted, landlock_abi } => Err(level_error(found, wanted, landlock_abi)),
@@ -43,7 +47,8 @@ pub fn run(session: &Session) -> Result<Report, SandboxError> {
 /// What this machine can do, found out by doing it.
 pub fn probe() -> Probe {
     let time = Duration::from_millis(GRACE_MS);
-    let cause = match ask(&Order::Probe, std::iter::empty(), time) {
+    let asked = Helper::start().map_err(SandboxError::from);
+    let cause = match asked.and_then(|helper| helper.ask(&Order::Probe, std::iter::empty(), time)) {
         Ok(Answer::Probe(probe)) => return probe,
         Ok(_) => "another answer than was asked for".to_owned(),
         Err(error) => error.to_string(),
@@ -52,7 +57,8 @@ pub fn probe() -> Probe {
     Probe { level: None, caller: String::new(), features: vec![feature] }
 }
 
-fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
+/// Where the workspace really is, if the session can be run at all.
+fn usable(session: &Session) -> Result<PathBuf, SandboxError> {
     let profile = &session.profile;
     if profile.allow_network {
         let problem = "it allows a network, and the sandbox has none; set `allow_network` to false";
@@ -72,11 +78,20 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
             return Err(SandboxError::Write { path: write.path.clone(), problem });
         }
     }
+    Ok(workspace)
+}
+
+fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
+    let profile = &session.profile;
     let programs = session.steps.iter().filter_map(|step| step.argv.first().map(String::as_str));
-    let toolbox = Toolbox::new(&Host::of_environment(), &workspace, &profile.allowed_commands, programs);
+    let toolbox = Toolbox::new(&Host::of_environment(), workspace, &profile.allowed_commands, programs);
     let environment = toolbox.environment();
-    Ok(RunOrder {
+    let (filter, filter_sha256) = filter::written().clone();
+    RunOrder {
         workspace: workspace.into(),
+        identity: places.identity,
+        namespaces_of: number(&places.namespaces),
+        owner_mapped_by: places.owner_mapped.as_ref().map(number),
         writes: session
             .writes
             .iter()
@@ -91,8 +106,36 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
         output_files_max: profile.max_output_files,
         output_bytes_max: profile.max_total_output_bytes,
         write_roots: profile.allowed_write_roots.clone(),
+        filter,
+        filter_sha256,
         level_min: session.level_min,
-    })
+    }
+}
+
+/// Where the helper will go.
+struct Places {
+    identity: Identity,
+    namespaces: Waiting,
+    /// Only root may show a workspace as somebody else's.
+    owner_mapped: Option<Waiting>,
+}
+
+impl Places {
+    fn make(workspace: &Path) -> Result<Self, Fault> {
+        let identity = Identity::of_caller()?;
+        let owner_mapped = match identity {
+            Identity::Root { id } => {
+                let owner = identity::owner(workspace).stage("finding the owner of the workspace")?;
+                Some(identity::namespace_that_maps(owner, id)?)
+            }
+            Identity::User { .. } => None,
+        };
+        Ok(Self { identity, namespaces: init::new_namespaces(identity)?, owner_mapped })
+    }
+}
+
+fn number(waiting: &Waiting) -> i32 {
+    waiting.process.as_raw_nonzero().get()
 }
 
 fn checked(step: &Step, profile: &Profile) -> StepOrder {
@@ -119,71 +162,85 @@ fn refusal(command: &str, profile: &Profile) -> String {
     format!("`{command}` is not among the commands of the profile `{}`: {list}", profile.name)
 }
 
-/// Starts the helper, waits for it, and takes its answer.
-fn ask<'b>(
-    order: &Order,
-    contents: impl Iterator<Item = &'b [u8]>,
-    time: Duration,
-) -> Result<Answer, SandboxError> {
-    let mut order_file = memory_file("order")?;
-    write_message(&mut order_file, order, contents)?;
-    let mut answer_file = memory_file("answer")?;
-    let mut complaints = memory_file("complaints")?;
-    let mut child = start(&order_file, &answer_file, &complaints)?;
-    wait(&mut child, time)?;
-    read_message(&mut answer_file).map_err(|_| {
-        let mut said = String::new();
-        let _ = complaints.seek(SeekFrom::Start(0));
-        let _ = complaints.take(1_000).read_to_string(&mut said);
-        let said = said.trim();
-        SandboxError::NoReport(if said.is_empty() { "it was killed".to_owned() } else { said.to_owned() })
-    })
+/// The helper while it runs. It ends when this is dropped.
+struct Helper {
+    order: File,
+    answer: File,
+    complaints: File,
+    /// The helper waits at the other end until the order is written.
+    gate: Option<OwnedFd>,
+    process: Pid,
+    ended: OwnedFd,
 }
 
-/// The helper starts with no environment, no terminal, and two descriptors besides the standard ones: what the
-/// caller has open or knows by its environment is out of reach before the helper's first instruction.
-fn start(order: &File, answer: &File, complaints: &File) -> io::Result<Child> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0(HELPER_NAME).env_clear().current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
-    let kept = [order.as_raw_fd(), answer.as_raw_fd()];
-    command.args(kept.map(|descriptor| descriptor.to_string()));
-    let prepare = move || {
-        sys::close_on_exec_from(FIRST_AFTER_STANDARD)?;
+impl Helper {
+    /// The helper starts with no environment, no terminal, and three descriptors besides the standard ones: what the
+    /// caller has open or knows by its environment is out of reach before the helper's first instruction.
+    fn start() -> io::Result<Self> {
+        let (order, answer) = (memory_file("order")?, memory_file("answer")?);
+        let complaints = memory_file("complaints")?;
+        let (waits, gate) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        let (waits, gate) = (above_standard(waits)?, above_standard(gate)?);
+        let nothing = above_standard(open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)?;
+        let kept = [order.as_raw_fd(), answer.as_raw_fd(), waits.as_raw_fd()];
+        let mut arguments = vec![CString::new(HELPER_NAME)?];
         for descriptor in kept {
-            sys::keep_on_exec(descriptor)?;
+            arguments.push(CString::new(descriptor.to_string())?);
         }
-        rustix::process::setsid()?;
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls are made; nothing allocates or takes a lock.
-    unsafe { command.pre_exec(prepare) };
-    command.spawn()
+        let (process, ended) = sys::start_bare(&sys::Start {
+            program: c"/proc/self/exe",
+            arguments: &arguments,
+            streams: [nothing.as_raw_fd(), nothing.as_raw_fd(), complaints.as_raw_fd()],
+            kept: &kept,
+        })?;
+        Ok(Self { order, answer, complaints, gate: Some(gate), process, ended })
+    }
+
+    /// Gives the helper its order, waits for it, and takes its answer.
+    fn ask<'b>(
+        mut self,
+        order: &Order,
+        contents: impl Iterator<Item = &'b [u8]>,
+        time: Duration,
+    ) -> Result<Answer, SandboxError> {
+        write_message(&mut self.order, order, contents)?;
+        if let Some(gate) = self.gate.take() {
+            // A helper that is gone has no answer either, and that is what is said then.
+            let _ = rustix::io::write(&gate, b"!");
+        }
+        self.wait(time)?;
+        read_message(&mut self.answer).map_err(|_| {
+            let mut said = String::new();
+            let _ = self.complaints.seek(SeekFrom::Start(0));
+            let _ = (&mut self.complaints).take(1_000).read_to_string(&mut said);
+            let said = said.trim();
+            SandboxError::NoReport(if said.is_empty() { "it was killed".to_owned() } else { said.to_owned() })
+        })
+    }
+
+    /// The backstop: the collector ends its commands itself, and this ends the collector.
+    fn wait(&self, time: Duration) -> Result<(), SandboxError> {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(SandboxError::Hung(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
+            }
+            let left = Timespec::try_from(left).map_err(io::Error::other)?;
+            match poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], Some(&left)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+        }
+    }
 }
 
-/// The backstop: the collector ends its commands itself, and this ends the collector.
-fn wait(child: &mut Child, time: Duration) -> Result<(), SandboxError> {
-    let end = Instant::now() + time;
-    let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let process = process.ok_or_else(|| io::Error::other("no process id"))?;
-    let descriptor = pidfd_open(process, PidfdFlags::empty()).map_err(io::Error::from)?;
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            child.kill()?;
-            child.wait()?;
-            return Err(SandboxError::Hung(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
-        }
-        let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&left)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => {
-                child.wait()?;
-                return Ok(());
-            }
-            Err(error) => return Err(io::Error::from(error).into()),
-        }
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // By the descriptor, which never means another process. That it has ended is no failure.
+        let _ = pidfd_send_signal(&self.ended, Signal::KILL);
+        while matches!(waitpid(Some(self.process), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
     }
 }
 
