@@ -198,7 +198,7 @@ fn left_behind(page: &mut Page, report: &Report) {
         page.styled_label("refused", YELLOW, &format!("{}: {}", refused.path, refused.reason));
     }
     for path in &report.dropped {
-        page.styled_label("dropped", YELLOW, &format!("{path}: changes below .git never count"));
+        page.styled_label("dropped", YELLOW, &format!("{path}: changes below .git or .ordain never count"));
     }
 }
 

@@ -180,6 +180,22 @@ fn a_flood_and_invalid_text_are_kept_short() {
 }
 
 #[test]
+fn the_evidence_does_not_say_where_tools_are_installed() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let report =
+            fixture.confined("dev", 10_000, &["hostile", "list_out", "/", "--then", "no-such-command"]);
+        assert_eq!(report.steps[0].end, End::Exited { code: 0 });
+        assert_eq!(report.steps[0].program.as_deref(), Some("hostile"));
+        let evidence = serde_json::to_string(&report.observed()).unwrap();
+        let folder = fixture.top.file_name().unwrap().to_str().unwrap();
+        assert!(!evidence.contains(folder), "{evidence}");
+        let End::NotStarted { reason } = &report.steps[1].end else { panic!("{report:#?}") };
+        assert!(reason.contains("/usr/bin") && reason.contains("what else is in `PATH`"), "{reason}");
+    }
+}
+
+#[test]
 fn the_evidence_says_what_was_active() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);
@@ -256,6 +272,8 @@ fn without_namespaces_nothing_runs() {
         assert_eq!(probe.level, None);
         let missing = probe.features.iter().find(|feature| !feature.works).unwrap();
         assert!(missing.name == "user namespace" && missing.remedy.is_some(), "{missing:?}");
+        let lower = probe.features.iter().find(|feature| feature.name == "level landlock-only").unwrap();
+        assert!(!lower.works && lower.found.starts_with("not supported"), "{lower:?}");
     }
 }
 

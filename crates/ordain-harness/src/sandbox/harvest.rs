@@ -2,7 +2,7 @@
 
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
 use super::root::View;
-use super::{FileState, Inspected, ProducedFile, Refused};
+use super::{FileState, Inspected, OWN_FOLDER, ProducedFile, Refused};
 use ordain_canon::{SHA256_PREFIX, compare_utf16};
 use ordain_spec::path_problem;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, statat};
@@ -71,7 +71,7 @@ impl Snapshot {
 impl Changes {
     fn add(&mut self, path: &[u8], state: &State) {
         let shown = escaped(path);
-        if path.split(|byte| *byte == b'/').any(is_git) {
+        if path.split(|byte| *byte == b'/').any(|segment| is_git(segment) || is_own(segment)) {
             return self.dropped.push(shown);
         }
         let name = std::str::from_utf8(path).ok().filter(|name| path_problem(name).is_none());
@@ -96,9 +96,20 @@ impl Changes {
 
 /// Whether a segment of a path is `.git` to any of the file systems that a repository may be checked out on.
 fn is_git(segment: &[u8]) -> bool {
-    let end = segment.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
-    let segment = segment.get(..end).unwrap_or_default();
+    let segment = without_end(segment);
     segment.eq_ignore_ascii_case(b".git") || segment.eq_ignore_ascii_case(b"git~1")
+}
+
+/// The same for the folder of `ordain` itself.
+fn is_own(segment: &[u8]) -> bool {
+    let segment = without_end(segment);
+    segment.eq_ignore_ascii_case(OWN_FOLDER.as_bytes()) || segment.eq_ignore_ascii_case(b"ordain~1")
+}
+
+/// Some file systems take a name with dots or blanks at its end for the name without.
+fn without_end(segment: &[u8]) -> &[u8] {
+    let end = segment.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
+    segment.get(..end).unwrap_or_default()
 }
 
 /// A name as evidence shows it: what could be taken for something else is written as `\xNN` or `\u{…}`.
@@ -227,6 +238,10 @@ impl Walk<'_> {
 
     /// All files below a folder of the workspace are gone; those that the layer of changes has again replace this.
     fn hidden(&mut self, path: &mut Vec<u8>) -> io::Result<()> {
+        // Commands did not see it, so they did not delete it.
+        if path.split(|byte| *byte == b'/').next() == Some(OWN_FOLDER.as_bytes()) {
+            return Ok(());
+        }
         let Ok(folder) = beneath(self.view.lower.as_fd(), path, FOLDER) else { return Ok(()) };
         for entry in Dir::read_from(&folder)? {
             let entry = entry?;
@@ -355,6 +370,16 @@ mod tests {
         }
         for name in [".gitignore", "git", "a.git", "", "..", "git~2"] {
             assert!(!is_git(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_own_folder_has_many_names() {
+        for name in [".ordain", ".Ordain", ".ordain. ", "ORDAIN~1"] {
+            assert!(is_own(name.as_bytes()), "{name}");
+        }
+        for name in ["ordain", ".ordained", "a.ordain", ""] {
+            assert!(!is_own(name.as_bytes()), "{name}");
         }
     }
 

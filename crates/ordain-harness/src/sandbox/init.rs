@@ -71,8 +71,10 @@ pub fn enter_if_asked() {
     sys::unblock_signals();
     let mut order = File::from(sys::inherited(order));
     let mut answer = File::from(sys::inherited(answer));
-    // The order is written while this process starts. A caller that has none after all closes the gate.
-    if File::from(sys::inherited(gate)).read_exact(&mut [0]).is_err() {
+    // The order is written while this process starts. A caller that has none after all closes the gate. It stays open
+    // here and in pid 1: by that the caller knows that they are there.
+    let mut gate = File::from(sys::inherited(gate));
+    if gate.read_exact(&mut [0]).is_err() {
         sys::exit_now(0)
     }
     let said = match read_message(&mut order).stage("reading the order") {
@@ -81,6 +83,7 @@ pub fn enter_if_asked() {
         Err(fault) => Some(Answer::Fault(fault)),
     };
     let done = said.map_or(Ok(()), |said| write_message(&mut answer, &said, std::iter::empty()));
+    drop(gate);
     sys::exit_now(if done.is_ok() { 0 } else { 2 })
 }
 

@@ -52,5 +52,8 @@ pub use init::enter_if_asked;
 #[cfg(target_os = "linux")]
 pub use launch::{probe, run};
 
+/// The folder of a workspace in which `ordain` keeps its own records. Commands do not see it.
+pub const OWN_FOLDER: &str = ".ordain";
+
 /// The folder that commands find the workspace in. It is the same everywhere, so that what they build is too.
 pub const WORKSPACE: &str = "/workspace";

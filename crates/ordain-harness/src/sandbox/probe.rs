@@ -52,7 +52,17 @@ pub(crate) fn features() -> Probe {
         Identity::Root { .. } => "root",
         Identity::User { .. } => "an ordinary user",
     };
+    if !needed {
+        features.push(no_lower_level());
+    }
     Probe { level: needed.then(|| level_of(abi)), caller: caller.to_owned(), features }
+}
+
+/// Landlock alone cannot hide what is there, nor stop a command from changing modes and owners of the caller's files.
+fn no_lower_level() -> Feature {
+    let found = "not supported: without all of the above nothing runs";
+    let name = "level landlock-only".to_owned();
+    Feature { name, works: false, found: found.to_owned(), remedy: None }
 }
 
 fn landlock(abi: u32) -> Feature {

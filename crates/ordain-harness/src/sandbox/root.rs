@@ -1,6 +1,5 @@
 //! The file system that a command sees: the host's programs, a view of the workspace, scratch, and nothing else.
 
-use super::WORKSPACE;
 use super::identity::{self, INSIDE_ID};
 use super::limits::{
     OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX, SHARED_BYTES_MAX,
@@ -8,7 +7,8 @@ use super::limits::{
 };
 use super::sys::{self, MountAttributes, mount_setattr};
 use super::wire::{Fault, RunOrder, Stage};
-use rustix::fs::{CWD, Mode, OFlags, open, openat};
+use super::{OWN_FOLDER, WORKSPACE};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open, openat};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
     move_mount, open_tree, unmount,
@@ -199,7 +199,7 @@ impl Root<'_> {
     /// Puts a mount where it is seen.
     fn attach(&self, tree: &OwnedFd, inside: &Path) -> Result<(), Fault> {
         let is_folder = rustix::fs::fstat(tree)
-            .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir())
+            .map(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
             .stage_at("looking at", inside)?;
         let path = self.path(inside);
         if is_folder {
@@ -286,6 +286,11 @@ impl Root<'_> {
         // The top folder is not copied up by the kernel, so its mode is copied here.
         let permissions = fs::metadata(&lower).stage("reading the workspace")?.permissions();
         fs::set_permissions(&upper, permissions).stage("making the layer for changes")?;
+        // A device of this number says that what is below is not there.
+        if lower.join(OWN_FOLDER).symlink_metadata().is_ok() {
+            mknodat(CWD, upper.join(OWN_FOLDER), FileType::CharacterDevice, Mode::empty(), 0)
+                .stage("hiding the records of ordain")?;
+        }
         overlay(&lower, &upper, &work, &self.folder(WORKSPACE)?)?;
         all_processes(&processes)?;
         let folder = |path: &Path| {

@@ -5,6 +5,7 @@ use super::init::{Caller, NAMESPACES, namespaces_of};
 use super::limits::{MEMORY_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS};
 use super::payload::{Payload, Word};
 use super::root::Processes;
+use super::toolbox::SYSTEM;
 use super::wire::{Fault, RunOrder, Stage, StepOrder};
 use super::{Captured, End, Protections, WORKSPACE, collector, memory, sys};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -112,7 +113,7 @@ pub(crate) fn run(
     let duration = start.elapsed();
     let stragglers = running.finish();
     Ok(Ran {
-        program: Some(program),
+        program: Some(shown(&program)),
         end: end.stage("watching the command")?,
         stragglers,
         peak_memory_bytes: running.peak.max(sys::peak_of_children()),
@@ -135,7 +136,25 @@ fn resolve(argv: &[String], path: &[String]) -> Result<String, String> {
         };
     }
     let found = path.iter().map(|folder| format!("{folder}/{name}")).find(|file| is_program(Path::new(file)));
-    found.ok_or_else(|| format!("`{name}` was not found in {}", path.join(":")))
+    found.ok_or_else(|| {
+        let (known, own): (Vec<_>, Vec<_>) =
+            path.iter().map(String::as_str).partition(|folder| is_same_everywhere(folder));
+        let more = if own.is_empty() { "" } else { " or in what else is in `PATH`" };
+        format!("`{name}` was not found in {}{more}", known.join(":"))
+    })
+}
+
+/// A program as evidence names it: where somebody has installed something is nobody else's business.
+fn shown(program: &str) -> String {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let is_known = !program.starts_with('/') || is_same_everywhere(program);
+    if is_known { program.to_owned() } else { name.to_owned() }
+}
+
+/// Whether a path inside says nothing about the machine.
+fn is_same_everywhere(path: &str) -> bool {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    SYSTEM.contains(&first) || ["toolchain", "workspace"].contains(&first)
 }
 
 struct Running<'k> {
@@ -194,10 +213,11 @@ impl Running<'_> {
             }
             if now >= next_look {
                 self.reap();
-                if self.uses_too_much() {
+                if self.uses_too_much(deadline) {
                     return Ok(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
                 }
-                next_look = now + tick;
+                // A look that takes long must not keep the streams from being read.
+                next_look = Instant::now() + tick;
             }
             let wait = next_look.min(deadline).saturating_duration_since(now);
             let ended = self.wait(wait)?;
@@ -247,13 +267,13 @@ impl Running<'_> {
         Ok(ended)
     }
 
-    fn uses_too_much(&mut self) -> bool {
-        let used = memory::used_bytes(self.processes);
+    fn uses_too_much(&mut self, deadline: Instant) -> bool {
+        let used = memory::used_bytes(self.processes, MEMORY_BYTES_MAX, deadline);
         self.peak = self.peak.max(used.min(MEMORY_BYTES_MAX));
         if used <= MEMORY_BYTES_MAX {
             return false;
         }
-        let exact = memory::exact_bytes(self.processes);
+        let exact = memory::exact_bytes(self.processes, MEMORY_BYTES_MAX, deadline);
         self.peak = self.peak.max(exact);
         exact > MEMORY_BYTES_MAX
     }
@@ -283,9 +303,13 @@ impl Running<'_> {
                 Err(_) => break,
             }
         }
-        // Nobody writes any more: what is in the pipes is all there is.
+        // Nobody writes any more: what is in the pipes is all there is. Their other ends may still be open for a
+        // while, on their way through a socket.
         for stream in [&mut self.stdout, &mut self.stderr] {
-            while stream.pipe.is_some() && stream.read().is_ok() {}
+            if let Some(pipe) = &stream.pipe {
+                let _ = rustix::fs::fcntl_setfl(pipe, OFlags::NONBLOCK);
+            }
+            while stream.read().is_ok_and(|more| more) {}
         }
         left
     }
@@ -390,25 +414,26 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// Reads once. At the end of the stream the pipe is closed.
-    fn read(&mut self) -> io::Result<()> {
-        let Some(pipe) = &self.pipe else { return Ok(()) };
+    /// Reads once; says whether there was anything. At the end of the stream the pipe is closed.
+    fn read(&mut self) -> io::Result<bool> {
+        let Some(pipe) = &self.pipe else { return Ok(false) };
         let mut buffer = [0; 1 << 16];
         let length = match rustix::io::read(pipe, &mut buffer) {
             Ok(length) => length,
-            Err(Errno::INTR | Errno::AGAIN) => return Ok(()),
+            Err(Errno::INTR) => return Ok(true),
+            Err(Errno::AGAIN) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         if length == 0 {
             self.pipe = None;
-            return Ok(());
+            return Ok(false);
         }
         let chunk = buffer.get(..length).unwrap_or_default();
         let room = STREAM_BYTES_KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(chunk.iter().take(room));
         self.hash.update(chunk);
         self.bytes += length as u64;
-        Ok(())
+        Ok(true)
     }
 
     fn captured(self) -> Captured {

@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Folders of the system, by their names below `/`.
-const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+pub(crate) const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 /// What of `/etc` programs need to start.
 const SETTINGS: &[&str] = &["/etc/ld.so.cache", "/etc/alternatives"];
 const SYSTEM_PATH: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin"];
