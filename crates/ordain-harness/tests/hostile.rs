@@ -262,6 +262,21 @@ fn many_mappings_do_not_delay_the_end() {
     }
 }
 
+/// Two hundred gigabytes that nobody has written, and that nobody should read.
+#[test]
+fn holes_are_not_read_for_ever() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let start = Instant::now();
+        let report = fixture.confined("dev", 20_000, &["hostile", "sparse_many"]);
+        let step = only(&report);
+        assert!(stdout(step).contains("DID"));
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        assert!(report.refused.len() > 100 && step.violations.len() > 100, "{}", step.violations.len());
+        assert!(fixture.free(&["sparse_many"]).contains("DID"));
+    }
+}
+
 #[test]
 fn a_pipe_in_transit_does_not_keep_the_sandbox_waiting() {
     for caller in CALLERS {

@@ -89,6 +89,9 @@ fn report_of(order: &RunOrder, step: &StepOrder, ran: Ran, changes: Changes, tot
         let (count, max) = (total.produced.len(), order.output_files_max);
         violations.push(format!("{count} files were left behind, and the profile allows {max}"));
     }
+    let too_large = changes.refused.iter().filter(|refused| refused.reason == harvest::TOO_LARGE);
+    violations
+        .extend(too_large.map(|refused| format!("`{}` was left behind: {}", refused.path, refused.reason)));
     if bytes > order.output_bytes_max {
         let max = order.output_bytes_max;
         violations.push(format!("{bytes} bytes were left behind, and the profile allows {max}"));

@@ -38,7 +38,7 @@ pub(crate) struct Changes {
 impl Snapshot {
     /// Looks at everything. Nothing may run meanwhile.
     pub(crate) fn take(view: &View) -> io::Result<Self> {
-        let mut walk = Walk { view, states: BTreeMap::new(), deleted: 0 };
+        let mut walk = Walk { view, states: BTreeMap::new(), deleted: 0, room_bytes: view.room_bytes };
         let top = openat(&view.upper, c".", FOLDER, Mode::empty())?;
         walk.folder(&top, &mut Vec::new(), 0, false)?;
         Ok(Self(walk.states))
@@ -140,10 +140,16 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 /// `NONBLOCK`, so that what stopped being a file since it was looked at does not make us wait.
 const REGULAR: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
+/// Why a file is refused that has more bytes than there is room for.
+pub(crate) const TOO_LARGE: &str = "it is larger than what the profile allows to leave behind";
+
 struct Walk<'v> {
     view: &'v View,
     states: BTreeMap<Vec<u8>, State>,
     deleted: usize,
+    /// What is left of the room for changes. Files that need more than there ever was are full of holes, and reading
+    /// holes takes as long as reading anything.
+    room_bytes: u64,
 }
 
 impl Walk<'_> {
@@ -189,7 +195,16 @@ impl Walk<'_> {
             FileType::RegularFile if stat.st_mode & 0o6000 != 0 => {
                 refused("it is a file with a set-user-id or set-group-id bit")
             }
-            FileType::RegularFile => self.file(folder, name, path, &stat)?,
+            FileType::RegularFile => {
+                let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+                match self.room_bytes.checked_sub(size) {
+                    None => refused(TOO_LARGE),
+                    Some(left) => {
+                        self.room_bytes = left;
+                        self.file(folder, name, path, &stat)?
+                    }
+                }
+            }
             FileType::CharacterDevice if stat.st_rdev == 0 => return self.whiteout(path),
             FileType::Symlink => {
                 let target = rustix::fs::readlinkat(folder, name, Vec::new())?;

@@ -56,6 +56,19 @@ pub(crate) fn namespaces_of(process: &OwnedFd) -> std::io::Result<Vec<CString>> 
     NAMESPACES.iter().map(|(name, _)| Ok(link(name)?)).collect()
 }
 
+/// Makes this process part of new namespaces.
+pub(crate) fn join(made: &Waiting) -> Result<(), Fault> {
+    join_those_of(made.process.as_raw_nonzero().get())
+}
+
+fn join_those_of(process: i32) -> Result<(), Fault> {
+    let process = Pid::from_raw(process).ok_or(std::io::ErrorKind::InvalidInput);
+    process
+        .map_err(std::io::Error::from)
+        .and_then(|process| sys::join(process, flags_of(MADE_BY_CALLER)))
+        .stage("joining the namespaces")
+}
+
 /// Does not return if this process was started as the sandbox's helper; does nothing otherwise.
 ///
 /// Call it first thing in `main`, before a thread starts or an argument is read.
@@ -99,10 +112,7 @@ fn supervise(order: RunOrder, contents: File, answer: &File) -> Result<(), Fault
         .and_then(|own| namespaces_of(&own))
         .stage("reading the caller's namespaces")?;
     let (alive, tie) = gate().stage("making a pipe")?;
-    let made = Pid::from_raw(order.namespaces_of).ok_or(std::io::ErrorKind::InvalidInput);
-    made.map_err(std::io::Error::from)
-        .and_then(|made| sys::join(made, flags_of(MADE_BY_CALLER)))
-        .stage("joining the namespaces")?;
+    join_those_of(order.namespaces_of)?;
     // Nobody needs them any more, and their end takes a while.
     for process in [Some(order.namespaces_of), order.owner_mapped_by].into_iter().flatten() {
         let _ = Pid::from_raw(process).map(|it| rustix::process::kill_process(it, Signal::KILL));

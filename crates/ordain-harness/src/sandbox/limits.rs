@@ -32,6 +32,8 @@ pub(crate) const OUTPUT_BYTES_SLACK: u64 = 8 << 20;
 pub(crate) const DEPTH_MAX: usize = 100;
 /// Files that a deleted folder is listed with.
 pub(crate) const DELETED_LISTED_MAX: usize = 100_000;
+/// Sockets that nobody counts: few programs have more.
+pub(crate) const SOCKETS_FREE: usize = 256;
 /// What the kernel needs to remember one mapping, about.
 pub(crate) const MAPPING_BYTES: u64 = 256;
 /// What one socket may hold in transit: the kernel's default for its buffer, with what it needs around it.

@@ -1,6 +1,6 @@
 //! How much memory the processes of the sandbox have together.
 
-use super::limits::{MAPPING_BYTES, SOCKET_BYTES};
+use super::limits::{MAPPING_BYTES, SOCKET_BYTES, SOCKETS_FREE};
 use super::root::Processes;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -97,9 +97,10 @@ fn add_shared(line: &str, shared: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// What the sockets between processes may hold, in transit.
+/// What the sockets between processes may hold in transit, if there are many.
 fn socket_bytes(all: &Processes) -> u64 {
     let Ok(sockets) = File::open(all.path().join("self/net/unix")) else { return 0 };
     let lines = BufReader::with_capacity(1 << 16, sockets).split(b'\n').map_while(Result::ok).count();
-    lines.saturating_sub(1) as u64 * SOCKET_BYTES
+    let title = 1;
+    lines.saturating_sub(title + SOCKETS_FREE) as u64 * SOCKET_BYTES
 }

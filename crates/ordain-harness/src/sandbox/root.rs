@@ -103,6 +103,8 @@ pub(crate) struct View {
     pub(crate) upper: OwnedFd,
     /// All processes.
     pub(crate) processes: Processes,
+    /// How many bytes there is room for in what changed.
+    pub(crate) room_bytes: u64,
 }
 
 /// A `/proc` that hides no process: one that hides itself from commands could also hide from its limits.
@@ -297,7 +299,12 @@ impl Root<'_> {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             open(path, flags, Mode::empty()).stage_at("opening", path)
         };
-        Ok(View { lower: folder(&lower)?, upper: folder(&upper)?, processes: Processes(folder(&processes)?) })
+        Ok(View {
+            lower: folder(&lower)?,
+            upper: folder(&upper)?,
+            processes: Processes(folder(&processes)?),
+            room_bytes: bytes,
+        })
     }
 }
 
