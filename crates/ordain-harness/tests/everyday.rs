@@ -213,6 +213,17 @@ fn the_evidence_says_what_was_active() {
 }
 
 #[test]
+fn a_caller_that_hides_its_memory_can_run_commands() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let said = fixture.driven(&["hidden"], "strict", 10_000, &["true"]);
+        let report: Report = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+        assert_eq!(only(&report).end, End::Exited { code: 0 });
+        assert_eq!(report.protections.level, Some(Level::Full));
+    }
+}
+
+#[test]
 fn a_large_workspace_is_not_copied() {
     let fixture = Fixture::new(Caller::User);
     for number in 0..1_000 {

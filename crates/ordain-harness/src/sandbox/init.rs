@@ -112,9 +112,12 @@ fn supervise(order: RunOrder, contents: File, answer: &File) -> Result<(), Fault
         .and_then(|own| namespaces_of(&own))
         .stage("reading the caller's namespaces")?;
     let (alive, tie) = gate().stage("making a pipe")?;
-    join_those_of(order.namespaces_of)?;
+    match order.namespaces_of {
+        Some(process) => join_those_of(process)?,
+        None => join(&new_namespaces(order.identity)?)?,
+    }
     // Nobody needs them any more, and their end takes a while.
-    for process in [Some(order.namespaces_of), order.owner_mapped_by].into_iter().flatten() {
+    for process in [order.namespaces_of, order.owner_mapped_by].into_iter().flatten() {
         let _ = Pid::from_raw(process).map(|it| rustix::process::kill_process(it, Signal::KILL));
     }
     let namespaces = flags_of(MADE_WITH_FIRST);

@@ -14,7 +14,9 @@ use ordain_spec::path_problem;
 use ordain_spec::profile::Profile;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, dumpable_behavior, pidfd_send_signal, waitpid,
+};
 use rustix::time::Timespec;
 use std::ffi::CString;
 use std::fs::File;
@@ -96,7 +98,7 @@ fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
     RunOrder {
         workspace: workspace.into(),
         identity: places.identity,
-        namespaces_of: number(&places.namespaces),
+        namespaces_of: places.namespaces.as_ref().map(number),
         owner_mapped_by: places.owner_mapped.as_ref().map(number),
         writes: session
             .writes
@@ -121,7 +123,9 @@ fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
 /// Where the helper will go.
 struct Places {
     identity: Identity,
-    namespaces: Waiting,
+    /// Nobody but root can say who is who in the namespaces of a process that hides its memory. The helper hides
+    /// nothing, and makes its own then.
+    namespaces: Option<Waiting>,
     /// Only root may show a workspace as somebody else's.
     owner_mapped: Option<Waiting>,
 }
@@ -136,7 +140,12 @@ impl Places {
             }
             Identity::User { .. } => None,
         };
-        Ok(Self { identity, namespaces: init::new_namespaces(identity)?, owner_mapped })
+        let is_hidden = dumpable_behavior().is_ok_and(|it| it != DumpableBehavior::Dumpable);
+        let namespaces = match identity {
+            Identity::User { .. } if is_hidden => None,
+            _ => Some(init::new_namespaces(identity)?),
+        };
+        Ok(Self { identity, namespaces, owner_mapped })
     }
 }
 

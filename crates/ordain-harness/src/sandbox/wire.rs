@@ -29,8 +29,8 @@ pub(crate) enum Order {
 pub(crate) struct RunOrder {
     pub(crate) workspace: OsString,
     pub(crate) identity: Identity,
-    /// A process in namespaces that were made for this run.
-    pub(crate) namespaces_of: i32,
+    /// A process in namespaces that were made for this run, unless the helper must make them.
+    pub(crate) namespaces_of: Option<i32>,
     /// A process in the user namespace by which root shows the workspace.
     pub(crate) owner_mapped_by: Option<i32>,
     pub(crate) writes: Vec<WriteOrder>,
