@@ -440,6 +440,11 @@ def run(**changed: Any) -> dict:
     }
 
 
+def brought_run() -> dict:
+    source = {"kind": "plan", "path": "plans/rate-limit.json", "sha256": hash_of(plan())}
+    return run(intent=None, source=source, bundle=None)
+
+
 def failed_run() -> dict:
     return run(
         execution={"evidence_hash": hash_of(failed_evidence()), "status": "failed"},
@@ -694,7 +699,7 @@ CASES = [
     Case("run", "RN1", put("/run_schema_version", "2.0.0")),
     Case("run", "RN2", put("/completed_at", "2026-01-05T10:00:07+01:00")),
     Case("run", "RN3", put("/policy/timeout_ms", 30)),
-    Case("run", "RN4", put("/intent/path", "/projects/api/intents/rate-limit.json")),
+    Case("run", "RN4", put("/source/path", "/projects/api/plans/rate-limit.json"), accept=brought_run),
     Case("run", "RN5", put("/bundle", None)),
     Case("run", "RN6", drop("/clarify_questions"), accept=clarify_run),
     Case("run", "RN7", put("/execution", run()["execution"]), accept=clarify_run),

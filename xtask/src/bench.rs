@@ -8,6 +8,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ordain-spec", "verify"),
     ("ordain-kernel", "transform"),
     ("ordain-harness", "sandbox"),
+    ("ordain-harness", "apply"),
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

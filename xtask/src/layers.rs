@@ -19,10 +19,15 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-spec", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-kernel", may_use: &["ordain-canon", "ordain-spec"], pure: true },
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
+    Layer {
+        name: "ordain-workflow",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-harness"],
+        pure: false,
+    },
     Layer { name: "ordain-testkit", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer {
         name: "ordain-cli",
-        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-harness"],
+        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-harness", "ordain-workflow"],
         pure: false,
     },
     Layer { name: "xtask", may_use: &["ordain-canon", "ordain-spec", "ordain-kernel"], pure: false },

@@ -5,6 +5,9 @@ use crate::{Result, fuzz, no_arguments, tools};
 use std::time::Instant;
 
 const CASES: &str = "200000";
+/// Each of these writes to a disk and waits for it.
+const WORKSPACE_CASES: &str = "10000";
+const WORKSPACE_TESTS: &str = "package(ordain-harness) + binary(apply_faults)";
 const FUZZ_SECONDS: u64 = 600;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -25,10 +28,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     ]);
     let tests = run_command(tests.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", CASES));
     let seconds = start.elapsed().as_secs_f64();
+    println!("==> workspaces: {WORKSPACE_CASES} cases, every way to be killed twice");
+    let start = Instant::now();
+    let mut workspaces = cargo(&["nextest", "run", "--release", "-E", WORKSPACE_TESTS]);
+    let workspaces = run_command(
+        workspaces.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", WORKSPACE_CASES),
+    );
+    let workspace_seconds = start.elapsed().as_secs_f64();
     let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
-    let verdict = if tests.is_ok() { "passed" } else { "FAILED" };
-    println!("==> figures\ntests     {CASES:>12} cases each, {seconds:.0} s  {verdict}");
+    let verdict = |result: &std::result::Result<(), String>| if result.is_ok() { "passed" } else { "FAILED" };
+    println!("==> figures\ntests     {CASES:>12} cases each, {seconds:.0} s  {}", verdict(&tests));
+    println!(
+        "workspaces {WORKSPACE_CASES:>11} cases each, {workspace_seconds:.0} s  {}",
+        verdict(&workspaces)
+    );
     fuzz::print(&figures);
     tests?;
+    workspaces?;
     fuzz::problems(&figures)
 }

@@ -33,6 +33,8 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::debian_package("pytest-3", "python3-pytest"),
         tools::debian_package("git", "git"),
         tools::debian_package("make", "make"),
+        tools::debian_package("strace", "strace"),
+        tools::debian_package("setfattr", "attr"),
     ];
     let errors: Vec<String> = attempts.into_iter().filter_map(std::result::Result::err).collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ordain_canon::DerivedId;
 use ordain_spec::Kind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -15,7 +15,7 @@ const STYLES: Styles = Styles::styled()
 
 const EXIT_CODES: &str = "\
 Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
-transform 0 a bundle, 10 questions, 11 refused; \
+transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
 every other command 0 or 1; usage errors 64.";
 
 /// The gate between what an AI agent proposes and what really happens.
@@ -48,6 +48,20 @@ pub(crate) enum Color {
     Never,
 }
 
+impl Cli {
+    /// The workspace that the command is about.
+    pub(crate) fn workspace(&self) -> &Path {
+        match &self.command {
+            Command::Plan(args) => &args.workspace,
+            Command::Apply(args) => args.workspace.as_deref().unwrap_or(Path::new(".")),
+            Command::Undo(args) => &args.workspace,
+            Command::Run(args) => &args.workspace,
+            Command::Sandbox(Sandbox { command: SandboxCommand::Exec(args) }) => &args.workspace,
+            _ => Path::new("."),
+        }
+    }
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Check documents: is it valid, and if not, exactly what is wrong
@@ -69,6 +83,19 @@ pub(crate) enum Command {
     /// Everything is worked out again from the two documents. `reject`: something required failed, or the evidence
     /// is missing or contradicts itself. `review`: only something optional failed.
     Validate(Validate),
+    /// Try an intent, a plan or a patch set in the sandbox, and say whether it is accepted
+    ///
+    /// The workspace stays as it is; only `.ordain` is written to, where the folder of the run has everything that was
+    /// made. `ordain verify` checks such a folder.
+    Run(Run),
+    /// Change a workspace by a patch set or an accepted run: entirely or not at all
+    ///
+    /// Everything is checked first: every operation, links, names that differ only by case, free space, permissions.
+    /// Then the new contents are staged, and a journal is written, by which the change is finished or rolled back
+    /// after a crash by the next command. What is replaced is kept for `undo`.
+    Apply(Apply),
+    /// Take the last change back, if nothing changed since
+    Undo(Undo),
     /// Run commands without letting them touch anything else
     Sandbox(Sandbox),
     /// Print the canonical bytes of a document (RFC 8785)
@@ -91,7 +118,7 @@ pub(crate) enum Command {
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Verify {
     /// Documents; `-` is standard input; a folder is searched for .json, .yaml and .yml, but hidden and linked
-    /// folders are not
+    /// folders are not; of the folder of a run every file and every link between them is checked
     #[arg(value_name = "FILE", required_unless_present = "jsonl")]
     pub(crate) files: Vec<PathBuf>,
     /// What the documents are; told from their content when absent
@@ -106,6 +133,9 @@ pub(crate) struct Verify {
     /// The bundle that a plan proposal comes from
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// The plan proposal that a patch set comes from: it must give the same patch set
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
     /// The intent that a bundle comes from: the transform must give the same bundle
     #[arg(long, value_name = "FILE")]
     pub(crate) intent: Option<PathBuf>,
@@ -190,6 +220,9 @@ pub(crate) struct Plan {
     /// Where the files will go: those that are there are changed, the others created
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) workspace: PathBuf,
+    /// Write the hashes of the files that the plan replaces to this file, for `apply --if-unchanged`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) base: Option<PathBuf>,
     /// Write the plan to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -214,6 +247,76 @@ pub(crate) struct Validate {
     /// The plan proposal that was tried; `-` is standard input
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: PathBuf,
+}
+
+#[derive(Args)]
+#[command(
+    group(clap::ArgGroup::new("origin").required(true).args(["intent", "plan", "patch"])),
+    after_help = "Exit codes: 0 accepted, 1 not accepted (also with --plan-only, and when questions are open), 2 an error; usage errors 64."
+)]
+pub(crate) struct Run {
+    /// The intent, JSON or by its name YAML; `-` is standard input, JSON
+    #[arg(value_name = "INTENT")]
+    pub(crate) intent: Option<PathBuf>,
+    /// Try this plan proposal: files, commands and tests
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Try this patch set: only files
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// The folder that it is about
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) workspace: PathBuf,
+    /// What commands may do: strict, default, dev, or a file
+    #[arg(long, value_name = "PROFILE", default_value = "default")]
+    pub(crate) profile: String,
+    /// Make the plan and the patch set, and try nothing
+    #[arg(long)]
+    pub(crate) plan_only: bool,
+    /// If it is accepted, change the workspace by it, unless files changed meanwhile
+    #[arg(long, conflicts_with = "plan_only")]
+    pub(crate) apply: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 applied, 1 refused or rolled back: nothing is changed; usage errors 64."
+)]
+pub(crate) struct Apply {
+    /// A patch set, or the folder of an accepted run; `-` is standard input
+    #[arg(value_name = "PATCH|RUN")]
+    pub(crate) what: PathBuf,
+    /// The folder to change; without it the one that the run was tried on, or this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Only if the files are as this list says, as `plan --base` writes it; a run has one of its own
+    #[arg(long, value_name = "BASE")]
+    pub(crate) if_unchanged: Option<PathBuf>,
+    /// Apply a run even if files changed since it was tried
+    #[arg(long, conflicts_with = "if_unchanged")]
+    pub(crate) even_if_changed: bool,
+    /// Change nothing, and print what would change as a unified diff
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 undone, 1 refused or not possible: nothing is changed; usage errors 64."
+)]
+pub(crate) struct Undo {
+    /// The change, as `apply` named it; the last one when absent
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: Option<String>,
+    /// The folder that was changed
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) workspace: PathBuf,
+    /// Change nothing, and print what would change as a unified diff
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// List the changes that can be undone, the last one first
+    #[arg(long, conflicts_with_all = ["record", "dry_run"])]
+    pub(crate) list: bool,
 }
 
 #[derive(Args)]

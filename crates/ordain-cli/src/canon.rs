@@ -60,7 +60,7 @@ pub(crate) fn each(
         }
     };
     match source {
-        None | Some(Source::Stdin | Source::Folder(..)) => {
+        None | Some(Source::Stdin | Source::Folder(..) | Source::Run(_)) => {
             lines::run(std::io::stdin().lock(), std::io::stdout(), work)
         }
         Some(Source::File(path)) => {

@@ -43,9 +43,18 @@ pub(crate) fn check_stdin_once(paths: &[&Path]) -> Result<(), Failure> {
 /// Loads a document. What is wrong with it is printed as `verify` does: for people on standard error, with `--json`
 /// on standard output.
 pub(crate) fn load<T: Document>(path: &Path, json: bool) -> Result<Loaded<T>, Failure> {
+    load_with(path, json, &Facts::default())
+}
+
+/// Loads a document, knowing these facts.
+pub(crate) fn load_with<T: Document>(
+    path: &Path,
+    json: bool,
+    facts: &Facts<'_>,
+) -> Result<Loaded<T>, Failure> {
     let source = Source::of(path);
     let text = source.text()?;
-    match check::<T>(&text) {
+    match check::<T>(&text, facts) {
         Ok(document) => Ok(Loaded { document, source, text }),
         Err(checked) => {
             if json {
@@ -62,11 +71,11 @@ pub(crate) fn load<T: Document>(path: &Path, json: bool) -> Result<Loaded<T>, Fa
     }
 }
 
-fn check<T: Document>(text: &Text) -> Result<Verified<T>, Checked> {
+fn check<T: Document>(text: &Text, facts: &Facts<'_>) -> Result<Verified<T>, Checked> {
     let bytes = document_text(T::KIND, &text.json);
     let document =
         text.read(bytes).map_err(|wrong| Checked::refused(RuleId::Parse, wrong, Outcome::Failed))?;
-    let facts = Facts { document_bytes: bytes.len(), ..Facts::default() };
+    let facts = Facts { document_bytes: bytes.len(), ..*facts };
     verify_as(&facts, &document).map_err(|report| match Kind::recognise(&document) {
         // Of another kind of document every field is wrong; that it is another kind says more.
         Ok(kind) if kind != T::KIND => {
@@ -129,7 +138,7 @@ pub(crate) fn emit(
 
 /// Writes beside the file and renames, so that nobody sees half of it. A link stays a link; what is no file, such as
 /// `/dev/stderr`, cannot be replaced and is written to.
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (target, permissions) = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name a file in it"));

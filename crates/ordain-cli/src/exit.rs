@@ -11,9 +11,10 @@ pub(crate) enum Outcome {
     Clarify,
     /// `transform`: no bundle.
     Refused,
-    /// `verify`: a file could not be read. `diff`: the bundles differ. Any command but `verify`: it failed.
+    /// `verify`: a file could not be read. `diff`: the bundles differ. `run`: not accepted. Any command but `verify`
+    /// and `run`: it failed.
     Failed,
-    /// `verify`: a text is no document.
+    /// `verify`: a text is no document. `run`: it came to no result.
     Unreadable,
     /// `verify`: a document breaks rules.
     Violations,
@@ -74,7 +75,16 @@ pub(crate) enum Failure {
     /// The sandbox could not do its work.
     #[error(transparent)]
     Sandbox(#[from] ordain_harness::sandbox::SandboxError),
-    /// A document is not valid, and its report was printed.
+    /// A run, or a part of one, came to no result.
+    #[error(transparent)]
+    Run(#[from] ordain_workflow::RunError),
+    /// `run` could not do its work.
+    #[error(transparent)]
+    DuringRun(Box<Failure>),
+    /// A workspace was not changed.
+    #[error(transparent)]
+    Apply(#[from] ordain_harness::apply::ApplyError),
+    /// What is wrong was printed.
     #[error("the document is not valid")]
     Reported,
 }
@@ -90,7 +100,24 @@ impl Failure {
             | Self::Result(_)
             | Self::Document { .. }
             | Self::Sandbox(_)
+            | Self::Run(_)
+            | Self::Apply(_)
             | Self::Reported => Outcome::Failed,
+            Self::DuringRun(failure) => match failure.outcome() {
+                Outcome::Usage => Outcome::Usage,
+                _ => Outcome::Unreadable,
+            },
+        }
+    }
+
+    /// Whether everything was said already.
+    pub(crate) fn was_reported(&self) -> bool {
+        match self {
+            Self::Reported => true,
+            // The reader went away, as `head` does: there is nobody to tell.
+            Self::Output(error) => error.kind() == std::io::ErrorKind::BrokenPipe,
+            Self::DuringRun(failure) => failure.was_reported(),
+            _ => false,
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::yaml::{self, Converted};
 use ordain_canon::{DOCUMENT_BYTES_MAX, ReadError, Value, place_of, span_of};
+use ordain_workflow::is_run_folder;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
@@ -15,6 +16,8 @@ pub(crate) enum Source {
     File(PathBuf),
     /// A folder that could not be searched, and why.
     Folder(PathBuf, String),
+    /// The folder of a run, whose files belong together.
+    Run(PathBuf),
 }
 
 impl Source {
@@ -26,7 +29,7 @@ impl Source {
     pub(crate) fn file(&self) -> Option<String> {
         match self {
             Self::Stdin => None,
-            Self::File(path) | Self::Folder(path, _) => Some(path.display().to_string()),
+            Self::File(path) | Self::Folder(path, _) | Self::Run(path) => Some(path.display().to_string()),
         }
     }
 
@@ -54,6 +57,10 @@ impl Source {
             }),
             Self::Folder(_, problem) => {
                 return Err(Failure::Document { path: self.name(), problem: problem.clone() });
+            }
+            Self::Run(_) => {
+                let problem = "is the folder of a run, and no document".to_owned();
+                return Err(Failure::Document { path: self.name(), problem });
             }
         };
         read.map(|_| bytes).map_err(|error| Failure::File { path: self.name(), error })
@@ -142,7 +149,9 @@ impl Text {
 pub(crate) fn sources(paths: &[PathBuf]) -> Vec<Source> {
     let mut sources = Vec::new();
     for path in paths {
-        if path.is_dir() {
+        if is_run_folder(path) {
+            sources.push(Source::Run(path.clone()));
+        } else if path.is_dir() {
             let before = sources.len();
             search(path, &mut sources);
             if sources.len() == before {
@@ -179,7 +188,10 @@ fn search(folder: &Path, sources: &mut Vec<Source>) {
             continue;
         }
         if entry.file_type().is_ok_and(|file_type| file_type.is_dir()) {
-            search(&path, sources);
+            match is_run_folder(&path) {
+                true => sources.push(Source::Run(path)),
+                false => search(&path, sources),
+            }
         } else if document && !path.is_dir() {
             // A link to a file counts; one that leads nowhere is reported when it is read.
             sources.push(Source::File(path));

@@ -11,6 +11,7 @@ mod report;
 mod wording;
 mod yaml;
 
+mod apply;
 mod canon;
 mod clarify;
 mod diff;
@@ -21,8 +22,10 @@ mod manual;
 mod patch;
 mod plan;
 mod rules;
+mod run;
 mod sandbox;
 mod transform;
+mod unified;
 mod validate;
 mod verify;
 mod view;
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
+    apply::recover(cli.workspace());
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),
@@ -57,6 +61,11 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args, cli.global.json),
         Command::Patch(args) => patch::run(args, cli.global.json),
         Command::Validate(args) => validate::run(args, cli.global.json),
+        Command::Run(args) => {
+            run::run(args, cli.global.json).map_err(|failure| Failure::DuringRun(Box::new(failure)))
+        }
+        Command::Apply(args) => apply::run(args, cli.global.json),
+        Command::Undo(args) => apply::run_undo(args, cli.global.json),
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
@@ -68,11 +77,7 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(outcome) => outcome.into(),
-        // The reader went away, as `head` does: there is nobody to tell.
-        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            Outcome::Failed.into()
-        }
-        Err(failure @ Failure::Reported) => failure.outcome().into(),
+        Err(failure) if failure.was_reported() => failure.outcome().into(),
         Err(failure) => {
             let (red, plain) = (report::RED.render(), report::RED.render_reset());
             let _ = writeln!(

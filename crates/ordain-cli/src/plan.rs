@@ -1,19 +1,20 @@
 //! `ordain plan`.
 
+use crate::apply::told;
 use crate::args::Plan;
-use crate::document::{Loaded, Made, check_stdin_once, emit, load};
+use crate::document::{Loaded, Made, check_stdin_once, emit, load, write_file};
 use crate::exit::{Failure, Outcome};
 use crate::input::Source;
 use crate::report::YELLOW;
 use crate::wording::count;
 use ordain_canon::{Canonicalizer, Value};
+use ordain_harness::apply::Base;
 use ordain_kernel::{Transformed, plan, transform};
-use ordain_spec::bundle::{Bundle, BundleStatus, Output};
+use ordain_spec::bundle::{Bundle, BundleStatus};
 use ordain_spec::intent::Intent;
 use ordain_spec::{Facts, Kind, Verified, verify_as};
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
@@ -23,7 +24,10 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
         Some(path) => (load::<Bundle>(&args.file, json)?.document, load::<Intent>(path, json)?),
         None => of_intent(&args.file, json)?,
     };
-    let existing = existing(&args.workspace, &bundle.outputs)?;
+    let base = Base::read(&args.workspace, bundle.outputs.iter().map(|output| output.path.as_str()));
+    let base = told(base, json)?;
+    let there = base.files.iter().filter(|(_, hash)| hash.is_some());
+    let existing: BTreeSet<String> = there.map(|(path, _)| path.clone()).collect();
     let proposal = plan(&bundle, &intent.value()?, &existing).map_err(|error| Failure::Document {
         path: Source::of(&args.file).name(),
         problem: error.to_string(),
@@ -38,6 +42,10 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
         name: ("id", proposal.id.clone()),
         summary: proposal.summary.clone(),
     };
+    if let Some(path) = &args.base {
+        let text = Canonicalizer::new().value(&base)?.to_vec();
+        write_file(path, &text).map_err(|error| Failure::File { path: path.display().to_string(), error })?;
+    }
     emit(&proposal, args.output.as_deref(), json, made)?;
     Ok(Outcome::Ok)
 }
@@ -72,37 +80,4 @@ fn is_bundle(path: &Path) -> Result<bool, Failure> {
     let text = source.text()?;
     let kind = text.read(&text.json).ok().and_then(|value| Kind::recognise(&value).ok());
     Ok(kind == Some(Kind::Bundle))
-}
-
-/// Which outputs are there already. A link counts as what it is, not as what it leads to.
-fn existing(workspace: &Path, outputs: &[Output]) -> Result<BTreeSet<String>, Failure> {
-    let refused =
-        |path: &Path, problem: String| Failure::Document { path: path.display().to_string(), problem };
-    match fs::metadata(workspace) {
-        Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(refused(workspace, "the workspace is not a folder".to_owned())),
-        Err(error) => return Err(refused(workspace, format!("the workspace cannot be read: {error}"))),
-    }
-    let mut existing = BTreeSet::new();
-    for output in outputs {
-        let path = workspace.join(&output.path);
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {
-                let problem =
-                    "is a folder, but the bundle writes a file there; move it away, or use another \
-                               workspace"
-                        .to_owned();
-                return Err(refused(&path, problem));
-            }
-            Ok(_) => drop(existing.insert(output.path.clone())),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                let problem =
-                    "cannot be written: what should be a folder on the way to it is a file".to_owned();
-                return Err(refused(&path, problem));
-            }
-            Err(error) => return Err(Failure::File { path: path.display().to_string(), error }),
-        }
-    }
-    Ok(existing)
 }

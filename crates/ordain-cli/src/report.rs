@@ -5,7 +5,7 @@ use crate::input::Text;
 use crate::verify::Checked;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::place_of;
-use ordain_spec::{RuleId, Violation};
+use ordain_spec::{Report, RuleId, Violation};
 use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::ops::Range;
@@ -42,6 +42,21 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
+/// Many lines from outside, made harmless: only their ends and tabs are kept, and what is no text is shown as bytes.
+pub(crate) fn printable_lines(bytes: &[u8]) -> String {
+    let mut shown = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match is_treacherous(character) && !matches!(character, '\n' | '\t') {
+                true => shown.extend(character.escape_unicode()),
+                false => shown.push(character),
+            }
+        }
+        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    shown
+}
+
 /// Places are looked up by reading the text again, which is not worth it a thousand times over.
 const PLACES_SHOWN_MAX: usize = 20;
 
@@ -73,6 +88,17 @@ pub(crate) fn checked(
         let first = violations.first().map(|it| it.rule.name()).unwrap_or_default();
         let select = if first == "SCHEMA" { format!(" --kind {kind}") } else { String::new() };
         writeln!(out, "  see `ordain rules {first}{select}` or docs/contracts/{kind}.md")?;
+    }
+    Ok(())
+}
+
+/// What was found, without the places in a text.
+pub(crate) fn findings(out: &mut impl Write, report: &Report) -> Result<()> {
+    for violation in report.violations() {
+        finding(out, RED, violation, None, None)?;
+    }
+    for warning in report.warnings() {
+        finding(out, YELLOW, warning, None, None)?;
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use crate::args;
 use crate::exit::{Failure, Outcome};
 use crate::report::{BOLD, GREEN, RED};
 use ordain_canon::Canonicalizer;
-use ordain_spec::{Kind, Rule};
+use ordain_spec::run::links::{LINKS, Link};
+use ordain_spec::{Category, Kind, Rule};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 use std::io::{BufWriter, Write};
@@ -50,6 +51,11 @@ pub(crate) fn run(args: &args::Rules, json: bool) -> Result<Outcome, Failure> {
     };
     if rules.is_empty() {
         let id = args.id.as_deref().unwrap_or_default();
+        let of_runs = args.kind.is_none_or(|kind| kind == Kind::Run);
+        let wanted = |link: &&Link| link.id.name().eq_ignore_ascii_case(id) && of_runs;
+        if let Some(link) = LINKS.iter().find(wanted) {
+            return show_links(std::slice::from_ref(link), json);
+        }
         let answer = ANSWERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(id) && args.kind.is_none());
         if let Some((name, about)) = answer {
             writeln!(anstream::stdout(), "{BOLD}{name}{BOLD:#}: {about}")?;
@@ -84,6 +90,37 @@ pub(crate) fn run(args: &args::Rules, json: bool) -> Result<Outcome, Failure> {
             }
             let (id, category) = (rule.id, rule.category.name());
             writeln!(out, "{GREEN}{id:<11}{GREEN:#} {kind:<9} {category:<12} {}", rule.title)?;
+        }
+    }
+    out.flush()?;
+    drop(out);
+    if args.id.is_none() && args.kind.is_none_or(|kind| kind == Kind::Run) {
+        show_links(LINKS, json)?;
+    }
+    Ok(Outcome::Ok)
+}
+
+/// Links are rules between the files of a run's folder.
+fn show_links(links: &[Link], json: bool) -> Result<Outcome, Failure> {
+    let mut out = anstream::stdout().lock();
+    for link in links {
+        let (name, title) = (link.id.name(), link.title);
+        if json {
+            let view = RuleView {
+                rule_id: &name,
+                kind: Kind::Run.name(),
+                title,
+                section: "run folders",
+                category: Category::Reference.name(),
+                about: (links.len() == 1).then_some(link.about),
+            };
+            out.write_all(Canonicalizer::new().value(&view)?)?;
+            writeln!(out)?;
+        } else if links.len() == 1 {
+            writeln!(out, "{BOLD}{name}: {title}{BOLD:#}")?;
+            writeln!(out, "folder of a run · reference · docs/contracts/run-folder.md\n\n{}", link.about)?;
+        } else {
+            writeln!(out, "{GREEN}{name:<11}{GREEN:#} {:<9} {:<12} {title}", "run", "reference")?;
         }
     }
     out.flush()?;

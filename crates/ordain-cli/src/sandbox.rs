@@ -4,18 +4,14 @@ use crate::args::{Exec, Sandbox, SandboxCommand};
 use crate::exit::{Failure, Outcome};
 use crate::facts::load_profile;
 use crate::page::{Column, Page, Row};
-use crate::report::{GREEN, RED, YELLOW};
+use crate::report::{GREEN, RED, YELLOW, printable_lines};
 use crate::wording::{size, yes_no};
-use ordain_canon::{Canonicalizer, PlanHash, Value};
+use ordain_canon::Canonicalizer;
 use ordain_harness::sandbox::{self, Level, Probe, Protections, Report, Session, Step, StepReport};
-use ordain_kernel::{Transformed, plan, transform};
-use ordain_spec::bundle::Bundle;
-use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
-use ordain_spec::plan::Proposal;
-use ordain_spec::{Facts, Verified, split_command, verify_as};
-use serde_json::json;
-use std::collections::BTreeSet;
-use std::io::Write;
+use ordain_spec::evidence::ActionStatus;
+use ordain_workflow::{command_evidence, plan_of_command};
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
 
 pub(crate) fn run(args: &Sandbox, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
@@ -63,15 +59,16 @@ fn probe_page(probe: &Probe) -> Page {
 fn exec(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     let profile = load_profile(&args.profile)?;
     // Only evidence needs a plan; what has none is refused before anything runs.
-    let proposal = json.then(|| plan_of(&args.argv)).transpose()?;
+    let proposal = json.then(|| plan_of_command(&args.argv)).transpose()?;
     let mut session = Session::new(&args.workspace, profile);
     session.steps.push(Step::new(args.argv.iter().cloned()));
     let report = sandbox::run(&session)?;
     let Some(step) = report.steps.first() else {
-        return Err(problem("the sandbox reported no step".to_owned()));
+        let problem = "the sandbox reported no step".to_owned();
+        return Err(Failure::Document { path: "the command".to_owned(), problem });
     };
     if let Some(proposal) = &proposal {
-        let evidence = evidence_of(proposal, &report, step)?;
+        let evidence = command_evidence(proposal, &report, step)?;
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(Canonicalizer::new().value(&evidence)?)?;
         stdout.write_all(b"\n")?;
@@ -79,78 +76,19 @@ fn exec(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     } else {
         // As if it had run here: its output to our output, its errors to our errors, and what we say after them.
         let mut stdout = std::io::stdout().lock();
-        stdout.write_all(&step.stdout.kept)?;
+        stdout.write_all(&harmless(&step.stdout.kept, stdout.is_terminal()))?;
         stdout.flush()?;
         let mut stderr = anstream::stderr().lock();
-        std::io::stderr().lock().write_all(&step.stderr.kept)?;
+        let to_terminal = std::io::stderr().is_terminal();
+        std::io::stderr().lock().write_all(&harmless(&step.stderr.kept, to_terminal))?;
         stderr.write_all(exec_page(&report, step).text().as_bytes())?;
     }
     Ok(if step.status() == ActionStatus::Success { Outcome::Ok } else { Outcome::Failed })
 }
 
-fn problem(problem: String) -> Failure {
-    Failure::Document { path: "the command".to_owned(), problem }
-}
-
-/// A plan whose only action is the command, so that its evidence is about a proposal like any other.
-fn plan_of(argv: &[String]) -> Result<Proposal, Failure> {
-    let refused = |text: String| problem(format!("it cannot be planned: {text}"));
-    let intent = json!({"goal": "Run one command in the sandbox", "context": {"commands": [{"argv": argv}]}});
-    let text = Canonicalizer::new().value(&intent)?.to_vec();
-    let intent = Value::read(&text).map_err(|error| refused(error.to_string()))?;
-    let bundle = match transform(&intent, text.len()) {
-        Transformed::Bundle(bundle) | Transformed::Clarify(bundle) => bundle,
-        Transformed::Refuse(refusal) => return Err(refused(refusal.to_string())),
-    };
-    let text = Canonicalizer::new().value(&bundle)?.to_vec();
-    let value = Value::read(&text).map_err(|error| refused(error.to_string()))?;
-    let bundle: Verified<Bundle> = verify_as(&Facts::default(), &value)
-        .map_err(|report| refused(format!("{:?}", report.violations())))?;
-    let proposal = plan(&bundle, &intent, &BTreeSet::new()).map_err(|error| refused(error.to_string()))?;
-    let planned = command_action(&proposal).map(|action| split_command(&action.target));
-    match planned {
-        Some(Ok(planned)) if planned == argv => Ok(proposal),
-        // A plan holds text in Unicode's normal form C.
-        _ => Err(refused("an argument is not in Unicode's normal form C".to_owned())),
-    }
-}
-
-fn command_action(proposal: &Proposal) -> Option<&ordain_spec::plan::ProposedAction> {
-    use ordain_spec::plan::ActionType;
-    proposal.actions.iter().find(|action| action.action_type == ActionType::ExecuteCommand)
-}
-
-/// Judged by the same rules as any evidence before it leaves.
-fn evidence_of(
-    proposal: &Proposal,
-    report: &Report,
-    step: &StepReport,
-) -> Result<ExecutionEvidence, Failure> {
-    let status = step.status();
-    let produced: Vec<_> =
-        step.produced.iter().map(|file| json!({"path": file.path, "sha256": file.sha256})).collect();
-    let mut result = json!({
-        "action_id": command_action(proposal).map(|action| action.id.clone()),
-        "status": status,
-        "produced": produced,
-    });
-    if let (Some(code), Some(fields)) = (step.exit_code(), result.as_object_mut()) {
-        fields.insert("exit_code".to_owned(), code.into());
-    }
-    let evidence = json!({
-        "evidence_schema_version": "1.0.0",
-        "proposal_id": proposal.id,
-        "proposal_hash": PlanHash::of(&mut Canonicalizer::new(), proposal)?,
-        "action_results": [result],
-        "test_results": [],
-        "status": if status == ActionStatus::Success { "complete" } else { "failed" },
-        "observed": report.observed(),
-    });
-    let text = Canonicalizer::new().value(&evidence)?.to_vec();
-    let value = Value::read(&text).map_err(|error| problem(error.to_string()))?;
-    verify_as::<ExecutionEvidence>(&Facts::default(), &value)
-        .map(Verified::into_inner)
-        .map_err(|report| problem(format!("its evidence would not be valid: {:?}", report.violations())))
+/// What a command wrote could speak to a terminal; to a file or a pipe it is passed on as it is.
+fn harmless(bytes: &[u8], to_terminal: bool) -> Cow<'_, [u8]> {
+    if to_terminal { printable_lines(bytes).into_bytes().into() } else { bytes.into() }
 }
 
 fn exec_page(report: &Report, step: &StepReport) -> Page {

@@ -169,7 +169,7 @@ fn transform_lines(args: &Transform) -> Result<Outcome, Failure> {
         }
     };
     match args.intent.as_deref().map(Source::of) {
-        None | Some(Source::Stdin | Source::Folder(..)) => {
+        None | Some(Source::Stdin | Source::Folder(..) | Source::Run(_)) => {
             lines::run(std::io::stdin().lock(), std::io::stdout(), work)
         }
         Some(Source::File(path)) => {

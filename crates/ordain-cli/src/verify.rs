@@ -1,14 +1,18 @@
 //! `ordain verify`.
 
 use crate::args::Verify;
+use crate::document::load;
 use crate::exit::{Failure, Outcome};
 use crate::facts::{load_bundle, load_profile, read_packets, recompute};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
 use crate::{lines, report};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
+use ordain_spec::patch::PatchSet;
+use ordain_spec::plan::Proposal;
 use ordain_spec::profile::Profile;
-use ordain_spec::{Facts, Kind, Report, RuleId, document_text, verify_value};
+use ordain_spec::{Facts, Kind, Report, RuleId, Verified, document_text, verify_as, verify_value};
+use ordain_workflow::patch_link;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{BufWriter, Write};
 
@@ -17,6 +21,7 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
         .bundle
         .iter()
         .chain(&args.intent)
+        .chain(&args.plan)
         .chain(&args.evidence)
         .filter(|path| Source::of(path) == Source::Stdin)
         .count();
@@ -26,6 +31,8 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     }
     let profile = args.profile.as_deref().map(load_profile).transpose()?;
     let bundle = args.bundle.as_deref().map(load_bundle).transpose()?;
+    let plan = args.plan.as_deref().map(|path| load::<Proposal>(path, json)).transpose()?;
+    let plan = plan.as_ref().map(|plan| &plan.document);
     let recomputed = args.intent.as_deref().map(recompute).transpose()?;
     let recomputed = recomputed.as_deref().map(Value::read).transpose();
     let recomputed = recomputed.map_err(|error| Failure::Usage(error.to_string()))?;
@@ -43,7 +50,7 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
         evidence: &evidence,
         ..Facts::default()
     };
-    if args.jsonl { verify_lines(args, &facts) } else { verify_files(args, &facts, json) }
+    if args.jsonl { verify_lines(args, &facts, plan) } else { verify_files(args, &facts, plan, json) }
 }
 
 /// What verifying one document gave.
@@ -69,11 +76,15 @@ impl Checked {
 fn check(
     kind: Option<Kind>,
     facts: &Facts<'_>,
+    plan: Option<&Verified<Proposal>>,
     bytes: &[u8],
     read: impl for<'a> Fn(&'a [u8]) -> Result<Value<'a>, Unreadable>,
 ) -> Checked {
     match recognise(kind, bytes, read) {
-        Ok(document) => document.check(facts),
+        Ok(document) => match plan {
+            Some(plan) if document.kind == Kind::Patch => document.check_with_plan(facts, plan),
+            _ => document.check(facts),
+        },
         Err(refused) => refused,
     }
 }
@@ -91,6 +102,16 @@ impl Recognised<'_> {
         let report = verify_value(self.kind, &facts, &self.value);
         let outcome = if report.ok() { Outcome::Ok } else { Outcome::Violations };
         Checked { kind: Some(self.kind), report, outcome, offset: None }
+    }
+
+    /// A patch set that is valid by itself must also be the one that the plan gives.
+    fn check_with_plan(&self, facts: &Facts<'_>, plan: &Verified<Proposal>) -> Checked {
+        let checked = self.check(facts);
+        let Ok(set) = verify_as::<PatchSet>(facts, &self.value) else { return checked };
+        let link = patch_link(plan, &set);
+        let outcome = if link.ok() { checked.outcome } else { Outcome::Violations };
+        let report = Report::new(link.violations().to_vec(), checked.report.warnings().to_vec());
+        Checked { report, outcome, ..checked }
     }
 }
 
@@ -119,15 +140,25 @@ pub(crate) fn recognise<'a>(
     Ok(Recognised { kind, value, text_bytes: text.len() })
 }
 
-fn verify_files(args: &Verify, facts: &Facts<'_>, json: bool) -> Result<Outcome, Failure> {
+fn verify_files(
+    args: &Verify,
+    facts: &Facts<'_>,
+    plan: Option<&Verified<Proposal>>,
+    json: bool,
+) -> Result<Outcome, Failure> {
     let sources = sources(&args.files);
     let mut progress = Progress::new("documents", Some(sources.len()));
     let mut canon = Canonicalizer::new();
     let mut output = BufWriter::new(anstream::stdout().lock());
     let mut outcomes: Vec<Outcome> = Vec::new();
     for source in &sources {
+        if let Source::Run(folder) = source {
+            outcomes.push(crate::run::verify(&mut output, folder, json)?);
+            progress.add(1);
+            continue;
+        }
         let (checked, text) = match source.text() {
-            Ok(text) => (check(args.kind, facts, &text.json, |bytes| text.read(bytes)), Some(text)),
+            Ok(text) => (check(args.kind, facts, plan, &text.json, |bytes| text.read(bytes)), Some(text)),
             Err(failure) => {
                 let wrong = Unreadable { pointer: String::new(), message: io_message(failure), offset: None };
                 (Checked::refused(RuleId::Io, wrong, Outcome::Failed), None)
@@ -176,7 +207,11 @@ impl Serialize for FileReport<'_> {
     }
 }
 
-fn verify_lines(args: &Verify, facts: &Facts<'_>) -> Result<Outcome, Failure> {
+fn verify_lines(
+    args: &Verify,
+    facts: &Facts<'_>,
+    plan: Option<&Verified<Proposal>>,
+) -> Result<Outcome, Failure> {
     if args.files.iter().any(|path| Source::of(path) != Source::Stdin) {
         return Err(Failure::Usage("`--jsonl` reads standard input and takes no files".to_owned()));
     }
@@ -185,7 +220,7 @@ fn verify_lines(args: &Verify, facts: &Facts<'_>) -> Result<Outcome, Failure> {
         move |line: Result<&[u8], lines::TooLong>, output: &mut Vec<u8>| {
             let checked = match line {
                 Ok(line) => {
-                    check(args.kind, facts, line, |bytes| Value::read(bytes).map_err(Unreadable::from))
+                    check(args.kind, facts, plan, line, |bytes| Value::read(bytes).map_err(Unreadable::from))
                 }
                 Err(lines::TooLong) => too_long(),
             };

@@ -116,19 +116,21 @@ fn what_is_there_is_changed() {
         types
     };
     assert_eq!(types(), [r#""config/rate_limit.toml" "create_file""#]);
-    // A link is there, wherever it leads.
-    std::os::unix::fs::symlink("nowhere", folder.path("work/config/rate_limit.toml")).unwrap();
+    fs::write(folder.path("work/config/rate_limit.toml"), "").unwrap();
     assert_eq!(types(), [r#""config/rate_limit.toml" "modify_file""#]);
     fs::remove_file(folder.path("work/config/rate_limit.toml")).unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path("work/config/rate_limit.toml")).unwrap();
+    folder.fails(&args, 1, "config/rate_limit.toml  is a symbolic link, and links are not followed");
+    fs::remove_file(folder.path("work/config/rate_limit.toml")).unwrap();
     fs::create_dir(folder.path("work/config/rate_limit.toml")).unwrap();
-    folder.fails(&args, 1, "work/config/rate_limit.toml: is a folder, but the bundle writes a file there");
+    folder.fails(&args, 1, "config/rate_limit.toml  is a folder, and only files can be changed");
     fs::remove_dir_all(folder.path("work/config")).unwrap();
     fs::write(folder.path("work/config"), "").unwrap();
-    folder.fails(&args, 1, "a folder on the way to it is a file");
+    folder.fails(&args, 1, "cannot be reached: what should be a folder on the way is none");
     folder.fails(
         &["plan", BUNDLE, "--intent", INTENT, "--workspace", "none"],
         1,
-        "none: the workspace cannot be read",
+        "the workspace `none` cannot be used",
     );
 }
 

@@ -83,3 +83,19 @@ fn the_probe_says_what_there_is() {
     let probe: Json = serde_json::from_str(&ordain(&["sandbox", "probe", "--json"], "").stdout).unwrap();
     assert_eq!(probe["level"], "full");
 }
+
+#[test]
+fn what_a_command_writes_does_not_speak_to_the_terminal() {
+    let workspace = Workspace::new("terminal");
+    let print = r"printf 'a\033]0;b\007\tc\377\n'; printf '\033[2J' >&2";
+    let ran = workspace.exec(&["--profile", "dev", "--", "sh", "-c", r"printf '\033[2J' >&2"]);
+    assert!(ran.stderr.starts_with("\u{1b}[2J"), "no terminal: as it is: {}", ran.stderr);
+    let command = ["sandbox", "exec", "--profile", "dev", "--workspace", workspace.0.to_str().unwrap(), "--"];
+    let python = "import pty, sys; pty.spawn(sys.argv[1:])";
+    let mut at_terminal = std::process::Command::new("python3");
+    at_terminal.args(["-c", python, env!("CARGO_BIN_EXE_ordain")]).args(command).args(["sh", "-c", print]);
+    let shown = at_terminal.stdin(std::process::Stdio::null()).output().unwrap().stdout;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("a\\u{1b}]0;b\\u{7}\tc\\xff\r\n"), "{shown:?}");
+    assert!(shown.contains("\\u{1b}[2J") && !shown.contains("\u{1b}[2J"), "{shown:?}");
+}

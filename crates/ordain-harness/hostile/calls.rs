@@ -44,11 +44,24 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
                 let mut buffer = [0; 100];
                 called(libc::klogctl(3, buffer.as_mut_ptr(), 100).into())
             }
+            "inotify" => called(libc::inotify_init1(0).into()),
+            "inotify_old" => called(libc::inotify_init().into()),
+            "dnotify" => on_file("/usr/bin", |file| libc::fcntl(file, libc::F_NOTIFY, 1)),
+            "lease" => on_file("a.txt", |file| libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK)),
+            "touch_null" => {
+                called(libc::utimensat(libc::AT_FDCWD, c"/dev/null".as_ptr(), std::ptr::null(), 0).into())
+            }
             "caps" => caps(),
             "foreign_arch" => foreign_arch(),
             _ => return None,
         }
     })
+}
+
+fn on_file(path: &str, call: impl FnOnce(libc::c_int) -> libc::c_int) -> Tried {
+    use std::os::fd::AsRawFd;
+    let file = std::fs::File::open(path).unwrap();
+    called(call(file.as_raw_fd()).into())
 }
 
 fn abstract_unix(name: &str) -> Tried {

@@ -40,11 +40,6 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
         }
         "fifo_block" => fifo_block(),
         "sparse_1tb" => done(File::create("sparse").and_then(|file| file.set_len(1 << 40))),
-        "sparse_many" => {
-            done((0..200).try_for_each(|it| {
-                File::create(format!("sparse-{it}")).and_then(|file| file.set_len(1 << 30))
-            }))
-        }
         "disk_fill" => fill("fill"),
         "tmp_fill" => fill(&format!("{}/ordain-fill-{}", std::env::temp_dir().display(), std::process::id())),
         "inode_fill" => done((0..60_000).try_for_each(|number| fs::write(format!("inode-{number}"), ""))),

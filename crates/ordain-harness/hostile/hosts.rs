@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// `WORKSPACE PROFILE TIMEOUT_MS COMMAND…`: runs the command in the sandbox and prints the report. A first argument
-/// `+PATH=CONTENT` writes a file before it.
+/// `+PATH=CONTENT` writes a file before it, and `+PATH@2=CONTENT` one after two steps.
 pub(crate) fn drive(arguments: &[&str]) {
     let (writes, arguments): (Vec<&str>, Vec<&str>) =
         arguments.iter().partition(|argument| argument.starts_with('+'));
@@ -18,7 +18,9 @@ pub(crate) fn drive(arguments: &[&str]) {
     let mut session = Session::new(arguments[0], profile);
     for write in writes {
         let (path, content) = write[1..].split_once('=').unwrap();
-        session.writes.push(Write { path: path.to_owned(), content: Some(content.as_bytes().to_vec()) });
+        let (path, after_steps) = path.split_once('@').unwrap_or((path, "0"));
+        let write = Write::new(path, Some(content.as_bytes().to_vec()));
+        session.writes.push(Write { after_steps: after_steps.parse().unwrap(), ..write });
     }
     for command in arguments[3..].split(|argument| *argument == "--then") {
         let timeout_ms = arguments[2].parse().ok();
@@ -48,6 +50,27 @@ pub(crate) fn plant(arguments: &[&str]) {
         .env("ORDAIN_TEST_SECRET", "planted-secret")
         .exec();
     panic!("{error}");
+}
+
+/// Runs a command that inherits ignored and blocked signals, and gives nobody any permission.
+pub(crate) fn deaf(arguments: &[&str]) {
+    // SAFETY: plain system calls; the set is made before it is used.
+    unsafe {
+        for signal in [libc::SIGCHLD, libc::SIGHUP, libc::SIGTERM] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
+        libc::umask(0o777);
+    }
+    // `Command` would let signals through again.
+    let text = |it: &str| std::ffi::CString::new(it).unwrap();
+    let words: Vec<_> = ["hostile"].iter().chain(arguments).map(|it| text(it)).collect();
+    let pointers: Vec<_> = words.iter().map(|it| it.as_ptr()).chain([std::ptr::null()]).collect();
+    // SAFETY: the list ends with a null pointer, and the strings outlive the call.
+    unsafe { libc::execv(c"/proc/self/exe".as_ptr(), pointers.as_ptr()) };
+    panic!("{}", std::io::Error::last_os_error());
 }
 
 /// Runs a command with a terminal of its own.

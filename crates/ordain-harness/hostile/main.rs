@@ -14,6 +14,8 @@
 #[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
+mod evasions;
+#[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod hosts;
@@ -42,12 +44,14 @@ fn main() {
         "probe" => {
             return println!("{}", serde_json::to_string(&ordain_harness::sandbox::probe()).unwrap());
         }
+        "deaf" => return hosts::deaf(&rest),
         "terminal" => return hosts::terminal(&rest),
         _ => {}
     }
     let tried = files::try_one(&name, &rest)
         .or_else(|| processes::try_one(&name, &rest))
         .or_else(|| calls::try_one(&name, &rest))
+        .or_else(|| evasions::try_one(&name))
         .unwrap_or_else(|| panic!("unknown behaviour `{name}`"));
     match tried {
         Ok(()) => println!("DID {name}"),

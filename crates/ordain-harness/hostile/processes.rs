@@ -34,6 +34,7 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
         "daemon" => daemon(argument),
         "stdout_flood" => flood(200),
         "core_dump" => core_dump(),
+        "inherited_signals" => inherited_signals(),
         "close_stdout" => {
             unsafe { libc::close(1) };
             unsafe { libc::close(2) };
@@ -292,11 +293,23 @@ fn flood(mebibytes: usize) -> Tried {
 fn core_dump() -> Tried {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     unsafe { libc::getrlimit(libc::RLIMIT_CORE, &raw mut limit) };
-    if limit.rlim_max > 0 {
+    // To the kernel 1 means none at all, not even for a program that the host has for them; 0 only means no file.
+    if limit.rlim_max != 1 {
         return Ok(());
     }
-    println!("STOPPED core_dump: the limit is 0");
+    println!("STOPPED core_dump: the limit is 1");
     std::process::abort()
+}
+
+fn inherited_signals() -> Tried {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let set = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        u64::from_str_radix(line.trim(), 16).unwrap()
+    };
+    // Rust itself ignores one.
+    let ignored = set("SigIgn:") & !(1 << (libc::SIGPIPE - 1));
+    if set("SigBlk:") | ignored != 0 { Ok(()) } else { Err("no signal is ignored or blocked".to_owned()) }
 }
 
 /// What a process of the same user could do to pid 1, which watches it. Where the victim is seen, it is the victim

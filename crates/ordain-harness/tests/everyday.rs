@@ -89,6 +89,20 @@ fn node_git_and_make() {
 }
 
 #[test]
+fn programs_of_the_workspace_run() {
+    for caller in CALLERS {
+        let mut fixture = Fixture::new(caller);
+        fixture.installation("ws/.venv", "tool");
+        std::os::unix::fs::symlink("ws", fixture.path("other")).unwrap();
+        for top in ["ws", "other"] {
+            fixture.path = format!("{}:/usr/bin:/bin", fixture.text(&format!("{top}/.venv/bin")));
+            let report = succeeds(&fixture, "dev", &["tool"]);
+            assert_eq!(stdout(only(&report)), "it runs\n");
+        }
+    }
+}
+
+#[test]
 fn what_is_left_behind_is_reported() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);
@@ -109,6 +123,46 @@ fn what_is_left_behind_is_reported() {
         assert_eq!(report.inspected[0].state, FileState::Missing);
         assert_eq!(report.inspected[2].state, FileState::Other);
         assert!(exists(&fixture.path("ws/a.txt")) && exists(&fixture.path("ws/folder/one")));
+    }
+}
+
+#[test]
+fn writes_between_two_commands_are_no_output_and_wait_for_them() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let script = "cat a.txt; echo ${0}; echo made > build/x";
+        let arguments = [
+            &["+a.txt@1=changed", "+new@2=last", "mkdir", "build", "--then"][..],
+            &["sh", "-c", script, "--then", "true"],
+        ];
+        let report = fixture.confined("dev", 10_000, &arguments.concat());
+        assert_eq!(stdout(&report.steps[1]), "changedsh\n");
+        let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(produced, ["build/x"], "the writes are no output");
+        assert!(report.steps[2].produced.is_empty() && report.failed_writes.is_empty());
+        assert!(matches!(report.inspected[0].state, FileState::File { size: 7, .. }));
+        // What a command left there is in the way: the rest is skipped.
+        let arguments = ["+a.txt@1=changed", "sh", "-c", "rm a.txt; mkdir a.txt", "--then", "true"];
+        let report = fixture.confined("dev", 10_000, &arguments);
+        assert_eq!(report.steps[1].end, End::Skipped);
+        assert_eq!(report.failed_writes[0].path, "a.txt");
+        assert!(report.failed_writes[0].problem.contains("directory"), "{:?}", report.failed_writes);
+    }
+}
+
+#[test]
+fn what_ordain_keeps_in_the_workspace_is_not_seen() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        fixture.file("ws/.ordain/runs/one/result.json", "{}");
+        fixture.file("ws/sub/.ordain/x", "not at the top");
+        let script = "find . -type f | sort; mkdir .ordain; echo x > .ordain/y";
+        let report = fixture.confined("dev", 10_000, &["true", "--then", "sh", "-c", script]);
+        assert_eq!(stdout(&report.steps[1]), "./a.txt\n./sub/.ordain/x\n");
+        assert!(report.steps[0].deleted.is_empty() && report.deleted.is_empty(), "{:?}", report.deleted);
+        assert_eq!(report.dropped, [".ordain/y"]);
+        assert!(report.produced.is_empty(), "{:?}", report.produced);
+        assert!(exists(&fixture.path("ws/.ordain/runs/one/result.json")));
     }
 }
 
@@ -186,12 +240,13 @@ fn the_evidence_does_not_say_where_tools_are_installed() {
         let report =
             fixture.confined("dev", 10_000, &["hostile", "list_out", "/", "--then", "no-such-command"]);
         assert_eq!(report.steps[0].end, End::Exited { code: 0 });
-        assert_eq!(report.steps[0].program.as_deref(), Some("hostile"));
-        let evidence = serde_json::to_string(&report.observed()).unwrap();
+        let evidence = serde_json::to_value(report.observed()).unwrap();
+        assert_eq!(evidence["sandbox"]["steps"][0]["program"], "hostile");
+        let evidence = evidence.to_string();
         let folder = fixture.top.file_name().unwrap().to_str().unwrap();
         assert!(!evidence.contains(folder), "{evidence}");
         let End::NotStarted { reason } = &report.steps[1].end else { panic!("{report:#?}") };
-        assert!(reason.contains("/usr/bin") && reason.contains("what else is in `PATH`"), "{reason}");
+        assert!(!reason.contains('/'), "{reason}");
     }
 }
 

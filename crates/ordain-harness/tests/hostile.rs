@@ -6,12 +6,14 @@
 
 mod common;
 
-use common::{Caller, Fixture, exists, only, stdout};
+use common::{Caller, Fixture, USER_ID, exists, only, stdout};
 use ordain_harness::sandbox::{End, Report};
+use ordain_spec::profile::Profile;
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Who has their way without the sandbox, so that being stopped in it proves something.
@@ -178,10 +180,7 @@ cases! {
         contained: |report| matches!(only(report).end, End::MemoryExceeded { .. }),
         ..Case::new("mem_hog_multi", Everyone)
     };
-    shared_hog: Case {
-        contained: |report| matches!(only(report).end, End::MemoryExceeded { .. }),
-        ..Case::new("shared_hog", Everyone)
-    };
+    shared_hog: Case::new("shared_hog", Everyone);
     memfd_hog: Case::new("memfd_hog", Everyone);
     page_tables: Case {
         contained: |report| matches!(only(report).end, End::MemoryExceeded { .. }),
@@ -212,6 +211,12 @@ cases! {
     caps: Case::new("caps", RootOnly);
     stop_init: Case::at("stop_init", Everyone, victim);
     tiocsti: Case { around: &["terminal"], ..Case::new("tiocsti", RootOnly) };
+    inotify: Case::new("inotify", Everyone);
+    inotify_old: Case::new("inotify_old", Everyone);
+    dnotify: Case::new("dnotify", Everyone);
+    lease: Case::new("lease", Everyone);
+    touch_null: Case::new("touch_null", Everyone);
+    inherited_signals: Case { around: &["deaf"], ..Case::new("inherited_signals", Everyone) };
     foreign_arch: Case {
         contained: |report| matches!(only(report).end, End::Signaled { signal: libc::SIGSYS }),
         ..Case::new("foreign_arch", Everyone)
@@ -257,23 +262,8 @@ fn many_mappings_do_not_delay_the_end() {
         let start = Instant::now();
         let report = fixture.confined("dev", 3_000, &["hostile", "many_mappings"]);
         let end = &only(&report).end;
-        let is_end = matches!(end, End::TimedOut { .. } | End::MemoryExceeded { .. });
+        let is_end = matches!(end, End::TimedOut { .. } | End::MemoryExceeded { .. } | End::TooMany { .. });
         assert!(is_end && start.elapsed() < Duration::from_secs(6), "{end:?} after {:?}", start.elapsed());
-    }
-}
-
-/// Two hundred gigabytes that nobody has written, and that nobody should read.
-#[test]
-fn holes_are_not_read_for_ever() {
-    for caller in CALLERS {
-        let fixture = Fixture::new(caller);
-        let start = Instant::now();
-        let report = fixture.confined("dev", 20_000, &["hostile", "sparse_many"]);
-        let step = only(&report);
-        assert!(stdout(step).contains("DID"));
-        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-        assert!(report.refused.len() > 100 && step.violations.len() > 100, "{}", step.violations.len());
-        assert!(fixture.free(&["sparse_many"]).contains("DID"));
     }
 }
 
@@ -345,7 +335,10 @@ fn a_collector_that_hangs_is_killed_with_everything_in_it() {
         assert_eq!(unsafe { libc::kill(first.cast_signed(), libc::SIGSTOP) }, 0);
         let said = driver.wait_with_output().unwrap().stdout;
         let said = String::from_utf8_lossy(&said);
-        assert!(said.contains("ERROR the sandbox did not end within 2000 ms and was killed"), "{said}");
+        // A second for the command, one for the rest, and time to read all that the profile lets it leave.
+        let reading = Profile::built_in("dev").unwrap().max_total_output_bytes / 50_000;
+        let message = format!("ERROR the sandbox did not end within {} ms and was killed", 2_000 + reading);
+        assert!(said.contains(&message), "{said}");
         let deadline = Instant::now() + Duration::from_secs(2);
         while [helper, first, command].into_iter().any(is_alive) {
             assert!(Instant::now() < deadline, "something is left");
@@ -466,5 +459,198 @@ fn a_command_that_closes_its_streams_ends_as_it_should() {
         let fixture = Fixture::new(caller);
         let report = fixture.confined("dev", 10_000, &["hostile", "close_stdout"]);
         assert_eq!(only(&report).end, End::Exited { code: 3 });
+    }
+}
+
+/// Whether the step could read the file that `private/key` of an installation is, by any of its names.
+fn leaks(report: &Report) -> bool {
+    stdout(only(report)).contains("secret")
+}
+
+#[test]
+fn links_in_the_workspace_show_nothing_of_the_host() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let system = "/usr/bin:/bin";
+        fixture.installation("host", "cat");
+        let key = fixture.text("host/private/key");
+        fixture.file("host/private/ls", "");
+        fs::set_permissions(fixture.path("host/private/ls"), fs::Permissions::from_mode(0o755)).unwrap();
+        fixture.file("ws/.venv/bin/keep", "");
+        fixture.file("ws/.cargo/bin/cat", "");
+        fs::set_permissions(fixture.path("ws/.cargo/bin/cat"), fs::Permissions::from_mode(0o755)).unwrap();
+        let link = |target: &str, at: &str| symlink(target, fixture.path(at)).unwrap();
+        link("../../../host/private/ls", "ws/.venv/bin/cat");
+        link("../../host/private", "ws/.venv/away");
+        link("/", "ws/.venv/root");
+        link("../../host/private", "ws/.cargo/registry");
+        link("../../host/private", "ws/.cargo/git");
+        link("ws", "other");
+        link("other/.venv/away", "around");
+        assert_eq!(
+            fs::read(fixture.path("ws/.venv/bin/../away/key")).unwrap(),
+            b"secret",
+            "outside it leads there"
+        );
+        let at = |path: &str| fixture.text(path);
+        for path in [
+            at("ws/.venv/bin"),
+            at("other/.venv/bin"),
+            ".venv/bin".to_owned(),
+            at("ws/.venv/away"),
+            at("other/.venv/away"),
+            at("other/.venv/root"),
+            at("other/.venv/../.venv/away"),
+            at("around"),
+            ".venv/away".to_owned(),
+        ] {
+            for profile in ["strict", "dev"] {
+                let names = [key.clone(), format!("{path}/key"), format!("{path}{key}")];
+                let step = ["cat", &names[0], &names[1], &names[2]];
+                let report = fixture.confined_with(profile, &step, |command| {
+                    command.env("PATH", format!("{path}:{system}:{}", at("bin")));
+                });
+                assert!(!leaks(&report), "{path}: {report:#?}");
+            }
+        }
+        for home in ["ws/.cargo", "other/.cargo"] {
+            let step = ["cat", "/scratch/cargo/registry/key", "/scratch/cargo/git/key", &key];
+            let report = fixture.confined_with("dev", &step, |command| {
+                command.env("CARGO_HOME", at(home)).env("RUSTUP_HOME", at(home));
+                command.env("PATH", format!("{}:{system}", at(&format!("{home}/bin"))));
+            });
+            assert!(!leaks(&report), "{home}: {report:#?}");
+        }
+    }
+}
+
+#[test]
+fn an_installation_is_shown_and_nothing_around_it() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        fixture.installation("home", "tool");
+        symlink(fixture.path("home"), fixture.path("linked")).unwrap();
+        let socket = fixture.path("home/socket");
+        std::mem::forget(UnixListener::bind(&socket).unwrap());
+        fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
+        for (home, path) in
+            [(None, "home"), (Some("home"), "home"), (Some("linked"), "home"), (Some("home"), "linked")]
+        {
+            let change = |command: &mut Command| {
+                let folders =
+                    format!("{}:{}:/usr/bin", fixture.text(&format!("{path}/bin")), fixture.text("bin"));
+                command.env_remove("HOME").env("PATH", folders);
+                if let Some(home) = home {
+                    command.env("HOME", fixture.text(home));
+                }
+            };
+            let keys = ["home", "linked"].map(|top| fixture.text(&format!("{top}/private/key")));
+            let report = fixture.confined_with("dev", &["cat", &keys[0], &keys[1]], change);
+            assert!(!leaks(&report), "{home:?}, {path}: {report:#?}");
+            let report = fixture.confined_with("dev", &["tool"], change);
+            assert_eq!(stdout(only(&report)), "it runs\n", "{report:#?}");
+            let socket = fixture.text(&format!("{path}/socket"));
+            let report = fixture.confined_with("dev", &["hostile", "path_unix", &socket], change);
+            assert!(was_stopped(&report), "{report:#?}");
+            let library = fixture.text(&format!("{path}/lib/library"));
+            let report = fixture.confined_with("dev", &["cat", &library], change);
+            let is_home = home.is_some();
+            assert_eq!(stdout(only(&report)) == "library", !is_home, "{home:?}, {path}: {report:#?}");
+        }
+        assert!(fixture.free(&["path_unix", &fixture.text("home/socket")]).contains("DID"));
+    }
+}
+
+#[test]
+fn nothing_is_shown_of_folders_that_everybody_shares() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let shared =
+            std::path::PathBuf::from(format!("/tmp/ordain-shared-{}-{caller:?}", std::process::id()));
+        fs::create_dir(&shared).unwrap();
+        fs::copy(fixture.path("bin/hostile"), shared.join("shared-tool")).unwrap();
+        symlink(&shared, fixture.path("linked")).unwrap();
+        let link = fixture.text("linked");
+        for folder in [shared.to_str().unwrap(), &link] {
+            let step = ["sh", "-c", "ls $0 || shared-tool inotify", folder];
+            let report = fixture.confined_with("dev", &step, |command| {
+                command.env("PATH", format!("{folder}:/usr/bin:/bin"));
+            });
+            assert_eq!(only(&report).end, End::Exited { code: 127 }, "{report:#?}");
+        }
+        fs::remove_dir_all(shared).unwrap();
+    }
+}
+
+#[test]
+fn the_kernels_own_root_is_never_the_user_of_a_command() {
+    let root = Fixture::new(Caller::Root);
+    let user = Fixture::new(Caller::User);
+    let called_in = |fixture: &Fixture, around: &[&str]| {
+        let hostile = fixture.text("bin/hostile");
+        let drive = fixture.drive("dev", &["true"]);
+        let mut arguments = around.to_vec();
+        arguments.push(&hostile);
+        arguments.extend(drive.iter().map(String::as_str));
+        let output = fixture.command("unshare", &arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for namespace in [&["-U", "-r"] as &[&str], &["-U", "--map-user=7", "--map-group=7"]] {
+        let said = called_in(&root, namespace);
+        assert!(
+            said.contains("the kernel's user 0") && said.contains("call it as an ordinary user"),
+            "{said}"
+        );
+    }
+    // The root of a namespace that is somebody else outside, once or twice removed, is that somebody.
+    for namespace in [&["-U", "-r"] as &[&str], &["-U", "-r", "unshare", "-U", "-r"]] {
+        let said = called_in(&user, namespace);
+        let report: Report = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+        assert_eq!(only(&report).end, End::Exited { code: 0 });
+    }
+}
+
+#[test]
+fn a_workspace_with_something_mounted_in_it_is_refused() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        fixture.file("ws/inner/below", "what the mount hides");
+        let user = match caller {
+            Caller::Root => String::new(),
+            Caller::User => format!("setpriv --reuid {USER_ID} --regid {USER_ID} --clear-groups"),
+        };
+        let script = format!("mount -t tmpfs none inner && exec {user} \"$@\"");
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", &script, "sh", &fixture.text("bin/hostile")]);
+        command.args(fixture.drive("dev", &["cat", "inner/below"])).current_dir(fixture.path("ws"));
+        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(said.contains("/ws/inner` is mounted in it"), "{said}");
+    }
+}
+
+#[test]
+fn a_caller_that_may_write_only_short_files_is_told() {
+    let fixture = Fixture::new(Caller::User);
+    let mut command =
+        fixture.command("sh", &["-c", "ulimit -f 1; exec \"$@\"", "sh", &fixture.text("bin/hostile")]);
+    command.args(fixture.drive("dev", &["true"]));
+    let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(said.contains("`ulimit -f`"), "{said}");
+}
+
+#[test]
+fn the_machine_is_not_named() {
+    let files = ["/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/partitions", "/proc/iomem"];
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let mut step = vec!["cat"];
+        step.extend(files.iter().filter(|file| fs::exists(file).unwrap()));
+        let report = fixture.confined("dev", 10_000, &step);
+        assert_eq!(only(&report).stdout.bytes, 0, "{report:#?}");
+        assert!(!fixture.command("cat", &["/proc/cmdline"]).output().unwrap().stdout.is_empty());
+        // What builds look at is there.
+        let report =
+            fixture.confined("dev", 10_000, &["cat", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat"]);
+        assert_eq!(only(&report).end, End::Exited { code: 0 });
     }
 }

@@ -34,6 +34,7 @@ mod brief;
 mod transform;
 
 mod plan;
+mod plan_of_patch;
 
 mod patch;
 
@@ -43,6 +44,7 @@ pub use findings::rule_counts;
 pub use outcome::{Refusal, RefusalCode, Transformed};
 pub use patch::{PatchError, patch};
 pub use plan::{PlanError, plan};
+pub use plan_of_patch::plan_of_patch;
 pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};
 pub use transform::{KERNEL_VERSION, transform};
 pub use validate::{Criterion, Reason, Recommendation, Validation, validate};

@@ -2,6 +2,7 @@
 
 use crate::derive::derive_id;
 use crate::excerpt::{counted, excerpt};
+use crate::outcome::Refusal;
 use ordain_canon::{
     BundleHash, Canonicalizer, ContentHash, DeriveError, DerivedId, IntentHash, ReadError, SHA256_PREFIX,
     TypeError, Value, WriteError, compare_utf16,
@@ -13,7 +14,7 @@ use ordain_spec::{CommandError, Facts, Report, SourceBundle, Verified, clashes, 
 use std::collections::BTreeSet;
 
 /// The version of the format that is written.
-const SCHEMA_VERSION: &str = "1.0.0";
+pub(crate) const SCHEMA_VERSION: &str = "1.0.0";
 /// Files come before all commands, so that a plan's patch set needs no order of its own.
 const ORDER_OF_FILES: u64 = 0;
 const GOAL_CHARS_SHOWN: usize = 80;
@@ -60,6 +61,9 @@ pub enum PlanError {
         /// Why.
         error: CommandError,
     },
+    /// The kernel refuses the intent that it made itself.
+    #[error("{0}")]
+    Refused(Refusal),
     /// What was made breaks rules, as with an output whose content has a NUL character.
     #[error("the plan would not be valid: {}", first_of(.0))]
     Invalid(Report),
@@ -110,7 +114,7 @@ pub fn plan(
         schema_version: SCHEMA_VERSION.to_owned(),
         source_bundle_id: bundle.id.clone(),
         source_bundle_hash: BundleHash::of(canon, &**bundle)?.into(),
-        summary: summary(&goal, &actions, acceptance_tests.len()),
+        summary: plan_summary(&goal, &actions, acceptance_tests.len()),
         requires_approval: bundle.status != BundleStatus::Complete || actions.iter().any(effectful),
         confidence: average_half_up(bundle.outputs.iter().map(|output| output.confidence)),
         actions,
@@ -223,14 +227,17 @@ fn command_actions(
     Ok(actions)
 }
 
-fn with_id(canon: &mut Canonicalizer, mut action: ProposedAction) -> Result<ProposedAction, PlanError> {
+pub(crate) fn with_id(
+    canon: &mut Canonicalizer,
+    mut action: ProposedAction,
+) -> Result<ProposedAction, PlanError> {
     action.id = derive_id(canon, DerivedId::Action, &action)?;
     Ok(action)
 }
 
 /// One for the hash of each output, and those of the intent. They are what the harness runs after the actions, so none
 /// of them becomes a `test` action as well.
-fn acceptance_tests(
+pub(crate) fn acceptance_tests(
     canon: &mut Canonicalizer,
     outputs: &[Output],
     of_intent: Vec<IntentTest>,
@@ -264,10 +271,10 @@ fn test_id(canon: &mut Canonicalizer, test: &IntentTest) -> Result<String, Write
 }
 
 /// As in `Add a changelog: 2 files to create, 1 to change, 1 command, 3 tests`.
-fn summary(goal: &str, actions: &[ProposedAction], tests: usize) -> String {
+pub(crate) fn plan_summary(goal: &str, actions: &[ProposedAction], tests: usize) -> String {
     let count = |wanted| actions.iter().filter(|action| action.action_type == wanted).count();
     let (created, modified) = (count(ActionType::CreateFile), count(ActionType::ModifyFile));
-    let commands = count(ActionType::ExecuteCommand);
+    let (deleted, commands) = (count(ActionType::DeleteFile), count(ActionType::ExecuteCommand));
     let mut parts = Vec::new();
     if created > 0 {
         parts.push(format!("{} to create", counted(created, "file")));
@@ -277,6 +284,7 @@ fn summary(goal: &str, actions: &[ProposedAction], tests: usize) -> String {
         (0, _) => parts.push(format!("{} to change", counted(modified, "file"))),
         _ => parts.push(format!("{modified} to change")),
     }
+    parts.extend((deleted > 0).then(|| format!("{} to delete", counted(deleted, "file"))));
     parts.extend((commands > 0).then(|| counted(commands, "command")));
     parts.extend((tests > 0).then(|| counted(tests, "test")));
     if parts.is_empty() {
@@ -288,7 +296,7 @@ fn summary(goal: &str, actions: &[ProposedAction], tests: usize) -> String {
 }
 
 /// The average of nothing is 0.
-fn average_half_up(scores: impl ExactSizeIterator<Item = u8>) -> u8 {
+pub(crate) fn average_half_up(scores: impl ExactSizeIterator<Item = u8>) -> u8 {
     let count = scores.len() as u64;
     let sum: u64 = scores.map(u64::from).sum();
     let average = (2 * sum + count).checked_div(2 * count).unwrap_or_default();
@@ -296,7 +304,11 @@ fn average_half_up(scores: impl ExactSizeIterator<Item = u8>) -> u8 {
 }
 
 /// The plan, once no rule objects to it.
-fn verified(canon: &mut Canonicalizer, bundle: &Bundle, plan: &Proposal) -> Result<Proposal, PlanError> {
+pub(crate) fn verified(
+    canon: &mut Canonicalizer,
+    bundle: &Bundle,
+    plan: &Proposal,
+) -> Result<Proposal, PlanError> {
     let text = canon.value(bundle)?.to_vec();
     let source = SourceBundle::of(&Value::read(&text)?)?;
     let text = canon.value(plan)?.to_vec();

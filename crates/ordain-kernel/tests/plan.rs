@@ -295,3 +295,74 @@ proptest! {
         }
     }
 }
+
+mod of_patch {
+    use super::*;
+    use ordain_kernel::plan_of_patch;
+    use ordain_spec::bundle::BundleStatus;
+    use ordain_spec::plan::ActionType;
+
+    fn set(operations: Json, total_bytes: u64) -> Json {
+        json!({
+            "patch_schema_version": "1.0.0",
+            "source_proposal_id": "TBD {name} or something fast",
+            "source_proposal_hash": format!("sha256:{}", "0".repeat(64)),
+            "operations": operations,
+            "total_bytes": total_bytes,
+        })
+    }
+
+    #[test]
+    fn each_operation_becomes_an_action_and_each_content_a_test() {
+        let set = set(
+            json!([
+                {"op": "delete", "path": "z", "order": 0},
+                {"op": "create", "path": "a", "content": "one\n", "order": 1},
+                {"op": "modify", "path": "b", "content": "", "order": 1},
+            ]),
+            4,
+        );
+        let set = verified::<PatchSet>(&set);
+        let (bundle, plan) = plan_of_patch(&set).unwrap();
+        assert_eq!(bundle.status, BundleStatus::Complete, "no word of the patch set raises a question");
+        assert_eq!(plan.source_bundle_id, bundle.id);
+        let mut actions: Vec<_> =
+            plan.actions.iter().map(|it| (it.order, it.action_type, it.target.as_str())).collect();
+        assert_eq!(actions[0], (0, ActionType::DeleteFile, "z"));
+        actions.sort_by_key(|it| it.2);
+        assert_eq!(actions[..2], [(1, ActionType::CreateFile, "a"), (1, ActionType::ModifyFile, "b")]);
+        let mut tests: Vec<_> =
+            plan.acceptance_tests.iter().map(|it| (it.target.as_str(), it.expected.clone())).collect();
+        tests.sort();
+        assert_eq!(tests, [("a", content_hash("one\n")), ("b", content_hash(""))]);
+        assert!(plan.requires_approval, "it deletes");
+        assert_eq!(
+            plan.summary,
+            "Apply a patch set: 1 file to create, 1 to change, 1 file to delete, 2 tests"
+        );
+        // The same operations come out again.
+        let mut back = patch(&verified(&plan)).unwrap();
+        for operation in &mut back.operations {
+            (operation.expected_hash, operation.size_bytes) = (None, None);
+        }
+        assert_eq!(back.operations, set.operations);
+    }
+
+    #[test]
+    fn another_patch_set_has_another_bundle() {
+        let made = |content: &str| {
+            let set = set(json!([{"op": "create", "path": "a", "content": content}]), content.len() as u64);
+            plan_of_patch(&verified(&set)).unwrap()
+        };
+        let ((one, plan), (two, _)) = (made("1"), made("2"));
+        assert_ne!(one.id, two.id);
+        assert!(!plan.requires_approval);
+        assert_eq!(canonical(&made("1").1), canonical(&plan));
+    }
+
+    #[test]
+    fn an_empty_patch_set_has_no_plan() {
+        let error = plan_of_patch(&verified(&set(json!([]), 0))).unwrap_err();
+        assert!(error.to_string().contains("PR3"), "{error}");
+    }
+}

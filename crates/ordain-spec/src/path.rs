@@ -105,7 +105,7 @@ pub(crate) fn shorten(text: &str) -> String {
 }
 
 /// One key for all the names that a file system without case or with its own Unicode form takes for one file.
-fn folded(path: &str) -> String {
+pub fn folded_path(path: &str) -> String {
     if path.is_ascii() {
         return path.to_ascii_lowercase();
     }
@@ -137,7 +137,7 @@ pub enum Clash {
 /// at most one for each position. Takes n log n steps.
 pub fn clashes(paths: &[&str]) -> Vec<(usize, usize, Clash)> {
     let mut keys: Vec<(String, usize)> =
-        paths.iter().enumerate().map(|(at, path)| (folded(path), at)).collect();
+        paths.iter().enumerate().map(|(at, path)| (folded_path(path), at)).collect();
     // With `/` before every other character, the content of a folder follows the folder itself.
     let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
     keys.sort_by(|(left, left_at), (right, right_at)| {

@@ -21,6 +21,8 @@ pub enum RuleId {
     Schema,
     /// A rule of a kind's contract.
     Numbered(Kind, u16),
+    /// A link between the files of a run's folder.
+    Link(u16),
 }
 
 impl RuleId {
@@ -31,6 +33,7 @@ impl RuleId {
             Self::Io => return "IO".into(),
             Self::Kind => return "KIND".into(),
             Self::Schema => return "SCHEMA".into(),
+            Self::Link(number) => ("RL", number),
             Self::Numbered(kind, number) => match kind {
                 Kind::Action => return format!("V-PROP-{number:03}").into(),
                 Kind::Packet => return format!("V-EVID-{number:03}").into(),

@@ -1,7 +1,7 @@
 //! JSON Schemas (2020-12) from the types.
 
 use crate::shape::{HEX64_PATTERN, SHA256_PATTERN};
-use ordain_canon::{BundleHash, ContentHash, IntentHash, PlanHash};
+use ordain_canon::{BundleHash, ContentHash, EvidenceHash, IntentHash, PatchHash, PlanHash, RunFileHash};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ macro_rules! named_by {
         }
     )*};
 }
-named_by!(Sha256: ContentHash, PlanHash);
+named_by!(Sha256: ContentHash, EvidenceHash, PatchHash, PlanHash, RunFileHash);
 named_by!(Hex64: IntentHash);
 
 /// As a plan proposal's `source_bundle_hash` names it.

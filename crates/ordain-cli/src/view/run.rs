@@ -22,7 +22,13 @@ pub(super) fn show(page: &mut Page, run: &RunResult) {
     page.label("started", &run.started_at);
     page.label("completed", &run.completed_at);
     page.label("kernel", run.kernel_version.as_str());
-    page.label("intent", &format!("{} {}", run.intent.path, short_hash(run.intent.sha256.as_str())));
+    if let Some(intent) = &run.intent.0 {
+        page.label("intent", &format!("{} {}", intent.path, short_hash(intent.sha256.as_str())));
+    }
+    if let Some(source) = &run.source {
+        let (kind, hash) = (word(&source.kind), short_hash(source.sha256.as_str()));
+        page.label("brought", &format!("{kind} {} {hash}", source.path));
+    }
     page.label("became", &word(&run.kernel_result_kind));
     if let Some(bundle) = &run.bundle.0 {
         page.label("bundle", &format!("{} {}", bundle.bundle_id, short_hash(bundle.sha256.as_str())));

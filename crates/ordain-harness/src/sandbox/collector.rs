@@ -3,32 +3,37 @@
 use super::harvest::{self, Changes, Snapshot};
 use super::init::Caller;
 use super::limits::{
-    LANDLOCK_FULL, MEMORY_BYTES_MAX, SCRATCH_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX,
-    TEMPORARY_BYTES_MAX,
+    DELETED_LISTED_MAX, LANDLOCK_FULL, MAPPINGS_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_SLACK, SCRATCH_BYTES_MAX,
+    SHARED_ASKED_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX, TEMPORARY_BYTES_MAX,
 };
 use super::payload::RESOURCES;
 use super::root::View;
 use super::steps::{self, Kernel, Ran};
-use super::wire::{Answer, Fault, RunOrder, Stage, StepOrder, WriteOrder};
-use super::{End, Level, Limit, Protections, Report, StepReport, WORKSPACE, filter};
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, mkdirat, open, openat2, unlinkat};
+use super::wire::{Answer, Fault, RunOrder, Stage, StepOrder};
+use super::writes::{Due, Pending};
+use super::{End, FailedWrite, Level, Limit, Protections, Report, StepEvent, StepReport, filter};
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
+use std::io::Write as _;
 
-/// Does everything that the order says, and answers.
-pub(crate) fn collect(order: &RunOrder, contents: File, caller: &Caller, view: View) -> Answer {
+/// Does everything that the order says, and answers. What goes on is told to `listener`.
+pub(crate) fn collect(
+    order: &RunOrder,
+    contents: File,
+    caller: &Caller,
+    view: View,
+    listener: Option<File>,
+) -> Answer {
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    match write_all(&order.writes, contents) {
-        Ok(()) => {}
-        Err((path, error)) => return Answer::Write { path, problem: error.to_string() },
-    }
+    let most = rustix::process::getrlimit(Resource::Nofile).maximum;
+    // What the caller has at least is enough, if it cannot be more.
+    let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     let program = filter::read(&order.filter);
     let kernel = Kernel { filter: &program, order, processes: &view.processes, caller };
     let protections = protections(order, caller);
-    match steps_of(order, &kernel, &view, protections) {
+    match steps_of(order, contents, &kernel, &view, protections, listener) {
         Ok(answer) => answer,
         Err(fault) => Answer::Fault(fault),
     }
@@ -36,15 +41,29 @@ pub(crate) fn collect(order: &RunOrder, contents: File, caller: &Caller, view: V
 
 fn steps_of(
     order: &RunOrder,
+    contents: File,
     kernel: &Kernel<'_>,
     view: &View,
     mut protections: Protections,
+    mut listener: Option<File>,
 ) -> Result<Answer, Fault> {
-    let start = Snapshot::take(view).stage("looking at the workspace")?;
-    let mut before = start.clone();
+    let mut pending = Pending::new(&order.writes, contents).stage("opening the workspace")?;
+    if let Some(FailedWrite { path, problem }) = pending.make(0).failed.pop() {
+        return Ok(Answer::Write { path, problem });
+    }
+    let room = room_for_changes(order);
+    let start = Snapshot::take(view, room).stage("looking at the workspace")?;
+    let mut moments = Moments { view, room, before: start.clone(), start };
     let mut reports: Vec<StepReport> = Vec::new();
+    let mut failed_writes = Vec::new();
     let mut skip = false;
-    for step in &order.steps {
+    for (position, step) in order.steps.iter().enumerate() {
+        if !skip {
+            skip = moments.write(pending.make(position), &mut failed_writes)?;
+        }
+        if !skip && step.not_allowed.is_none() {
+            tell(&mut listener, &StepEvent::Began { step: position });
+        }
         let ran = match (&step.not_allowed, skip) {
             (_, true) => Ran::not(End::Skipped),
             (Some(reason), _) => Ran::not(End::NotAllowed { reason: reason.clone() }),
@@ -53,14 +72,19 @@ fn steps_of(
         if let Some(answer) = level_answer(order.level_min, &mut protections) {
             return Ok(answer);
         }
-        let after = Snapshot::take(view).stage("looking at what a command left")?;
-        let report = report_of(order, step, ran, after.since(&before), &after.since(&start));
-        skip |= step.step.required && report.status() != ordain_spec::evidence::ActionStatus::Success;
+        let after = Snapshot::take(view, room).stage("looking at what a command left")?;
+        let report = report_of(order, step, ran, after.since(&moments.before), &after.since(&moments.start));
+        let (status, end, duration_ms) = (report.status(), report.end.clone(), report.duration_ms);
+        tell(&mut listener, &StepEvent::Ended { step: position, status, end, duration_ms });
+        skip |= step.step.required && status != ordain_spec::evidence::ActionStatus::Success;
         reports.push(report);
-        before = after;
+        moments.before = after;
     }
-    let Changes { produced, deleted, refused, dropped } = before.since(&start);
-    let inspected = harvest::inspect(&order.inspect);
+    if !skip {
+        moments.write(pending.make(order.steps.len()), &mut failed_writes)?;
+    }
+    let Changes { produced, deleted, refused, dropped, .. } = moments.before.since(&moments.start);
+    let inspected = harvest::inspect(&order.inspect, &moments.before);
     Ok(Answer::Report(Box::new(Report {
         protections,
         steps: reports,
@@ -69,7 +93,45 @@ fn steps_of(
         refused,
         dropped,
         inspected,
+        failed_writes,
     })))
+}
+
+/// What the layer of changes has room for. What is larger than that is sparse.
+fn room_for_changes(order: &RunOrder) -> u64 {
+    let written = order.writes.iter().filter_map(|write| write.bytes).map(|bytes| bytes as u64);
+    order.output_bytes_max + written.sum::<u64>() + OUTPUT_BYTES_SLACK
+}
+
+/// The workspace before all commands, and before the next one.
+struct Moments<'v> {
+    view: &'v View,
+    room: u64,
+    start: Snapshot,
+    before: Snapshot,
+}
+
+impl Moments<'_> {
+    /// Takes note of writes between two steps, which are no output. Says whether to go no further.
+    fn write(&mut self, due: Due<'_>, failed: &mut Vec<FailedWrite>) -> Result<bool, Fault> {
+        if !due.made.is_empty() {
+            self.before = Snapshot::take(self.view, self.room).stage("looking at the workspace")?;
+            for path in due.made {
+                self.start.adopt(&self.before, path);
+            }
+        }
+        failed.extend(due.failed);
+        Ok(due.stop)
+    }
+}
+
+/// Nobody listens any more, or not fast enough: it is only for people who wait.
+fn tell(listener: &mut Option<File>, event: &StepEvent) {
+    if let Some(listener) = listener {
+        let mut line = serde_json::to_vec(event).unwrap_or_default();
+        line.push(b'\n');
+        let _ = listener.write_all(&line);
+    }
 }
 
 /// Decided by what the first command really had, before it ran.
@@ -84,17 +146,20 @@ pub(crate) fn level_of(landlock_abi: u32) -> Level {
 
 fn report_of(order: &RunOrder, step: &StepOrder, ran: Ran, changes: Changes, total: &Changes) -> StepReport {
     let mut violations = violations(order, &changes);
-    let bytes: u64 = total.produced.iter().map(|file| file.size).sum();
+    let bytes =
+        total.excess.unread_bytes.unwrap_or_else(|| total.produced.iter().map(|file| file.size).sum());
     if total.produced.len() as u64 > order.output_files_max {
         let (count, max) = (total.produced.len(), order.output_files_max);
         violations.push(format!("{count} files were left behind, and the profile allows {max}"));
     }
-    let too_large = changes.refused.iter().filter(|refused| refused.reason == harvest::TOO_LARGE);
-    violations
-        .extend(too_large.map(|refused| format!("`{}` was left behind: {}", refused.path, refused.reason)));
     if bytes > order.output_bytes_max {
         let max = order.output_bytes_max;
         violations.push(format!("{bytes} bytes were left behind, and the profile allows {max}"));
+    }
+    if total.excess.unlisted {
+        violations.push(format!(
+            "more than {DELETED_LISTED_MAX} files were deleted, and not all of them are listed"
+        ));
     }
     StepReport {
         argv: step.step.argv.clone(),
@@ -124,8 +189,10 @@ fn violations(order: &RunOrder, changes: &Changes) -> Vec<String> {
     };
     let produced = changes.produced.iter().map(|file| (&file.path, "left behind"));
     let deleted = changes.deleted.iter().map(|path| (path, "deleted"));
+    let refused = changes.refused.iter().map(|it| (&it.path, "left behind"));
     produced
         .chain(deleted)
+        .chain(refused)
         .filter(|(path, _)| !within(path))
         .map(|(path, what)| format!("`{path}` was {what}; the profile allows changes in: {roots}"))
         .collect()
@@ -144,7 +211,9 @@ fn protections(order: &RunOrder, caller: &Caller) -> Protections {
     limit("shared_memory_bytes", SHARED_BYTES_MAX, "kernel (tmpfs)");
     limit("output_bytes", order.output_bytes_max, "kernel (tmpfs), collector");
     limit("output_files", order.output_files_max, "kernel (tmpfs), collector");
-    limit("memory_bytes", MEMORY_BYTES_MAX, "collector");
+    limit("memory_bytes", MEMORY_BYTES_MAX, "collector (watch)");
+    limit("mappings", MAPPINGS_MAX, "collector (watch)");
+    limit("shared_asked_bytes", SHARED_ASKED_BYTES_MAX, "collector (asked by the kernel)");
     limit("stream_bytes", STREAM_BYTES_MAX, "collector");
     Protections {
         caller: caller.identity.name().to_owned(),
@@ -152,51 +221,4 @@ fn protections(order: &RunOrder, caller: &Caller) -> Protections {
         limits,
         ..Protections::default()
     }
-}
-
-/// The changes before the first step, made in the view, where a link of the workspace leads nowhere else.
-fn write_all(writes: &[WriteOrder], mut contents: File) -> Result<(), (String, io::Error)> {
-    let top = open(WORKSPACE, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|error| (String::new(), error.into()))?;
-    for write in writes {
-        let done = match write.bytes {
-            None => remove(top.as_fd(), &write.path),
-            Some(bytes) => create(top.as_fd(), &write.path)
-                .and_then(|mut file| io::copy(&mut (&mut contents).take(bytes as u64), &mut file).map(drop)),
-        };
-        done.map_err(|error| (write.path.clone(), error))?;
-    }
-    Ok(())
-}
-
-const INSIDE: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-
-fn create(top: BorrowedFd<'_>, path: &str) -> io::Result<File> {
-    let mut folder = String::new();
-    for segment in Path::new(path).parent().iter().flat_map(|parent| parent.iter()) {
-        folder.push_str(&segment.to_string_lossy());
-        match mkdirat(top, folder.as_str(), Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-        // That it is a folder and no link.
-        openat2(
-            top,
-            folder.as_str(),
-            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-            INSIDE,
-        )?;
-        folder.push('/');
-    }
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    Ok(openat2(top, path, flags, Mode::from_raw_mode(0o644), INSIDE)?.into())
-}
-
-fn remove(top: BorrowedFd<'_>, path: &str) -> io::Result<()> {
-    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-    let folder =
-        openat2(top, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), INSIDE)?;
-    Ok(unlinkat(&folder, name, AtFlags::empty())?)
 }

@@ -1,6 +1,6 @@
 //! Systems whose kernel has no namespaces: a clear refusal.
 
-use super::{Feature, Probe, Report, SandboxError, Session};
+use super::{Feature, Probe, Report, SandboxError, Session, StepEvent};
 
 const CAUSE: &str = "the sandbox is built on Linux namespaces, seccomp and Landlock";
 const REMEDY: &str = "run it on Linux 6.6 or newer, in a virtual machine for instance";
@@ -11,6 +11,11 @@ pub fn enter_if_asked() {}
 /// Refuses.
 pub fn run(_: &Session) -> Result<Report, SandboxError> {
     Err(SandboxError::Unsupported { cause: CAUSE.to_owned(), remedy: REMEDY.to_owned() })
+}
+
+/// Refuses.
+pub fn run_watched(session: &Session, _: &mut dyn FnMut(StepEvent)) -> Result<Report, SandboxError> {
+    run(session)
 }
 
 /// What this machine can do: nothing of it.

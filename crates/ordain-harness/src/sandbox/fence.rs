@@ -22,7 +22,9 @@ fn files(version: u32) -> u64 {
         1 => (1 << 13) - 1,
         2 => (1 << 14) - 1,
         3 | 4 => (1 << 15) - 1,
-        _ => (1 << 16) - 1,
+        5..=8 => (1 << 16) - 1,
+        // To connect to a socket that has a path and is not the command's own.
+        _ => (1 << 17) - 1,
     }
 }
 

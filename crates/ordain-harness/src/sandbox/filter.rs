@@ -2,6 +2,9 @@
 //!
 //! What is refused for a reason says so (`EPERM`); the rest, newer calls of the kernel included, answers `ENOSYS`, on
 //! which programs fall back. A call of another architecture ends the process.
+//!
+//! Nobody may watch files or folders, with inotify or otherwise: the host's programs are files of the host, and who
+//! watches them sees when the host uses them.
 
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter};
 use sha2::{Digest, Sha256};
@@ -21,6 +24,7 @@ const ARGUMENTS_AT: u32 = 16;
 const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const ERROR: u32 = 0x0005_0000;
+const ASK: u32 = 0x7fc0_0000;
 
 /// Looks at the lower half of an argument: all that these calls take is no longer than that.
 struct Test {
@@ -44,6 +48,11 @@ const fn refuse_unless(argument: u32, mask: u32, value: u32) -> Test {
     Test { argument, mask, value, refuse: Refuse::IfOther }
 }
 
+/// Instead of an error: the collector answers.
+const COLLECTOR: i32 = -1;
+/// Instead of an error: nothing is done, and it is said that it was.
+const IGNORED: i32 = 0;
+
 /// A call that may be made unless a test objects.
 struct Guarded {
     number: libc::c_long,
@@ -58,10 +67,31 @@ const SPECIAL_BITS_AT: [Test; 2] = [refuse_if(2, 0o4000, 0o4000), refuse_if(2, 0
 const KIND_BITS: u32 = 0o170_000;
 const TERMINAL_INPUT: u32 = 0x5412;
 const TERMINAL_LINUX: u32 = 0x541c;
+/// Of `fcntl`: to hold up whoever opens a file, and to watch a folder.
+const SET_LEASE: u32 = 1_024;
+const NOTIFY: u32 = 1_026;
 /// Calls that can change another process of the same user act on the caller only: pid 1 is of that user too.
 const OWN: [Test; 1] = [refuse_unless(0, WHOLE, 0)];
 
+/// `MAP_SHARED` or `MAP_SHARED_VALIDATE`, and `MAP_ANONYMOUS`.
+const SHARED_WITHOUT_FILE: u32 = 0x21;
+
 static GUARDED: &[Guarded] = &[
+    // What it takes stays taken while a single page of it is mapped, which nobody could see afterwards.
+    Guarded {
+        number: libc::SYS_mmap,
+        error: COLLECTOR,
+        tests: &[refuse_if(3, SHARED_WITHOUT_FILE, SHARED_WITHOUT_FILE)],
+    },
+    // How much is on its way between processes is only known as long as each socket has what the machine gives it.
+    Guarded {
+        number: libc::SYS_setsockopt,
+        error: IGNORED,
+        tests: &[
+            refuse_if(2, WHOLE, libc::SO_SNDBUF as u32),
+            refuse_if(2, WHOLE, libc::SO_SNDBUFFORCE as u32),
+        ],
+    },
     Guarded { number: libc::SYS_clone, error: EPERM, tests: &[refuse_unless(0, NAMESPACE_FLAGS, 0)] },
     Guarded {
         number: libc::SYS_socket,
@@ -77,6 +107,11 @@ static GUARDED: &[Guarded] = &[
         number: libc::SYS_ioctl,
         error: EPERM,
         tests: &[refuse_if(1, WHOLE, TERMINAL_INPUT), refuse_if(1, WHOLE, TERMINAL_LINUX)],
+    },
+    Guarded {
+        number: libc::SYS_fcntl,
+        error: EPERM,
+        tests: &[refuse_if(1, WHOLE, SET_LEASE), refuse_if(1, WHOLE, NOTIFY)],
     },
     Guarded { number: libc::SYS_prlimit64, error: EPERM, tests: &OWN },
     Guarded { number: libc::SYS_sched_setaffinity, error: EPERM, tests: &OWN },
@@ -140,13 +175,13 @@ static REFUSED: &[libc::c_long] = numbers! {
 };
 
 static ALLOWED: &[libc::c_long] = numbers! {
-    SYS_read SYS_write SYS_close SYS_fstat SYS_lseek SYS_mmap SYS_mprotect SYS_munmap SYS_brk SYS_rt_sigaction
+    SYS_read SYS_write SYS_close SYS_fstat SYS_lseek SYS_mprotect SYS_munmap SYS_brk SYS_rt_sigaction
     SYS_rt_sigprocmask SYS_rt_sigreturn SYS_pread64 SYS_pwrite64 SYS_readv SYS_writev SYS_preadv SYS_pwritev
     SYS_preadv2 SYS_pwritev2 SYS_sched_yield SYS_mremap SYS_msync SYS_mincore SYS_madvise SYS_dup SYS_dup3
     SYS_nanosleep SYS_getitimer SYS_setitimer SYS_getpid SYS_sendfile SYS_connect SYS_accept SYS_accept4 SYS_sendto
     SYS_recvfrom SYS_sendmsg SYS_recvmsg SYS_sendmmsg SYS_recvmmsg SYS_shutdown SYS_bind SYS_listen SYS_getsockname
-    SYS_getpeername SYS_setsockopt SYS_getsockopt SYS_execve SYS_execveat SYS_exit SYS_exit_group SYS_wait4
-    SYS_waitid SYS_kill SYS_tkill SYS_tgkill SYS_uname SYS_fcntl SYS_flock SYS_fsync SYS_fdatasync SYS_truncate
+    SYS_getpeername SYS_getsockopt SYS_execve SYS_execveat SYS_exit SYS_exit_group SYS_wait4
+    SYS_waitid SYS_kill SYS_tkill SYS_tgkill SYS_uname SYS_flock SYS_fsync SYS_fdatasync SYS_truncate
     SYS_ftruncate SYS_getdents64 SYS_getcwd SYS_chdir SYS_fchdir SYS_renameat SYS_renameat2 SYS_mkdirat SYS_linkat
     SYS_unlinkat SYS_symlinkat SYS_readlinkat SYS_fchown SYS_fchownat SYS_umask SYS_gettimeofday SYS_getrlimit
     SYS_setrlimit SYS_getrusage SYS_sysinfo SYS_times SYS_getuid SYS_getgid SYS_setuid SYS_setgid SYS_geteuid
@@ -161,7 +196,7 @@ static ALLOWED: &[libc::c_long] = numbers! {
     SYS_futex SYS_futex_waitv SYS_set_tid_address SYS_restart_syscall SYS_fadvise64 SYS_timer_create
     SYS_timer_settime SYS_timer_gettime SYS_timer_getoverrun SYS_timer_delete SYS_clock_gettime SYS_clock_getres
     SYS_clock_nanosleep SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2 SYS_epoll_create1 SYS_mbind SYS_set_mempolicy
-    SYS_get_mempolicy SYS_ioprio_get SYS_inotify_add_watch SYS_inotify_rm_watch SYS_inotify_init1 SYS_openat
+    SYS_get_mempolicy SYS_ioprio_get SYS_openat
     SYS_openat2 SYS_newfstatat SYS_statx SYS_faccessat SYS_faccessat2 SYS_pselect6 SYS_ppoll SYS_set_robust_list
     SYS_get_robust_list SYS_splice SYS_tee SYS_vmsplice SYS_sync_file_range SYS_utimensat SYS_signalfd4
     SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime SYS_eventfd2 SYS_fallocate SYS_pipe2 SYS_getcpu
@@ -175,7 +210,7 @@ static ALLOWED_HERE: &[libc::c_long] = numbers! {
     SYS_open SYS_stat SYS_lstat SYS_poll SYS_access SYS_pipe SYS_select SYS_dup2 SYS_pause SYS_alarm SYS_fork SYS_vfork
     SYS_getdents SYS_rename SYS_mkdir SYS_rmdir SYS_creat SYS_link SYS_unlink SYS_symlink SYS_readlink SYS_chown
     SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_getpgrp SYS_arch_prctl SYS_time SYS_epoll_create SYS_epoll_wait
-    SYS_inotify_init SYS_signalfd SYS_eventfd
+    SYS_signalfd SYS_eventfd
 };
 #[cfg(target_arch = "aarch64")]
 static ALLOWED_HERE: &[libc::c_long] = &[];
@@ -199,7 +234,13 @@ const fn answer(action: u32) -> sock_filter {
 const EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
 
 const fn error(number: i32) -> u32 {
-    ERROR | number.unsigned_abs()
+    if number == COLLECTOR { ASK } else { ERROR | number.unsigned_abs() }
+}
+
+/// The same filter, where nobody can be asked: refuses.
+pub(crate) fn that_asks_nobody(program: &[sock_filter]) -> Vec<sock_filter> {
+    let is_asking = |it: &sock_filter| u32::from(it.code) == libc::BPF_RET | libc::BPF_K && it.k == ASK;
+    program.iter().map(|it| if is_asking(it) { answer(error(EPERM)) } else { *it }).collect()
 }
 
 /// The filter as the kernel takes it: a search tree over ranges of numbers. The kernel tries every number when it
@@ -301,7 +342,7 @@ pub(crate) fn written() -> &'static (Vec<u8>, String) {
             bytes.extend([jt, jf]);
             bytes.extend(k.to_le_bytes());
         }
-        let hash = super::harvest::sha256_text(Sha256::new_with_prefix(&bytes));
+        let hash = crate::beneath::sha256_text(Sha256::new_with_prefix(&bytes));
         (bytes, hash)
     })
 }
@@ -407,6 +448,13 @@ mod tests {
         assert_eq!(asked(libc::SYS_fchmodat, &[3, 0, 0o2755]), error(EPERM));
         assert_eq!(asked(libc::SYS_mknodat, &[3, 0, libc::S_IFIFO | 0o600]), ALLOW);
         assert_eq!(asked(libc::SYS_mknodat, &[3, 0, libc::S_IFCHR | 0o600]), error(EPERM));
+        let (shared, private, anonymous) = (1, 2, 0x20);
+        assert_eq!(asked(libc::SYS_mmap, &[0, 1, 3, private | anonymous]), ALLOW);
+        assert_eq!(asked(libc::SYS_mmap, &[0, 1, 3, shared]), ALLOW);
+        assert_eq!(asked(libc::SYS_mmap, &[0, 1, 3, shared | anonymous]), ASK);
+        assert_eq!(asked(libc::SYS_mmap, &[0, 1, 3, shared | private | anonymous | 0x4000]), ASK);
+        assert_eq!(asked(libc::SYS_setsockopt, &[3, 1, libc::SO_SNDBUF as u32]), ERROR);
+        assert_eq!(asked(libc::SYS_setsockopt, &[3, 1, libc::SO_PASSCRED as u32]), ALLOW);
         assert_eq!(asked(libc::SYS_prlimit64, &[0, 7]), ALLOW);
         assert_eq!(asked(libc::SYS_prlimit64, &[1, 7]), error(EPERM));
     }

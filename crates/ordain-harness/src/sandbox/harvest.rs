@@ -2,29 +2,57 @@
 
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
 use super::root::View;
-use super::{FileState, Inspected, OWN_FOLDER, ProducedFile, Refused};
-use ordain_canon::{SHA256_PREFIX, compare_utf16};
+use super::{FileState, Inspected, OWN, ProducedFile, Refused};
+use crate::beneath::{FOLDER, REGULAR, beneath, beneath_far, hash_file, is_git, is_own};
+use ordain_canon::compare_utf16;
 use ordain_spec::path_problem;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, statat};
-use sha2::{Digest, Sha256};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, readlinkat, statat};
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What a path is, as far as it differs from the workspace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum State {
-    File { sha256: String, size: u64, executable: bool },
+    File {
+        sha256: String,
+        size: u64,
+        executable: bool,
+    },
     Gone,
-    Refused(String),
+    Refused {
+        reason: &'static str,
+        /// It took the place of a file or link of the workspace, which is gone.
+        replaces: bool,
+    },
 }
+
+impl State {
+    fn is_file(&self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+}
+
+const UNREAD: &str = "it was not read, since all files together are larger than the profile allows";
 
 /// All differences from the workspace at one moment, by path.
 #[derive(Clone, Default)]
-pub(crate) struct Snapshot(BTreeMap<Vec<u8>, State>);
+pub(crate) struct Snapshot {
+    states: BTreeMap<Vec<u8>, State>,
+    excess: Excess,
+}
+
+/// What was too much to be looked at or listed. Whatever it is, the command failed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Excess {
+    /// The files that were not read have so many bytes.
+    pub(crate) unread_bytes: Option<u64>,
+    /// More was deleted than is listed.
+    pub(crate) unlisted: bool,
+}
 
 /// What happened between two moments.
 #[derive(Default)]
@@ -33,30 +61,48 @@ pub(crate) struct Changes {
     pub(crate) deleted: Vec<String>,
     pub(crate) refused: Vec<Refused>,
     pub(crate) dropped: Vec<String>,
+    pub(crate) excess: Excess,
 }
 
 impl Snapshot {
-    /// Looks at everything. Nothing may run meanwhile.
-    pub(crate) fn take(view: &View) -> io::Result<Self> {
-        let mut walk = Walk { view, states: BTreeMap::new(), deleted: 0, room_bytes: view.room_bytes };
-        let top = openat(&view.upper, c".", FOLDER, Mode::empty())?;
-        walk.folder(&top, &mut Vec::new(), 0, false)?;
-        Ok(Self(walk.states))
+    /// Looks at everything, and reads no more than `room` bytes of what was left behind. Nothing may run meanwhile.
+    pub(crate) fn take(view: &View, room: u64) -> io::Result<Self> {
+        let mut walk = Walk { view, states: BTreeMap::new(), deleted: 0, unlisted: false, files: Vec::new() };
+        walk.upper()?;
+        let unread_bytes = walk.read(room)?;
+        Ok(Self { states: walk.states, excess: Excess { unread_bytes, unlisted: walk.unlisted } })
+    }
+
+    /// Takes one path as it was at another moment.
+    pub(crate) fn adopt(&mut self, other: &Self, path: &str) {
+        match other.states.get(path.as_bytes()) {
+            Some(state) => drop(self.states.insert(path.into(), state.clone())),
+            None => drop(self.states.remove(path.as_bytes())),
+        }
     }
 
     /// What a command did that started with `before` and left `self`.
     pub(crate) fn since(&self, before: &Self) -> Changes {
-        let mut changes = Changes::default();
-        for (path, state) in &self.0 {
-            if before.0.get(path) != Some(state) {
+        let mut changes = Changes { excess: self.excess, ..Changes::default() };
+        for (path, state) in &self.states {
+            let earlier = before.states.get(path);
+            if earlier == Some(state) {
+                continue;
+            }
+            let was_file = match earlier {
+                Some(earlier) => earlier.is_file(),
+                None => matches!(state, State::Gone | State::Refused { replaces: true, .. }),
+            };
+            if was_file && !state.is_file() {
+                changes.add(path, &State::Gone);
+            }
+            if *state != State::Gone {
                 changes.add(path, state);
             }
         }
         // What was only in the layer of changes leaves no trace there.
-        for (path, _) in before
-            .0
-            .iter()
-            .filter(|(path, state)| matches!(state, State::File { .. }) && !self.0.contains_key(*path))
+        for (path, _) in
+            before.states.iter().filter(|(path, state)| state.is_file() && !self.states.contains_key(*path))
         {
             changes.add(path, &State::Gone);
         }
@@ -83,33 +129,19 @@ impl Changes {
                 size: *size,
                 executable: *executable,
             }),
-            (State::Refused(reason), _) => {
-                self.refused.push(Refused { path: shown, reason: reason.clone() });
+            (State::Refused { reason, .. }, _) => {
+                self.refused.push(Refused { path: shown, reason: (*reason).to_owned() });
             }
-            (_, None) => {
+            (State::Gone, None) => {
+                let reason = "it was deleted, and its name is no path that a patch may have".to_owned();
+                self.refused.push(Refused { path: shown, reason });
+            }
+            (State::File { .. }, None) => {
                 let reason = "its name is no path that a patch may have".to_owned();
                 self.refused.push(Refused { path: shown, reason });
             }
         }
     }
-}
-
-/// Whether a segment of a path is `.git` to any of the file systems that a repository may be checked out on.
-fn is_git(segment: &[u8]) -> bool {
-    let segment = without_end(segment);
-    segment.eq_ignore_ascii_case(b".git") || segment.eq_ignore_ascii_case(b"git~1")
-}
-
-/// The same for the folder of `ordain` itself.
-fn is_own(segment: &[u8]) -> bool {
-    let segment = without_end(segment);
-    segment.eq_ignore_ascii_case(OWN_FOLDER.as_bytes()) || segment.eq_ignore_ascii_case(b"ordain~1")
-}
-
-/// Some file systems take a name with dots or blanks at its end for the name without.
-fn without_end(segment: &[u8]) -> &[u8] {
-    let end = segment.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
-    segment.get(..end).unwrap_or_default()
 }
 
 /// A name as evidence shows it: what could be taken for something else is written as `\xNN` or `\u{…}`.
@@ -136,156 +168,274 @@ fn is_hidden(character: char) -> bool {
     matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// `NONBLOCK`, so that what stopped being a file since it was looked at does not make us wait.
-const REGULAR: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-
-/// Why a file is refused that has more bytes than there is room for.
-pub(crate) const TOO_LARGE: &str = "it is larger than what the profile allows to leave behind";
-
+/// No descriptor is kept from one folder to the next, so that no depth uses them up.
 struct Walk<'v> {
     view: &'v View,
     states: BTreeMap<Vec<u8>, State>,
     deleted: usize,
-    /// What is left of the room for changes. Files that need more than there ever was are full of holes, and reading
-    /// holes takes as long as reading anything.
-    room_bytes: u64,
+    unlisted: bool,
+    files: Vec<Left>,
+}
+
+/// A folder of the layer of changes.
+struct Folder {
+    path: Vec<u8>,
+    depth: usize,
+    /// Nothing of the workspace is seen in a folder above it, which is taken account of there.
+    hidden: bool,
+}
+
+/// A file of the layer of changes that is still to be read.
+struct Left {
+    path: Vec<u8>,
+    stat: Stat,
+    /// What the workspace has at that path.
+    lower: Option<Stat>,
+}
+
+const SPECIAL_BITS: u32 = 0o6000;
+
+impl Left {
+    fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or_default()
+    }
+
+    /// Whether it may still turn out to be what the workspace has.
+    fn looks_like(&self, lower: &Stat) -> bool {
+        let kind = |stat: &Stat| (is_regular(stat), stat.st_mode & (SPECIAL_BITS | 0o100));
+        kind(lower) == kind(&self.stat) && lower.st_size == self.stat.st_size
+    }
+}
+
+fn is_folder(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode).is_dir()
+}
+
+fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode).is_file()
 }
 
 impl Walk<'_> {
-    /// One folder of the layer of changes. `opaque`: nothing of the workspace is seen there any more.
-    fn folder(&mut self, folder: &OwnedFd, path: &mut Vec<u8>, depth: usize, opaque: bool) -> io::Result<()> {
-        let opaque = opaque || is_opaque(folder.as_fd());
-        if opaque {
-            self.hidden(path)?;
-        }
-        for entry in Dir::read_from(folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
+    fn upper(&mut self) -> io::Result<()> {
+        let mut folders = vec![Folder { path: Vec::new(), depth: 0, hidden: false }];
+        while let Some(mut folder) = folders.pop() {
+            let upper = beneath_far(self.view.upper.as_fd(), &folder.path, FOLDER)?;
+            if !folder.hidden && is_opaque(upper.as_fd())? {
+                folder.hidden = true;
+                self.hidden(folder.path.clone())?;
             }
-            let length = path.len();
-            if length > 0 {
-                path.push(b'/');
-            }
-            path.extend_from_slice(name.to_bytes());
-            self.entry(folder, name, path, depth, opaque)?;
-            path.truncate(length);
-        }
-        Ok(())
-    }
-
-    fn entry(
-        &mut self,
-        folder: &OwnedFd,
-        name: &CStr,
-        path: &mut Vec<u8>,
-        depth: usize,
-        opaque: bool,
-    ) -> io::Result<()> {
-        let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let refused = |reason: &str| Some(State::Refused(reason.to_owned()));
-        let state = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory if depth >= DEPTH_MAX => refused("it is below too many folders"),
-            FileType::Directory => {
-                let inner = openat(folder, name, FOLDER, Mode::empty())?;
-                return self.folder(&inner, path, depth + 1, opaque);
-            }
-            FileType::RegularFile if stat.st_mode & 0o6000 != 0 => {
-                refused("it is a file with a set-user-id or set-group-id bit")
-            }
-            FileType::RegularFile => {
-                let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
-                match self.room_bytes.checked_sub(size) {
-                    None => refused(TOO_LARGE),
-                    Some(left) => {
-                        self.room_bytes = left;
-                        self.file(folder, name, path, &stat)?
+            let lower = self.lower_folder(&folder.path)?;
+            for name in names(&upper)? {
+                let path = joined(&folder.path, &name);
+                let stat = statat(&upper, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+                let below = found(lower.as_ref().map(|it| statat(it, &name, AtFlags::SYMLINK_NOFOLLOW)))?;
+                if is_folder(&stat) && folder.depth < DEPTH_MAX {
+                    if below.is_some_and(|it| !is_folder(&it)) {
+                        self.gone(path.clone());
                     }
+                    folders.push(Folder { path, depth: folder.depth + 1, hidden: folder.hidden });
+                    continue;
+                }
+                let links = match (&lower, FileType::from_raw_mode(stat.st_mode)) {
+                    (lower, FileType::Symlink) => {
+                        let target = readlinkat(&upper, &name, Vec::new())?;
+                        let of_lower = lower.as_ref().map(|it| readlinkat(it, &name, Vec::new()));
+                        Some((target, of_lower.and_then(Result::ok)))
+                    }
+                    _ => None,
+                };
+                match links {
+                    Some((target, of_lower)) if of_lower.as_ref() == Some(&target) => self.same(&path),
+                    Some((target, _)) => {
+                        let reason = match leaves(&path, target.to_bytes()) {
+                            true => "it is a symbolic link that leaves the workspace",
+                            false => "it is a symbolic link, and only files are taken over",
+                        };
+                        self.refused(path, reason, below.as_ref())?;
+                    }
+                    None => self.entry(path, stat, below)?,
                 }
             }
-            FileType::CharacterDevice if stat.st_rdev == 0 => return self.whiteout(path),
-            FileType::Symlink => {
-                let target = rustix::fs::readlinkat(folder, name, Vec::new())?;
-                match leaves(path, target.to_bytes()) {
-                    true => refused("it is a symbolic link that leaves the workspace"),
-                    false => refused("it is a symbolic link, and only files are taken over"),
-                }
-            }
-            FileType::Fifo => refused("it is a pipe"),
-            FileType::Socket => refused("it is a socket"),
-            FileType::CharacterDevice | FileType::BlockDevice => refused("it is a device"),
-            FileType::Unknown => refused("it is nothing known"),
-        };
-        if let Some(state) = state {
-            self.states.insert(path.clone(), state);
         }
         Ok(())
     }
 
-    /// A file that is as it was in the workspace is no difference: opening it for writing was enough to copy it.
-    fn file(&self, folder: &OwnedFd, name: &CStr, path: &[u8], stat: &Stat) -> io::Result<Option<State>> {
-        let (sha256, size) = hash_file(openat(folder, name, REGULAR, Mode::empty())?)?;
-        let executable = stat.st_mode & 0o100 != 0;
-        let state = State::File { sha256, size, executable };
-        let Ok(below) = beneath(self.view.lower.as_fd(), path, REGULAR) else { return Ok(Some(state)) };
-        let stat = rustix::fs::fstat(&below)?;
-        let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
-        if !is_file || u64::try_from(stat.st_size) != Ok(size) {
-            return Ok(Some(state));
-        }
-        let (sha256, size) = hash_file(below)?;
-        let original = State::File { sha256, size, executable: stat.st_mode & 0o100 != 0 };
-        Ok((original != state).then_some(state))
-    }
-
-    /// What was deleted from the workspace: a file, or a folder with all its files.
-    fn whiteout(&mut self, path: &mut Vec<u8>) -> io::Result<()> {
-        match beneath(self.view.lower.as_fd(), path, FOLDER) {
-            Ok(_) => self.hidden(path),
-            Err(_) => {
-                self.states.insert(path.clone(), State::Gone);
-                Ok(())
+    /// Anything but a link or a folder to go into.
+    fn entry(&mut self, path: Vec<u8>, stat: Stat, below: Option<Stat>) -> io::Result<()> {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_whiteout = kind == FileType::CharacterDevice && stat.st_rdev == 0;
+        let is_same = |it: &Stat| FileType::from_raw_mode(it.st_mode) == kind && it.st_rdev == stat.st_rdev;
+        let reason = match kind {
+            FileType::RegularFile => {
+                if below.as_ref().is_some_and(is_folder) {
+                    self.hidden(path.clone())?;
+                }
+                self.files.push(Left { path, stat, lower: below });
+                return Ok(());
             }
+            _ if is_whiteout => {
+                match below {
+                    // Commands did not see it, so they did not delete it.
+                    _ if path == OWN.as_bytes() => {}
+                    Some(stat) if is_folder(&stat) => self.hidden(path)?,
+                    Some(_) => self.gone(path),
+                    None => {}
+                }
+                return Ok(());
+            }
+            FileType::Directory => TOO_DEEP,
+            _ if below.as_ref().is_some_and(is_same) => {
+                self.same(&path);
+                return Ok(());
+            }
+            FileType::Fifo => "it is a pipe",
+            FileType::Socket => "it is a socket",
+            FileType::CharacterDevice | FileType::BlockDevice => "it is a device",
+            FileType::Symlink | FileType::Unknown => "it is nothing known",
+        };
+        self.refused(path, reason, below.as_ref())
+    }
+
+    fn refused(&mut self, path: Vec<u8>, reason: &'static str, below: Option<&Stat>) -> io::Result<()> {
+        let replaces = below.is_some_and(|it| !is_folder(it));
+        if below.is_some_and(is_folder) && reason != TOO_DEEP {
+            self.hidden(path.clone())?;
+        }
+        self.states.insert(path, State::Refused { reason, replaces });
+        Ok(())
+    }
+
+    /// It is as in the workspace, also where a folder that it is in was replaced.
+    fn same(&mut self, path: &[u8]) {
+        if self.states.remove(path).is_some() {
+            self.deleted = self.deleted.saturating_sub(1);
         }
     }
 
-    /// All files below a folder of the workspace are gone; those that the layer of changes has again replace this.
-    fn hidden(&mut self, path: &mut Vec<u8>) -> io::Result<()> {
-        // Commands did not see it, so they did not delete it.
-        if path.split(|byte| *byte == b'/').next() == Some(OWN_FOLDER.as_bytes()) {
-            return Ok(());
+    fn gone(&mut self, path: Vec<u8>) {
+        if self.deleted >= DELETED_LISTED_MAX {
+            self.unlisted = true;
+        } else if self.states.insert(path, State::Gone).is_none() {
+            self.deleted += 1;
         }
-        let Ok(folder) = beneath(self.view.lower.as_fd(), path, FOLDER) else { return Ok(()) };
-        for entry in Dir::read_from(&folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") || self.deleted >= DELETED_LISTED_MAX {
+    }
+
+    /// All files below a folder of the workspace are gone. What the layer of changes has there comes later.
+    fn hidden(&mut self, path: Vec<u8>) -> io::Result<()> {
+        let mut folders = vec![path];
+        while let Some(path) = folders.pop() {
+            if path == OWN.as_bytes() {
                 continue;
             }
-            let length = path.len();
-            if length > 0 {
-                path.push(b'/');
+            let Some(folder) = self.lower_folder(&path)? else { continue };
+            for name in names(&folder)? {
+                let inner = joined(&path, &name);
+                match found(Some(statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW)))? {
+                    Some(stat) if is_folder(&stat) => folders.push(inner),
+                    Some(_) => self.gone(inner),
+                    None => {}
+                }
             }
-            path.extend_from_slice(name.to_bytes());
-            let stat = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            if FileType::from_raw_mode(stat.st_mode).is_dir() {
-                self.hidden(path)?;
-            } else {
-                self.deleted += 1;
-                self.states.entry(path.clone()).or_insert(State::Gone);
+            if self.unlisted {
+                break;
             }
-            path.truncate(length);
         }
         Ok(())
+    }
+
+    fn lower_folder(&self, path: &[u8]) -> io::Result<Option<OwnedFd>> {
+        match beneath_far(self.view.lower.as_fd(), path, FOLDER) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(error) if is_absence(error.raw_os_error()) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the files that were found, or none if that would be too much; then it gives how much.
+    fn read(&mut self, room: u64) -> io::Result<Option<u64>> {
+        let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+        sizes.extend(self.files.iter().map(|file| (file.stat.st_ino, file.size())));
+        let total = sizes.values().fold(0_u64, |sum, size| sum.saturating_add(*size));
+        let too_much = total > room;
+        // What to read of the workspace for comparison. Many links to one file could each ask for another one.
+        let mut room = room;
+        let mut hashes: BTreeMap<u64, String> = BTreeMap::new();
+        for file in std::mem::take(&mut self.files) {
+            let replaces = file.lower.is_some_and(|it| !is_folder(&it));
+            if too_much {
+                self.states.insert(file.path, State::Refused { reason: UNREAD, replaces });
+                continue;
+            }
+            let sha256 = match hashes.get(&file.stat.st_ino) {
+                Some(sha256) => sha256.clone(),
+                None => hash_file(beneath_far(self.view.upper.as_fd(), &file.path, REGULAR)?)?.0,
+            };
+            // One file with several names is read once.
+            if file.stat.st_nlink > 1 {
+                hashes.insert(file.stat.st_ino, sha256.clone());
+            }
+            if file.lower.is_some_and(|lower| file.looks_like(&lower)) && room >= file.size() {
+                room -= file.size();
+                let lower = hash_file(beneath_far(self.view.lower.as_fd(), &file.path, REGULAR)?)?.0;
+                if lower == sha256 {
+                    self.same(&file.path);
+                    continue;
+                }
+            }
+            let state = match file.stat.st_mode & SPECIAL_BITS {
+                0 => State::File { sha256, size: file.size(), executable: file.stat.st_mode & 0o100 != 0 },
+                _ => State::Refused { reason: SPECIAL, replaces },
+            };
+            self.states.insert(file.path, state);
+        }
+        Ok(too_much.then_some(total))
     }
 }
 
-fn is_opaque(folder: BorrowedFd<'_>) -> bool {
+const SPECIAL: &str = "it is a file with a set-user-id or set-group-id bit";
+const TOO_DEEP: &str = "it is below too many folders";
+
+fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = entry?.file_name().to_owned();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn joined(folder: &[u8], name: &CStr) -> Vec<u8> {
+    let mut path = folder.to_vec();
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name.to_bytes());
+    path
+}
+
+/// That something is not there is an answer; that it cannot be looked at is none.
+fn found(stat: Option<rustix::io::Result<Stat>>) -> io::Result<Option<Stat>> {
+    match stat {
+        None => Ok(None),
+        Some(Ok(stat)) => Ok(Some(stat)),
+        Some(Err(error)) if is_absence(Some(error.raw_os_error())) => Ok(None),
+        Some(Err(error)) => Err(error.into()),
+    }
+}
+
+fn is_absence(errno: Option<i32>) -> bool {
+    errno.is_some_and(|it| [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error).contains(&it))
+}
+
+fn is_opaque(folder: BorrowedFd<'_>) -> io::Result<bool> {
     let mut value = [0; 1];
-    rustix::fs::fgetxattr(folder, "user.overlay.opaque", &mut value).is_ok_and(|length| length == 1)
-        && value == *b"y"
+    match rustix::fs::fgetxattr(folder, "user.overlay.opaque", &mut value) {
+        Ok(length) => Ok(length == 1 && value == *b"y"),
+        Err(Errno::NODATA | Errno::RANGE | Errno::OPNOTSUPP) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether a link at this path leads out of the workspace, by its text. A text that goes up through another link is
@@ -308,17 +458,16 @@ fn leaves(path: &[u8], target: &[u8]) -> bool {
     false
 }
 
-/// Opens what is really there: no link on the way, none at the end.
-fn beneath(folder: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let path = if path.is_empty() { b"." } else { path };
-    let path = CString::new(path)?;
-    Ok(openat2(folder, path.as_c_str(), flags, Mode::empty(), resolve)?)
-}
-
-/// What is at these paths of the workspace as commands see it.
-pub(crate) fn inspect(paths: &[String]) -> Vec<Inspected> {
+/// What is at these paths of the workspace as commands see it. What was left behind has been read already.
+pub(crate) fn inspect(paths: &[String], last: &Snapshot) -> Vec<Inspected> {
     let state = |path: &str| -> io::Result<FileState> {
+        match last.states.get(path.as_bytes()) {
+            Some(State::File { sha256, size, .. }) => {
+                return Ok(FileState::File { sha256: sha256.clone(), size: *size });
+            }
+            Some(State::Refused { .. }) => return Ok(FileState::Other),
+            Some(State::Gone) | None => {}
+        }
         let top = rustix::fs::open(super::WORKSPACE, FOLDER, Mode::empty())?;
         let file = match beneath(top.as_fd(), path.as_bytes(), REGULAR) {
             Ok(file) => file,
@@ -336,32 +485,6 @@ pub(crate) fn inspect(paths: &[String]) -> Vec<Inspected> {
     paths.iter().map(inspected).collect()
 }
 
-fn hash_file(file: OwnedFd) -> io::Result<(String, u64)> {
-    let mut file = File::from(file);
-    let mut hash = Sha256::new();
-    let mut size = 0;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok((sha256_text(hash), size)),
-            length => {
-                hash.update(buffer.get(..length).unwrap_or_default());
-                size += length as u64;
-            }
-        }
-    }
-}
-
-/// `sha256:` and the digits.
-pub(crate) fn sha256_text(hash: Sha256) -> String {
-    let mut text = SHA256_PREFIX.to_owned();
-    for byte in hash.finalize() {
-        // Writing to a text cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,26 +499,6 @@ mod tests {
         assert!(!leaves("a/b", "../x"));
         assert!(!leaves("a", "b/../c"));
         assert!(!leaves("a", "."));
-    }
-
-    #[test]
-    fn git_has_many_names() {
-        for name in [".git", ".GIT", ".git.", ".git ", "git~1", "GIT~1", ".git . ."] {
-            assert!(is_git(name.as_bytes()), "{name}");
-        }
-        for name in [".gitignore", "git", "a.git", "", "..", "git~2"] {
-            assert!(!is_git(name.as_bytes()), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_own_folder_has_many_names() {
-        for name in [".ordain", ".Ordain", ".ordain. ", "ORDAIN~1"] {
-            assert!(is_own(name.as_bytes()), "{name}");
-        }
-        for name in ["ordain", ".ordained", "a.ordain", ""] {
-            assert!(!is_own(name.as_bytes()), "{name}");
-        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ const OWN_ID: u32 = 1_870_659_584;
 /// The same where a container has fewer ids.
 const NOBODY_ID: u32 = 65_534;
 
+/// Told apart from other failures by what can be done about it.
+pub(crate) const AS_KERNEL_ROOT: &str = "finding a user for the commands";
+
 /// The two ways to get into a user namespace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Identity {
@@ -39,6 +42,10 @@ impl Identity {
         let gid = rustix::process::getegid().as_raw();
         let map = fs::read_to_string("/proc/self/uid_map").stage("reading the caller's ids")?;
         if uid != 0 || !is_initial(&map) {
+            if kernel_root(Path::new("/proc")).stage("reading the caller's ids")? == uid {
+                let error = "the caller is the kernel's user 0, in a user namespace that has nobody else for commands";
+                return Err(Fault::new(AS_KERNEL_ROOT, io::Error::other(error)));
+            }
             return Ok(Self::User { uid, gid });
         }
         let id = if maps(&map, OWN_ID) { OWN_ID } else { NOBODY_ID };
@@ -65,6 +72,12 @@ impl Identity {
         write_map(process, "uid_map", &format!("{INSIDE_ID} {uid} 1"))?;
         write_map(process, "gid_map", &format!("{INSIDE_ID} {gid} 1"))
     }
+}
+
+/// What the kernel's user 0 is called in this process's namespace: it owns what is in a `/proc`. A map of ids does not
+/// tell, because it says what an id is in the namespace around, which may be somebody else's.
+pub(crate) fn kernel_root(proc: &Path) -> io::Result<u32> {
+    owner(&proc.join("version")).map(|(uid, _)| uid)
 }
 
 /// Whether this is the namespace in which 0 is the kernel's own user 0.

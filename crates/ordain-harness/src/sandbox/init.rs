@@ -2,13 +2,14 @@
 //! pid 1 in them.
 
 use super::identity::{self, Identity};
+use super::payload::CORE_BYTES_MAX;
 use super::root::{self, Sources};
 use super::sys::{self, Waiting};
 use super::wire::{Answer, Fault, HELPER_NAME, Order, RunOrder, Stage, read_message, write_message};
 use super::{collector, probe};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open, openat, readlinkat};
-use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, setrlimit, waitpid};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::Read;
@@ -77,11 +78,15 @@ pub fn enter_if_asked() {
     if arguments.next().is_none_or(|name| name != HELPER_NAME) {
         return;
     }
+    sys::own_signals();
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    // Root may raise a limit of 0, for which the host's programs for core dumps do not care.
+    let core = Some(CORE_BYTES_MAX);
+    let _ = setrlimit(Resource::Core, Rlimit { current: core, maximum: core });
     let mut descriptor = || arguments.next()?.to_str()?.parse().ok();
     let (Some(order), Some(answer), Some(gate)) = (descriptor(), descriptor(), descriptor()) else {
         sys::exit_now(2)
     };
-    sys::unblock_signals();
     let mut order = File::from(sys::inherited(order));
     let mut answer = File::from(sys::inherited(answer));
     // The order is written while this process starts. A caller that has none after all closes the gate. It stays open
@@ -90,9 +95,10 @@ pub fn enter_if_asked() {
     if gate.read_exact(&mut [0]).is_err() {
         sys::exit_now(0)
     }
+    let listener = descriptor().map(|it| File::from(sys::inherited(it)));
     let said = match read_message(&mut order).stage("reading the order") {
         Ok(Order::Probe) => Some(Answer::Probe(probe::features())),
-        Ok(Order::Run(run)) => supervise(*run, order, &answer).err().map(Answer::Fault),
+        Ok(Order::Run(run)) => supervise(*run, order, &answer, listener).err().map(Answer::Fault),
         Err(fault) => Some(Answer::Fault(fault)),
     };
     let done = said.map_or(Ok(()), |said| write_message(&mut answer, &said, std::iter::empty()));
@@ -101,7 +107,7 @@ pub fn enter_if_asked() {
 }
 
 /// Starts pid 1 and waits for it. Its answer is its own; a fault is one of this process.
-fn supervise(order: RunOrder, contents: File, answer: &File) -> Result<(), Fault> {
+fn supervise(order: RunOrder, contents: File, answer: &File, listener: Option<File>) -> Result<(), Fault> {
     // Only root may show a workspace as somebody else's, and only before it stops being root.
     let sources = match order.identity {
         Identity::Root { .. } => Some(Sources::open(&order)?),
@@ -123,7 +129,8 @@ fn supervise(order: RunOrder, contents: File, answer: &File) -> Result<(), Fault
     let namespaces = flags_of(MADE_WITH_FIRST);
     let Some(first) = sys::clone_process(namespaces).stage("making the namespaces")? else {
         drop(tie);
-        first_process(&order, contents, answer, outside, sources, &alive);
+        let files = Files { contents, answer, listener };
+        first_process(&order, files, outside, sources, &alive);
     };
     waitpid(Some(first), WaitOptions::empty()).stage("waiting for pid 1")?;
     Ok(())
@@ -135,17 +142,23 @@ pub(crate) fn gate() -> std::io::Result<(File, OwnedFd)> {
     Ok((File::from(read), write))
 }
 
+/// What pid 1 reads from and writes to.
+struct Files<'a> {
+    contents: File,
+    answer: &'a File,
+    listener: Option<File>,
+}
+
 fn first_process(
     order: &RunOrder,
-    contents: File,
-    answer: &File,
+    Files { contents, answer, listener }: Files<'_>,
     outside: Vec<CString>,
     sources: Option<Sources>,
     helper_alive: &File,
 ) -> ! {
     let caller = Caller { identity: order.identity, outside };
     let said = become_first(order, sources, helper_alive)
-        .map_or_else(Answer::Fault, |view| collector::collect(order, contents, &caller, view));
+        .map_or_else(Answer::Fault, |view| collector::collect(order, contents, &caller, view, listener));
     let done =
         answer.try_clone().and_then(|mut answer| write_message(&mut answer, &said, std::iter::empty()));
     sys::exit_now(if done.is_ok() { 0 } else { 2 })

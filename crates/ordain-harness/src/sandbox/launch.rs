@@ -2,18 +2,20 @@
 //! does not end.
 
 use super::identity::{self, Identity};
-use super::limits::{GRACE_MS, LANDLOCK_FULL};
+use super::limits::{GRACE_MS, LANDLOCK_FULL, MESSAGE_BYTES_MIN, READ_BYTES_PER_MS};
+use super::place::mounted_in;
 use super::sys::{self, Waiting};
 use super::toolbox::{Host, Toolbox};
 use super::wire::{
     Answer, Fault, HELPER_NAME, Order, RunOrder, Stage, StepOrder, WriteOrder, above_standard, memory_file,
     read_message, write_message,
 };
-use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, filter, init};
+use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, StepEvent, filter, init};
 use ordain_spec::path_problem;
 use ordain_spec::profile::Profile;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     DumpableBehavior, Pid, Signal, WaitOptions, dumpable_behavior, pidfd_send_signal, waitpid,
 };
@@ -30,12 +32,24 @@ use std::time::{Duration, Instant};
 /// The program must call [`enter_if_asked`](super::enter_if_asked) first thing in `main`: it is started again as the
 /// first process of the sandbox.
 pub fn run(session: &Session) -> Result<Report, SandboxError> {
+    run_and_tell(session, None)
+}
+
+/// Runs the steps of a session, and tells when each begins and ends.
+pub fn run_watched(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Result<Report, SandboxError> {
+    run_and_tell(session, Some(watch))
+}
+
+type Watch<'w> = Option<&'w mut dyn FnMut(StepEvent)>;
+
+fn run_and_tell(session: &Session, watch: Watch<'_>) -> Result<Report, SandboxError> {
     let workspace = usable(session)?;
     // What follows is done while the helper starts.
-    let helper = Helper::start()?;
+    let helper = Helper::start(watch)?;
     let places = Places::make(&workspace).map_err(setup_error)?;
     let order = order_of(session, &workspace, &places);
-    let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms).sum::<u64>() + grace_ms();
+    let reading_ms = order.output_bytes_max / READ_BYTES_PER_MS;
+    let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms + reading_ms).sum::<u64>() + grace_ms();
     let contents = session.writes.iter().filter_map(|write| write.content.as_deref());
     match helper.ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms))? {
         Answer::Report(report) => Ok(*report),
@@ -55,12 +69,12 @@ fn grace_ms() -> u64 {
 /// What this machine can do, found out by doing it.
 pub fn probe() -> Probe {
     let time = Duration::from_millis(GRACE_MS);
-    let asked = Helper::start().map_err(SandboxError::from);
-    let cause = match asked.and_then(|helper| helper.ask(&Order::Probe, std::iter::empty(), time)) {
-        Ok(Answer::Probe(probe)) => return probe,
-        Ok(_) => "another answer than was asked for".to_owned(),
-        Err(error) => error.to_string(),
-    };
+    let cause =
+        match Helper::start(None).and_then(|helper| helper.ask(&Order::Probe, std::iter::empty(), time)) {
+            Ok(Answer::Probe(probe)) => return probe,
+            Ok(_) => "another answer than was asked for".to_owned(),
+            Err(error) => error.to_string(),
+        };
     let feature = Feature::missing("helper", &cause, "check that this program may start itself");
     Probe { level: None, caller: String::new(), features: vec![feature] }
 }
@@ -81,10 +95,24 @@ fn usable(session: &Session) -> Result<PathBuf, SandboxError> {
     if workspace == Path::new("/") {
         return Err(unusable(io::Error::new(io::ErrorKind::InvalidInput, "it is the root of the system")));
     }
+    if let Some(mounted) = mounted_in(&workspace).map_err(unusable)? {
+        let problem =
+            format!("`{}` is mounted in it, and would not be seen; use a folder without", mounted.display());
+        return Err(unusable(io::Error::other(problem)));
+    }
     for write in &session.writes {
         if let Some(problem) = path_problem(&write.path) {
             return Err(SandboxError::Write { path: write.path.clone(), problem });
         }
+    }
+    if let Some(write) = session
+        .writes
+        .iter()
+        .zip(session.writes.iter().skip(1))
+        .find_map(|(left, right)| (left.after_steps > right.after_steps).then_some(right))
+    {
+        let problem = "it comes before another that is listed earlier".to_owned();
+        return Err(SandboxError::Write { path: write.path.clone(), problem });
     }
     Ok(workspace)
 }
@@ -103,7 +131,12 @@ fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
         writes: session
             .writes
             .iter()
-            .map(|write| WriteOrder { path: write.path.clone(), bytes: write.content.as_ref().map(Vec::len) })
+            .map(|write| WriteOrder {
+                path: write.path.clone(),
+                bytes: write.content.as_ref().map(Vec::len),
+                after_steps: write.after_steps,
+                required: write.required,
+            })
             .collect(),
         steps: session.steps.iter().map(|step| checked(step, profile)).collect(),
         inspect: session.inspect.clone(),
@@ -178,38 +211,48 @@ fn refusal(command: &str, profile: &Profile) -> String {
 }
 
 /// The helper while it runs. It ends when this is dropped.
-struct Helper {
+struct Helper<'w> {
     order: File,
     answer: File,
     complaints: File,
     /// The helper waits at the other end until the order is written. That end is open as long as the helper or pid 1
     /// is there.
     gate: OwnedFd,
+    /// The other end, until the order is written: who writes where nobody can read is killed.
+    waits: Option<OwnedFd>,
     process: Pid,
     ended: OwnedFd,
+    news: Option<News<'w>>,
 }
 
-impl Helper {
-    /// The helper starts with no environment, no terminal, and three descriptors besides the standard ones: what the
-    /// caller has open or knows by its environment is out of reach before the helper's first instruction.
-    fn start() -> io::Result<Self> {
+impl<'w> Helper<'w> {
+    /// The helper starts with no environment, no terminal, and three or four descriptors besides the standard ones:
+    /// what the caller has open or knows by its environment is out of reach before the helper's first instruction.
+    fn start(watch: Watch<'w>) -> Result<Self, SandboxError> {
+        room_for_messages()?;
         let (order, answer) = (memory_file("order")?, memory_file("answer")?);
         let complaints = memory_file("complaints")?;
-        let (waits, gate) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        let (waits, gate) = (above_standard(waits)?, above_standard(gate)?);
-        let nothing = above_standard(open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)?;
-        let kept = [order.as_raw_fd(), answer.as_raw_fd(), waits.as_raw_fd()];
-        let mut arguments = vec![CString::new(HELPER_NAME)?];
-        for descriptor in kept {
-            arguments.push(CString::new(descriptor.to_string())?);
-        }
+        let (waits, gate) = pipe_above_standard(PipeFlags::CLOEXEC)?;
+        let nothing = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+        let nothing = above_standard(nothing.map_err(io::Error::from)?)?;
+        let mut kept = vec![order.as_raw_fd(), answer.as_raw_fd(), waits.as_raw_fd()];
+        // Neither side ever waits for the other: what does not fit is left out.
+        let told = watch.map(|watch| {
+            let (pipe, teller) = pipe_above_standard(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+            Ok::<_, io::Error>((News { watch, pipe: pipe.into(), unread: Vec::new(), open: true }, teller))
+        });
+        let (news, teller) = told.transpose()?.unzip();
+        kept.extend(teller.as_ref().map(AsRawFd::as_raw_fd));
+        let mut arguments = vec![HELPER_NAME.to_owned()];
+        arguments.extend(kept.iter().map(ToString::to_string));
+        let arguments: Result<Vec<CString>, _> = arguments.into_iter().map(CString::new).collect();
         let (process, ended) = sys::start_bare(&sys::Start {
             program: c"/proc/self/exe",
-            arguments: &arguments,
+            arguments: &arguments.map_err(io::Error::from)?,
             streams: [nothing.as_raw_fd(), nothing.as_raw_fd(), complaints.as_raw_fd()],
             kept: &kept,
         })?;
-        Ok(Self { order, answer, complaints, gate, process, ended })
+        Ok(Self { order, answer, complaints, gate, waits: Some(waits), process, ended, news })
     }
 
     /// Gives the helper its order, waits for it, and takes its answer.
@@ -220,8 +263,8 @@ impl Helper {
         time: Duration,
     ) -> Result<Answer, SandboxError> {
         write_message(&mut self.order, order, contents)?;
-        // A helper that is gone has no answer either, and that is what is said then.
-        let _ = rustix::io::write(&self.gate, b"!");
+        rustix::io::write(&self.gate, b"!").map_err(io::Error::from)?;
+        self.waits = None;
         self.wait(time)?;
         read_message(&mut self.answer).map_err(|_| {
             let mut said = String::new();
@@ -233,7 +276,7 @@ impl Helper {
     }
 
     /// The backstop: the collector ends its commands itself, and this ends the collector.
-    fn wait(&self, time: Duration) -> Result<(), SandboxError> {
+    fn wait(&mut self, time: Duration) -> Result<(), SandboxError> {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -241,23 +284,85 @@ impl Helper {
                 return Err(SandboxError::Hung(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
             }
             let left = Timespec::try_from(left).map_err(io::Error::other)?;
-            match poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], Some(&left)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Ok(()),
+            let mut waiting = vec![PollFd::new(&self.ended, PollFlags::IN)];
+            let open = self.news.as_ref().filter(|news| news.open);
+            waiting.extend(open.map(|news| PollFd::new(&news.pipe, PollFlags::IN)));
+            match poll(&mut waiting, Some(&left)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(io::Error::from(error).into()),
+            }
+            let ended = waiting.first().is_some_and(|it| !it.revents().is_empty());
+            if let Some(news) = &mut self.news {
+                news.read();
+            }
+            if ended {
+                return Ok(());
             }
         }
     }
 }
 
-impl Drop for Helper {
+impl Drop for Helper<'_> {
     fn drop(&mut self) {
+        self.waits = None;
         // By the descriptor, which never means another process. That it has ended is no failure.
         let _ = pidfd_send_signal(&self.ended, Signal::KILL);
+        // A caller that ignores the end of its children has none to wait for.
         while matches!(waitpid(Some(self.process), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
         // The end of the helper is the end of pid 1, and that of everything else in there.
         let time = Timespec { tv_sec: 5, tv_nsec: 0 };
         let _ = poll(&mut [PollFd::new(&self.gate, PollFlags::empty())], Some(&time));
+    }
+}
+
+fn pipe_above_standard(flags: PipeFlags) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reads, writes) = pipe_with(flags)?;
+    Ok((above_standard(reads)?, above_standard(writes)?))
+}
+
+/// Files in memory count as files, and to write one that is too long ends the caller.
+fn room_for_messages() -> Result<(), SandboxError> {
+    match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
+        Some(max) if max < MESSAGE_BYTES_MIN => Err(SandboxError::Setup {
+            stage: "making room for the report".to_owned(),
+            cause: format!("the caller may write files of {max} bytes, and {MESSAGE_BYTES_MIN} are needed"),
+            remedy: Some("raise the limit (`ulimit -f`)".to_owned()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What the collector tells while it works, a line for each event.
+struct News<'w> {
+    watch: &'w mut dyn FnMut(StepEvent),
+    pipe: File,
+    unread: Vec<u8>,
+    open: bool,
+}
+
+impl News<'_> {
+    /// Reads what there is, without waiting.
+    fn read(&mut self) {
+        let mut buffer = [0; 4_096];
+        loop {
+            match self.pipe.read(&mut buffer) {
+                Ok(0) => self.open = false,
+                Ok(length) => {
+                    self.unread.extend(buffer.iter().take(length));
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => self.open &= error.kind() == io::ErrorKind::WouldBlock,
+            }
+            break;
+        }
+        while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            // A line that was cut is no news.
+            if let Ok(event) = serde_json::from_slice(&line) {
+                (self.watch)(event);
+            }
+        }
     }
 }
 

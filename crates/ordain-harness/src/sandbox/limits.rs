@@ -32,15 +32,23 @@ pub(crate) const OUTPUT_BYTES_SLACK: u64 = 8 << 20;
 pub(crate) const DEPTH_MAX: usize = 100;
 /// Files that a deleted folder is listed with.
 pub(crate) const DELETED_LISTED_MAX: usize = 100_000;
-/// Sockets that nobody counts: few programs have more.
-pub(crate) const SOCKETS_FREE: usize = 256;
 /// What the kernel needs to remember one mapping, about.
 pub(crate) const MAPPING_BYTES: u64 = 256;
-/// What one socket may hold in transit: the kernel's default for its buffer, with what it needs around it.
-pub(crate) const SOCKET_BYTES: u64 = 256 << 10;
+/// Mappings of all processes together. The kernel's memory for them, and the time that a look at them takes.
+pub const MAPPINGS_MAX: u64 = 1 << 18;
+/// What one socket can hold in transit at least: the kernel's default for its buffer, with what it needs around it.
+pub(crate) const SOCKET_BYTES_MIN: u64 = 256 << 10;
+/// What one descriptor can hold: a pipe of a user who has many has two pages.
+pub(crate) const DESCRIPTOR_BYTES: u64 = 8 << 10;
+/// Memory that processes have in common without a file, as much as a command asks for until all of it is gone again.
+pub const SHARED_ASKED_BYTES_MAX: u64 = 1 << 30;
+/// What the caller must be able to write into one file: what goes into the sandbox, and the report.
+pub(crate) const MESSAGE_BYTES_MIN: u64 = 256 << 20;
 /// How often memory and time are looked at.
 pub(crate) const TICK_MS: u64 = 25;
 /// What setting up and collecting may take beyond the time of the commands.
 pub(crate) const GRACE_MS: u64 = 30_000;
+/// How fast what a command left is read at least, beside what it is compared with.
+pub(crate) const READ_BYTES_PER_MS: u64 = 50_000;
 /// The Landlock version that `full` needs: it covers every way to change a file, truncation too.
 pub const LANDLOCK_FULL: u32 = 3;

@@ -1,38 +1,73 @@
-//! How much memory the processes of the sandbox have together.
+//! How much memory the processes of the sandbox have together, and the kernel has for them.
 
-use super::limits::{MAPPING_BYTES, SOCKET_BYTES, SOCKETS_FREE};
+use super::limits::{DESCRIPTOR_BYTES, MAPPING_BYTES, MAPPINGS_MAX, MEMORY_BYTES_MAX, SOCKET_BYTES_MIN};
 use super::root::Processes;
+use super::sys;
+use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What all processes but pid 1 have together, and what the kernel has for them. Memory that they share without a
-/// file is counted whole and once, however little of it is in use at the moment.
+/// What was seen in one look.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Look {
+    pub(crate) bytes: u64,
+    pub(crate) mappings: u64,
+    /// Nobody has memory in common without a file. False where that is not known.
+    pub(crate) nothing_shared: bool,
+}
+
+impl Look {
+    pub(crate) fn is_too_much(&self) -> bool {
+        self.bytes > MEMORY_BYTES_MAX || self.mappings > MAPPINGS_MAX
+    }
+}
+
+/// How closely to look.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Care {
+    /// Pages and address spaces that processes have in common count for each of them.
+    Rough,
+    /// They count once. It takes longer, and is asked only in doubt.
+    Exact,
+}
+
+/// What all processes but pid 1 have together. Memory that they share without a file is counted as far as it is
+/// mapped, however little of it is in use; sockets and descriptors with what they can hold.
 ///
-/// Looks no longer than until the deadline: many processes with many mappings take a while. More than `enough` is not
-/// looked for either.
-pub(crate) fn used_bytes(all: &Processes, enough: u64, deadline: Instant) -> u64 {
-    total(all, own_bytes, enough, deadline)
-}
-
-/// The same, with pages that a fork left in common counted once. It takes longer, and is asked only in doubt.
-pub(crate) fn exact_bytes(all: &Processes, enough: u64, deadline: Instant) -> u64 {
-    total(all, proportional_bytes, enough, deadline)
-}
-
-fn total(all: &Processes, own: fn(&Path) -> u64, enough: u64, deadline: Instant) -> u64 {
-    let mut shared: BTreeMap<String, u64> = BTreeMap::new();
-    let mut used = socket_bytes(all);
+/// Stops as soon as it is too much, and at the deadline: many processes with many mappings take a while.
+pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
+    let mut look = Look { bytes: socket_bytes(all), ..Look::default() };
+    let mut spaces: Vec<Pid> = Vec::new();
+    let mut tasks = Vec::new();
     for process in processes(all) {
-        used += own(&process);
-        used += mapped(&process, &mut shared) * MAPPING_BYTES;
-        if used > enough || Instant::now() >= deadline {
-            break;
+        let mut task = Task::of(process.clone());
+        if let Some(met) = task.as_ref().filter(|_| care == Care::Exact) {
+            if !is_new(&mut spaces, met.id) {
+                continue;
+            }
+            // A process that ends has none any more, and that is another one too.
+            task = Task::of(process);
+        }
+        let Some(task) = task else { continue };
+        look.bytes += task.bytes(care);
+        if look.is_too_much() || Instant::now() >= deadline {
+            return look;
+        }
+        tasks.push(task);
+    }
+    let mut shared = BTreeMap::new();
+    for task in tasks {
+        look.mappings += task.mapped(MAPPINGS_MAX.saturating_sub(look.mappings), &mut shared);
+        if look.is_too_much() || Instant::now() >= deadline {
+            return look;
         }
     }
-    used + shared.values().sum::<u64>()
+    look.nothing_shared = shared.is_empty();
+    look.bytes += look.mappings * MAPPING_BYTES + shared.values().sum::<u64>();
+    look
 }
 
 /// How many processes there are besides pid 1.
@@ -40,6 +75,7 @@ pub(crate) fn count(all: &Processes) -> u64 {
     processes(all).count() as u64
 }
 
+/// In the order of their numbers: who moves on to a new process meanwhile is met there.
 fn processes(all: &Processes) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(all.path()).into_iter().flatten().flatten();
     entries.filter_map(|entry| {
@@ -48,40 +84,75 @@ fn processes(all: &Processes) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Pages that belong to no file, in memory or swapped out, and the tables that say where pages are.
-fn own_bytes(process: &Path) -> u64 {
-    let text = fs::read_to_string(process.join("status")).unwrap_or_default();
-    field_bytes(&text, "RssAnon:") + field_bytes(&text, "VmSwap:") + field_bytes(&text, "VmPTE:")
+/// Whether this address space was not met before. Where the kernel does not tell, it counts again.
+fn is_new(spaces: &mut Vec<Pid>, task: Pid) -> bool {
+    let is_new = !spaces.iter().any(|known| sys::have_same_space(*known, task));
+    if is_new {
+        spaces.push(task);
+    }
+    is_new
 }
 
-fn proportional_bytes(process: &Path) -> u64 {
-    let pages = fs::read_to_string(process.join("smaps_rollup")).unwrap_or_default();
-    if !pages.contains("Pss_Anon:") {
-        return own_bytes(process);
+/// A thread that has the memory of its process.
+struct Task {
+    process: PathBuf,
+    folder: PathBuf,
+    id: Pid,
+    status: String,
+}
+
+impl Task {
+    /// Once its first thread has ended, a process shows nothing; the other threads still do.
+    fn of(process: PathBuf) -> Option<Self> {
+        let threads =
+            || fs::read_dir(process.join("task")).into_iter().flatten().flatten().map(|it| it.path());
+        let (folder, status) = std::iter::once(process.clone()).chain(threads()).find_map(|folder| {
+            let status = fs::read_to_string(folder.join("status")).ok()?;
+            status.contains("\nRssAnon:").then_some((folder, status))
+        })?;
+        let number = folder.file_name()?.to_str()?.parse().ok()?;
+        Some(Self { process, folder, id: Pid::from_raw(number)?, status })
     }
-    let tables = fs::read_to_string(process.join("status")).unwrap_or_default();
-    field_bytes(&pages, "Pss_Anon:") + field_bytes(&pages, "SwapPss:") + field_bytes(&tables, "VmPTE:")
+
+    /// Pages that belong to no file, in memory or swapped out, the tables that say where pages are, and what its
+    /// descriptors can hold.
+    fn bytes(&self, care: Care) -> u64 {
+        let tables = field_bytes(&self.status, "VmPTE:") + field_bytes(&self.status, "HugetlbPages:");
+        let descriptors = fs::metadata(self.folder.join("fd")).map_or(0, |it| it.len()) * DESCRIPTOR_BYTES;
+        let pages = match care {
+            Care::Rough => None,
+            // The kernel goes through all tables for that, which takes long where they are what is too much.
+            Care::Exact if tables + descriptors > MEMORY_BYTES_MAX => return tables + descriptors,
+            Care::Exact => fs::read_to_string(self.process.join("smaps_rollup")).ok(),
+        };
+        let pages = match pages.filter(|text| text.contains("Pss_Anon:")) {
+            Some(text) => field_bytes(&text, "Pss_Anon:") + field_bytes(&text, "SwapPss:"),
+            None => field_bytes(&self.status, "RssAnon:") + field_bytes(&self.status, "VmSwap:"),
+        };
+        tables + descriptors + pages
+    }
+
+    /// How many mappings it has; one more than `max` where there are more. Adds the `MAP_SHARED` memory without a
+    /// file, by its inode, with its size.
+    fn mapped(&self, max: u64, shared: &mut BTreeMap<String, u64>) -> u64 {
+        let Ok(maps) = File::open(self.folder.join("maps")) else { return 0 };
+        let mut maps = BufReader::with_capacity(1 << 16, maps);
+        let (mut line, mut count) = (Vec::new(), 0);
+        while count <= max && maps.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+            count += 1;
+            if line.ends_with(b"/dev/zero (deleted)\n") {
+                add_shared(&String::from_utf8_lossy(&line), shared);
+            }
+            line.clear();
+        }
+        count
+    }
 }
 
 fn field_bytes(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kibibytes.unwrap_or_default() * 1_024
-}
-
-/// How many mappings a process has. Adds the `MAP_SHARED` memory without a file, by its inode, with its size.
-fn mapped(process: &Path, shared: &mut BTreeMap<String, u64>) -> u64 {
-    let Ok(maps) = File::open(process.join("maps")) else { return 0 };
-    let mut maps = BufReader::with_capacity(1 << 16, maps);
-    let (mut line, mut count) = (Vec::new(), 0);
-    while maps.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-        count += 1;
-        if line.ends_with(b"/dev/zero (deleted)\n") {
-            add_shared(&String::from_utf8_lossy(&line), shared);
-        }
-        line.clear();
-    }
-    count
 }
 
 fn add_shared(line: &str, shared: &mut BTreeMap<String, u64>) {
@@ -97,10 +168,17 @@ fn add_shared(line: &str, shared: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// What the sockets between processes may hold in transit, if there are many.
+/// Whether a process or thread is there.
+pub(crate) fn is_there(all: &Processes, task: u32) -> bool {
+    Path::exists(&all.path().join(task.to_string()))
+}
+
+/// What the sockets between processes can hold in transit. They cannot ask for more than what this machine gives each.
 fn socket_bytes(all: &Processes) -> u64 {
     let Ok(sockets) = File::open(all.path().join("self/net/unix")) else { return 0 };
     let lines = BufReader::with_capacity(1 << 16, sockets).split(b'\n').map_while(Result::ok).count();
-    let title = 1;
-    lines.saturating_sub(title + SOCKETS_FREE) as u64 * SOCKET_BYTES
+    match lines.saturating_sub(1) as u64 {
+        0 => 0,
+        count => count * sys::socket_buffer_bytes().max(SOCKET_BYTES_MIN),
+    }
 }

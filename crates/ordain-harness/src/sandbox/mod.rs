@@ -1,5 +1,6 @@
 //! Runs commands on a view of a workspace, without letting them touch anything else.
 
+mod event;
 mod level;
 pub mod limits;
 mod report;
@@ -24,9 +25,13 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod payload;
 #[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
 mod root;
+#[cfg(target_os = "linux")]
+mod shared;
 #[cfg(target_os = "linux")]
 mod steps;
 #[cfg(target_os = "linux")]
@@ -35,25 +40,29 @@ mod sys;
 mod toolbox;
 #[cfg(target_os = "linux")]
 mod wire;
+#[cfg(target_os = "linux")]
+mod writes;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 
+pub use event::StepEvent;
 pub use level::{Feature, Level, Probe};
 pub use report::{
-    Captured, End, FileState, Inspected, Limit, ProducedFile, Protections, Refused, Report, StepReport,
+    Captured, End, FailedWrite, FileState, Inspected, Limit, ProducedFile, Protections, Refused, Report,
+    StepReport,
 };
 pub use session::{SandboxError, Session, Step, Write};
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{enter_if_asked, probe, run};
+pub use elsewhere::{enter_if_asked, probe, run, run_watched};
 #[cfg(target_os = "linux")]
 pub use init::enter_if_asked;
 #[cfg(target_os = "linux")]
-pub use launch::{probe, run};
-
-/// The folder of a workspace in which `ordain` keeps its own records. Commands do not see it.
-pub const OWN_FOLDER: &str = ".ordain";
+pub use launch::{probe, run, run_watched};
 
 /// The folder that commands find the workspace in. It is the same everywhere, so that what they build is too.
 pub const WORKSPACE: &str = "/workspace";
+/// The folder that ordain keeps in a workspace. Commands do not see it.
+#[cfg(target_os = "linux")]
+pub(crate) const OWN: &str = ".ordain";

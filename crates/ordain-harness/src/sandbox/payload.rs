@@ -3,7 +3,7 @@
 
 use super::limits::{DESCRIPTORS_MAX, FILE_BYTES_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX};
 use super::wire::{FIRST_AFTER_STANDARD, Fault, Stage};
-use super::{WORKSPACE, fence, sys};
+use super::{WORKSPACE, fence, filter, sys};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
@@ -31,19 +31,26 @@ pub(crate) struct Payload<'f> {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Word {
     /// Everything is given up.
-    Confined { landlock_abi: u32 },
+    Confined {
+        landlock_abi: u32,
+        /// The descriptor, in that process, at which its filter asks.
+        listener: Option<i32>,
+    },
     /// It could not be.
     Fault(Fault),
     /// The program cannot be executed.
     NotStarted { message: String },
 }
 
+/// A program that takes the host's core dumps by a pipe gets them for 0 too, and for 1 not. No file is so small.
+pub(crate) const CORE_BYTES_MAX: u64 = 1;
+
 /// Limits that the kernel enforces for each process, or for all processes of the user in the namespace.
 pub(crate) const RESOURCES: &[(&str, Resource, u64)] = &[
     ("processes", Resource::Nproc, PROCESSES_MAX),
     ("data_bytes", Resource::Data, MEMORY_BYTES_MAX),
     ("file_bytes", Resource::Fsize, FILE_BYTES_MAX),
-    ("core_bytes", Resource::Core, 0),
+    ("core_bytes", Resource::Core, CORE_BYTES_MAX),
     ("descriptors", Resource::Nofile, DESCRIPTORS_MAX),
     ("locked_bytes", Resource::Memlock, 8 << 20),
     ("message_queue_bytes", Resource::Msgqueue, 0),
@@ -53,7 +60,7 @@ impl Payload<'_> {
     /// Becomes the command. Runs in a process of its own.
     pub(crate) fn start(mut self) -> ! {
         let word = match self.confine() {
-            Ok(landlock_abi) => Word::Confined { landlock_abi },
+            Ok((landlock_abi, listener)) => Word::Confined { landlock_abi, listener },
             Err(fault) => Word::Fault(fault),
         };
         let confined = matches!(word, Word::Confined { .. });
@@ -73,7 +80,7 @@ impl Payload<'_> {
         let _ = self.says.write_all(&line);
     }
 
-    fn confine(&self) -> Result<u32, Fault> {
+    fn confine(&self) -> Result<(u32, Option<i32>), Fault> {
         rustix::process::setsid().stage("making a session for the command")?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         sys::default_signals();
@@ -92,8 +99,17 @@ impl Payload<'_> {
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable)
             .stage("showing the process to pid 1")?;
         let version = fence::raise().stage("raising Landlock")?;
-        sys::install_filter(self.filter).stage("installing the seccomp filter")?;
-        Ok(version)
+        let listener = match sys::install_filter_that_asks(self.filter) {
+            Ok(listener) => Some(listener),
+            // Whoever runs this machine as a container listens already, and there can be only one.
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                let filter = filter::that_asks_nobody(self.filter);
+                sys::install_filter(&filter).stage("installing the seccomp filter")?;
+                None
+            }
+            Err(error) => return Err(Fault::new("installing the seccomp filter", error)),
+        };
+        Ok((version, listener))
     }
 }
 

@@ -148,7 +148,9 @@ fn gone(_: serde_json::Error) -> Fault {
 pub(crate) fn remedy(stage: &str, errno: Option<i32>) -> Option<String> {
     let about = |words: &[&str]| words.iter().any(|word| stage.contains(word));
     let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
-    let text = if errno == Some(libc::ENOSYS) {
+    let text = if stage == identity::AS_KERNEL_ROOT {
+        "call it as an ordinary user, or as root outside of that namespace (as of `unshare -r` and `bwrap`)"
+    } else if errno == Some(libc::ENOSYS) {
         "use Linux 6.6 or newer; in a container, allow the system call"
     } else if about(&["namespace", "becoming the user", "separating the mounts", "taking"])
         && is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")

@@ -24,6 +24,9 @@ pub struct Report {
     pub dropped: Vec<String>,
     /// One for each path to look at.
     pub inspected: Vec<Inspected>,
+    /// Writes between two steps that could not be made.
+    #[serde(default)]
+    pub failed_writes: Vec<FailedWrite>,
 }
 
 impl Report {
@@ -98,7 +101,8 @@ pub struct StepReport {
     pub stderr: Captured,
     /// Processes that were still there when it ended, and were killed.
     pub stragglers: u64,
-    /// The most memory that its processes had together whenever it was looked at, or one of them ever had.
+    /// The most memory that its processes had together whenever it was looked at, with what the kernel may have had
+    /// for them, or that one of them ever had.
     pub peak_memory_bytes: u64,
     /// How long it took.
     pub duration_ms: u64,
@@ -128,7 +132,8 @@ impl StepReport {
         let stream = |captured: &Captured| json!({"bytes": captured.bytes, "sha256": captured.sha256, "truncated": captured.truncated});
         json!({
             "argv": self.argv,
-            "program": self.program,
+            // Only its name: where it is installed says something about the machine.
+            "program": self.program.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path)),
             "end": self.end,
             "violations": self.violations,
             "deleted": self.deleted,
@@ -165,6 +170,13 @@ pub enum End {
         /// How much was allowed.
         max_bytes: u64,
     },
+    /// It had too many of something that the kernel has to remember, and was killed.
+    TooMany {
+        /// Of what.
+        what: String,
+        /// How many were allowed.
+        max: u64,
+    },
     /// It wrote too much to standard output or standard error, and was killed.
     OutputExceeded {
         /// How much was allowed.
@@ -193,6 +205,7 @@ impl fmt::Display for End {
             Self::MemoryExceeded { max_bytes } => {
                 write!(f, "killed for using more than {max_bytes} bytes of memory")
             }
+            Self::TooMany { what, max } => write!(f, "killed for having more than {max} {what}"),
             Self::OutputExceeded { max_bytes } => {
                 write!(f, "killed for writing more than {max_bytes} bytes to one stream")
             }
@@ -237,6 +250,15 @@ pub struct Refused {
     pub path: String,
     /// What it is, and why it stays behind.
     pub reason: String,
+}
+
+/// A change that could not be made between two steps, because of what a command left there.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FailedWrite {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Why.
+    pub problem: String,
 }
 
 /// What was found at a path after the last step.

@@ -7,8 +7,8 @@ use super::limits::{
 };
 use super::sys::{self, MountAttributes, mount_setattr};
 use super::wire::{Fault, RunOrder, Stage};
-use super::{OWN_FOLDER, WORKSPACE};
-use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open, openat};
+use super::{OWN, WORKSPACE};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mknodat, open, openat, openat2};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
     move_mount, open_tree, unmount,
@@ -30,10 +30,30 @@ const ID_MAPPED: u64 = 0x0010_0000;
 
 /// A folder of the old root that nobody looks into any more, once what is shown of it has been taken.
 const LAYERS: &str = "/usr";
-const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+const DEVICES: &[&str] = &["null", "full", "random", "urandom"];
+/// The longest file that there can be, about.
+const ZERO_BYTES: u64 = 1 << 62;
 /// Of `/proc`: what speaks about the whole machine, or to it, and is not already root's alone on every kernel.
-const MASKED_FILES: &[&str] =
-    &["kcore", "keys", "kmsg", "latency_stats", "sched_debug", "sysrq-trigger", "timer_list", "timer_stats"];
+const MASKED_FILES: &[&str] = &[
+    "cmdline",
+    "config.gz",
+    "diskstats",
+    "interrupts",
+    "iomem",
+    "ioports",
+    "kcore",
+    "keys",
+    "kmsg",
+    "latency_stats",
+    "modules",
+    "partitions",
+    "sched_debug",
+    "softirqs",
+    "swaps",
+    "sysrq-trigger",
+    "timer_list",
+    "timer_stats",
+];
 const MASKED_FOLDERS: &[&str] = &["acpi", "asound", "scsi"];
 
 /// Mounts of the host that are in no namespace yet.
@@ -68,7 +88,8 @@ impl Sources {
         for name in DEVICES {
             let path = Path::new("/dev").join(name);
             let tree = take(&path, OpenTreeFlags::empty()).stage_at("taking", &path)?;
-            let attributes = MountAttributes { set: NO_SETUID | NO_PROGRAMS, ..MountAttributes::default() };
+            let attributes =
+                MountAttributes { set: READ_ONLY | NO_SETUID | NO_PROGRAMS, ..MountAttributes::default() };
             mount_setattr(tree.as_fd(), &attributes, false).stage_at("limiting", &path)?;
             devices.push((tree, *name));
         }
@@ -76,9 +97,11 @@ impl Sources {
     }
 }
 
+/// Takes what is at a path in which nobody has put a link since it was looked at.
 fn take(path: &Path, flags: OpenTreeFlags) -> io::Result<OwnedFd> {
+    let place = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
     let flags = flags | OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    Ok(open_tree(CWD, path, flags)?)
+    Ok(open_tree(&place, "", flags | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
 /// What belongs to the owner on the disk belongs to the user of the sandbox in this mount, by the user namespace of a
@@ -103,8 +126,6 @@ pub(crate) struct View {
     pub(crate) upper: OwnedFd,
     /// All processes.
     pub(crate) processes: Processes,
-    /// How many bytes there is room for in what changed.
-    pub(crate) room_bytes: u64,
 }
 
 /// A `/proc` that hides no process: one that hides itself from commands could also hide from its limits.
@@ -234,6 +255,12 @@ impl Root<'_> {
         for (tree, name) in devices {
             self.attach(tree, &Path::new("/dev").join(name))?;
         }
+        // The device would give memory that belongs to no file system with a size to whoever maps it. A file that is
+        // nothing but a hole reads the same, and does not end.
+        let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        fs::File::create(dev.join("zero"))
+            .and_then(|file| file.set_len(most.map_or(ZERO_BYTES, |most| most.min(ZERO_BYTES))))
+            .stage_at("making", Path::new("/dev/zero"))?;
         for (name, target) in [
             ("fd", "/proc/self/fd"),
             ("stdin", "/proc/self/fd/0"),
@@ -288,24 +315,25 @@ impl Root<'_> {
         // The top folder is not copied up by the kernel, so its mode is copied here.
         let permissions = fs::metadata(&lower).stage("reading the workspace")?.permissions();
         fs::set_permissions(&upper, permissions).stage("making the layer for changes")?;
-        // A device of this number says that what is below is not there.
-        if lower.join(OWN_FOLDER).symlink_metadata().is_ok() {
-            mknodat(CWD, upper.join(OWN_FOLDER), FileType::CharacterDevice, Mode::empty(), 0)
-                .stage("hiding the records of ordain")?;
-        }
+        hide_own(&lower, &upper)?;
         overlay(&lower, &upper, &work, &self.folder(WORKSPACE)?)?;
         all_processes(&processes)?;
         let folder = |path: &Path| {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             open(path, flags, Mode::empty()).stage_at("opening", path)
         };
-        Ok(View {
-            lower: folder(&lower)?,
-            upper: folder(&upper)?,
-            processes: Processes(folder(&processes)?),
-            room_bytes: bytes,
-        })
+        Ok(View { lower: folder(&lower)?, upper: folder(&upper)?, processes: Processes(folder(&processes)?) })
     }
+}
+
+/// What ordain keeps in a workspace is not seen by commands: earlier runs must not change what a later one finds.
+fn hide_own(lower: &Path, upper: &Path) -> Result<(), Fault> {
+    if fs::symlink_metadata(lower.join(OWN)).is_err() {
+        return Ok(());
+    }
+    // To an overlay this device says that the name is gone.
+    mknodat(CWD, upper.join(OWN), FileType::CharacterDevice, Mode::empty(), 0)
+        .stage("hiding what ordain keeps")
 }
 
 fn all_processes(at: &Path) -> Result<(), Fault> {

@@ -12,7 +12,7 @@ pub struct Session {
     pub workspace: PathBuf,
     /// What the commands may do.
     pub profile: Profile,
-    /// Changes that are there before the first command, in this order. They are no output.
+    /// Changes that are made before the first command or between two, in this order. They are no output.
     pub writes: Vec<Write>,
     /// One after the other, in the same view: each sees what those before it left.
     pub steps: Vec<Step>,
@@ -37,13 +37,24 @@ impl Session {
     }
 }
 
-/// A change to the view before the first command.
+/// A change to the view that no command makes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Write {
     /// Relative to the workspace.
     pub path: String,
     /// The whole content, or nothing to delete the file.
     pub content: Option<Vec<u8>>,
+    /// How many steps come before it. The writes of a session are sorted by this.
+    pub after_steps: usize,
+    /// Whether the steps and writes after it are skipped when it cannot be made between two steps.
+    pub required: bool,
+}
+
+impl Write {
+    /// A required change before the first step.
+    pub fn new(path: impl Into<String>, content: Option<Vec<u8>>) -> Self {
+        Self { path: path.into(), content, after_steps: 0, required: true }
+    }
 }
 
 /// One command.

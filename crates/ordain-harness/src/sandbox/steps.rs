@@ -1,13 +1,17 @@
 //! One command from its start to the end of everything that it started.
 
-use super::harvest::sha256_text;
+use super::identity::{INSIDE_ID, kernel_root};
 use super::init::{Caller, NAMESPACES, namespaces_of};
-use super::limits::{MEMORY_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS};
+use super::limits::{
+    MAPPINGS_MAX, MEMORY_BYTES_MAX, SHARED_ASKED_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS,
+};
+use super::memory::Care;
 use super::payload::{Payload, Word};
 use super::root::Processes;
-use super::toolbox::SYSTEM;
+use super::shared::Shared;
 use super::wire::{Fault, RunOrder, Stage, StepOrder};
 use super::{Captured, End, Protections, WORKSPACE, collector, memory, sys};
+use crate::beneath::sha256_text;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
@@ -18,7 +22,7 @@ use sha2::{Digest, Sha256};
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -95,8 +99,9 @@ pub(crate) fn run(
         processes: kernel.processes,
         process,
         ended: pidfd_open(process, PidfdFlags::empty()).stage("watching the command")?,
-        stdout: Stream { pipe: Some(stdout), ..Stream::default() },
-        stderr: Stream { pipe: Some(stderr), ..Stream::default() },
+        stdout: Stream::of(stdout).stage("making a pipe")?,
+        stderr: Stream::of(stderr).stage("making a pipe")?,
+        shared: None,
         peak: 0,
         status: None,
     };
@@ -113,7 +118,7 @@ pub(crate) fn run(
     let duration = start.elapsed();
     let stragglers = running.finish();
     Ok(Ran {
-        program: Some(shown(&program)),
+        program: Some(program),
         end: end.stage("watching the command")?,
         stragglers,
         peak_memory_bytes: running.peak.max(sys::peak_of_children()),
@@ -136,25 +141,7 @@ fn resolve(argv: &[String], path: &[String]) -> Result<String, String> {
         };
     }
     let found = path.iter().map(|folder| format!("{folder}/{name}")).find(|file| is_program(Path::new(file)));
-    found.ok_or_else(|| {
-        let (known, own): (Vec<_>, Vec<_>) =
-            path.iter().map(String::as_str).partition(|folder| is_same_everywhere(folder));
-        let more = if own.is_empty() { "" } else { " or in what else is in `PATH`" };
-        format!("`{name}` was not found in {}{more}", known.join(":"))
-    })
-}
-
-/// A program as evidence names it: where somebody has installed something is nobody else's business.
-fn shown(program: &str) -> String {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let is_known = !program.starts_with('/') || is_same_everywhere(program);
-    if is_known { program.to_owned() } else { name.to_owned() }
-}
-
-/// Whether a path inside says nothing about the machine.
-fn is_same_everywhere(path: &str) -> bool {
-    let first = path.split('/').nth(1).unwrap_or_default();
-    SYSTEM.contains(&first) || ["toolchain", "workspace"].contains(&first)
+    found.ok_or_else(|| format!("`{name}` was not found among the programs of this machine"))
 }
 
 struct Running<'k> {
@@ -163,6 +150,7 @@ struct Running<'k> {
     ended: OwnedFd,
     stdout: Stream,
     stderr: Stream,
+    shared: Option<Shared>,
     peak: u64,
     status: Option<WaitStatus>,
 }
@@ -179,8 +167,14 @@ impl Running<'_> {
     ) -> Result<Option<End>, Fault> {
         let mut words = BufReader::new(words);
         match next_word(&mut words)? {
-            Some(Word::Confined { landlock_abi }) => {
+            Some(Word::Confined { landlock_abi, listener }) => {
                 protections.landlock_abi = landlock_abi;
+                // Where it cannot be had, the kernel refuses what would be asked.
+                let listener = listener.and_then(|it| sys::take_descriptor(self.ended.as_fd(), it).ok());
+                self.shared = listener.map(Shared::new);
+                if let Some(limit) = protections.limits.get_mut("shared_asked_bytes") {
+                    limit.max = if self.shared.is_some() { SHARED_ASKED_BYTES_MAX } else { 0 };
+                }
                 protections.level = Some(collector::level_of(landlock_abi));
                 read_back(kernel, self.process, protections)?;
             }
@@ -213,8 +207,8 @@ impl Running<'_> {
             }
             if now >= next_look {
                 self.reap();
-                if self.uses_too_much(deadline) {
-                    return Ok(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
+                if let Some(end) = self.uses_too_much(deadline) {
+                    return Ok(end);
                 }
                 // A look that takes long must not keep the streams from being read.
                 next_look = Instant::now() + tick;
@@ -248,16 +242,23 @@ impl Running<'_> {
                 .filter_map(|stream| stream.pipe.as_ref())
                 .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
         );
+        waiting.extend(self.shared.as_ref().map(|it| PollFd::new(&it.listener, PollFlags::IN)));
         match poll(&mut waiting, Some(&time)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        // Not when there is nobody left to ask, which shows as another event: taking a question would wait.
+        let is_asked = |it: &PollFd<'_>| it.revents().contains(PollFlags::IN);
+        let asked = self.shared.is_some() && waiting.last().is_some_and(is_asked);
         let mut ready = waiting.iter().map(|it| !it.revents().is_empty());
         let ended = ready.next().unwrap_or_default();
         let mut is_ready = |open: bool| open && ready.next().unwrap_or_default();
         let stdout = is_ready(open.first().copied().unwrap_or_default());
         let stderr = is_ready(open.get(1).copied().unwrap_or_default());
         drop(waiting);
+        if let Some(shared) = self.shared.as_mut().filter(|_| asked) {
+            shared.answer();
+        }
         if stdout {
             self.stdout.read()?;
         }
@@ -267,15 +268,22 @@ impl Running<'_> {
         Ok(ended)
     }
 
-    fn uses_too_much(&mut self, deadline: Instant) -> bool {
-        let used = memory::used_bytes(self.processes, MEMORY_BYTES_MAX, deadline);
-        self.peak = self.peak.max(used.min(MEMORY_BYTES_MAX));
-        if used <= MEMORY_BYTES_MAX {
-            return false;
+    /// Looks at the memory of all processes.
+    fn uses_too_much(&mut self, deadline: Instant) -> Option<End> {
+        let nobody_is_left = self.shared.as_ref().is_some_and(|it| it.nobody_is_left(self.processes));
+        let mut look = memory::look(self.processes, Care::Rough, deadline);
+        if look.is_too_much() {
+            look = memory::look(self.processes, Care::Exact, deadline);
         }
-        let exact = memory::exact_bytes(self.processes, MEMORY_BYTES_MAX, deadline);
-        self.peak = self.peak.max(exact);
-        exact > MEMORY_BYTES_MAX
+        self.peak = self.peak.max(look.bytes);
+        if let Some(shared) = self.shared.as_mut().filter(|_| nobody_is_left && look.nothing_shared) {
+            shared.forget();
+        }
+        if look.bytes > MEMORY_BYTES_MAX {
+            return Some(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
+        }
+        let too_many = || End::TooMany { what: "mappings".to_owned(), max: MAPPINGS_MAX };
+        (look.mappings > MAPPINGS_MAX).then(too_many)
     }
 
     /// Takes leave of processes that ended, whoever started them. Gives how many.
@@ -303,13 +311,10 @@ impl Running<'_> {
                 Err(_) => break,
             }
         }
-        // Nobody writes any more: what is in the pipes is all there is. Their other ends may still be open for a
-        // while, on their way through a socket.
+        // Nobody writes any more: what is in the pipes is all there is. Their other ends may still be open, on their
+        // way through a socket or with somebody outside, so that their end is not waited for.
         for stream in [&mut self.stdout, &mut self.stderr] {
-            if let Some(pipe) = &stream.pipe {
-                let _ = rustix::fs::fcntl_setfl(pipe, OFlags::NONBLOCK);
-            }
-            while stream.read().is_ok_and(|more| more) {}
+            while stream.bytes <= STREAM_BYTES_MAX && stream.read().is_ok_and(|more| more) {}
         }
         left
     }
@@ -337,6 +342,7 @@ fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -
     protections.seccomp = field("Seccomp");
     read_back_namespaces(kernel, process, protections)?;
     read_back_limits(process, protections)?;
+    let kernel_root = kernel_root(&kernel.processes.path()).stage("reading back the protections")?;
     let is_none = |set: &str| !set.is_empty() && set.bytes().all(|digit| digit == b'0');
     let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
     for (wrong, what) in [
@@ -344,6 +350,7 @@ fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -
         (protections.namespaces.len() != NAMESPACES.len(), "a namespace is the caller's"),
         (protections.no_new_privs != "1", "new privileges could be had"),
         (protections.seccomp != "2", "there is no filter for system calls"),
+        (kernel_root == INSIDE_ID, "its user is the kernel's user 0"),
     ] {
         if wrong {
             return Err(Fault::new("checking the protections", io::Error::other(what)));
@@ -414,6 +421,12 @@ impl Default for Stream {
 }
 
 impl Stream {
+    /// A command can open its own pipe for reading and take away what was just there to be read, so no read waits.
+    fn of(pipe: OwnedFd) -> io::Result<Self> {
+        rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+        Ok(Self { pipe: Some(pipe), ..Self::default() })
+    }
+
     /// Reads once; says whether there was anything. At the end of the stream the pipe is closed.
     fn read(&mut self) -> io::Result<bool> {
         let Some(pipe) = &self.pipe else { return Ok(false) };

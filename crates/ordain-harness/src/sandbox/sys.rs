@@ -172,18 +172,6 @@ fn become_program_or_fail(child: &Child<'_>) -> io::Result<()> {
     Err(io::Error::last_os_error())
 }
 
-/// Lets signals through again: whoever starts with [`start_bare`] starts without. A caller that ignores the end of
-/// its children does not keep this process from waiting for its own.
-pub(crate) fn unblock_signals() {
-    // SAFETY: the set is made before it is used, and nothing else is touched. There is no handler.
-    unsafe {
-        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-    }
-}
-
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct MountAttributes {
@@ -249,14 +237,33 @@ pub(crate) fn kill_all() {
 
 /// A program inherits what is ignored: `SIGPIPE` by Rust, `SIGHUP` by `nohup`, anything by the caller.
 pub(crate) fn default_signals() {
+    // The kernel's own structure, of which all zeroes are the default action. The C library keeps two signals to
+    // itself, and ignores them in what it starts.
+    let default = [0_u64; 4];
     for signal in 1..=SIGNALS {
-        // SAFETY: the default action replaces no handler that anything here relies on. Two signals have no other.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        let (new, old) = (default.as_ptr(), std::ptr::null_mut::<u64>());
+        // SAFETY: the kernel reads no more than there is, and knows 64 signals, which are 8 bytes. The default action
+        // replaces no handler that anything here relies on. Two signals have no other.
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, new, old, 8) };
     }
 }
 
 /// How many signals the kernel has.
 const SIGNALS: libc::c_int = 64;
+
+/// What the helper does about signals, whatever the caller ignores or blocks: a caller that does not care about the
+/// end of its children must not keep the helper from waiting for its own. What is too long to be written is an error.
+pub(crate) fn own_signals() {
+    default_signals();
+    // SAFETY: the set is made before it is used, and nothing else is touched. There is no handler.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
 
 /// Takes a capability out of the bounding set.
 pub(crate) fn drop_bound(capability: u32) -> io::Result<()> {
@@ -266,12 +273,100 @@ pub(crate) fn drop_bound(capability: u32) -> io::Result<()> {
 
 /// Installs a seccomp filter for this thread and all that it starts.
 pub(crate) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
+    set_filter(program, 0).map(drop)
+}
+
+/// The same. Gives the descriptor at which somebody may answer what the filter leaves open; it is not inherited.
+pub(crate) fn install_filter_that_asks(program: &[libc::sock_filter]) -> io::Result<i32> {
+    const NEW_LISTENER: libc::c_ulong = 8;
+    let descriptor = set_filter(program, NEW_LISTENER)?;
+    i32::try_from(descriptor).map_err(io::Error::other)
+}
+
+fn set_filter(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<libc::c_long> {
     let length = u16::try_from(program.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     let filter = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
     const SET_MODE_FILTER: libc::c_ulong = 1;
     // SAFETY: the kernel reads `len` instructions from the pointer, which is what `program` has.
-    let result = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, 0, std::ptr::from_ref(&filter)) };
-    check(result).map(drop)
+    let result =
+        unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, std::ptr::from_ref(&filter)) };
+    check(result)
+}
+
+/// Takes a descriptor of another process.
+pub(crate) fn take_descriptor(process: BorrowedFd<'_>, descriptor: i32) -> io::Result<std::os::fd::OwnedFd> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: touches no memory.
+    let taken = check(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor, 0) })?;
+    let taken = i32::try_from(taken).map_err(io::Error::other)?;
+    // SAFETY: the kernel just made this descriptor, and nobody else knows it.
+    Ok(unsafe { std::os::fd::OwnedFd::from_raw_fd(taken) })
+}
+
+/// A call that a filter leaves to somebody else, as the kernel tells it.
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct Question {
+    pub(crate) id: u64,
+    pub(crate) task: u32,
+    flags: u32,
+    number: i32,
+    architecture: u32,
+    address: u64,
+    pub(crate) arguments: [u64; 6],
+}
+
+/// Takes the next question. Poll first; an error means that whoever asked no longer waits.
+pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<Question> {
+    const RECEIVE: libc::c_ulong = 0xc050_2100;
+    let mut question = Question::default();
+    // SAFETY: the structure is the kernel's, 80 bytes long, and all zeroes as it wants it.
+    let result = unsafe { libc::ioctl(listener.as_raw_fd(), RECEIVE as _, &raw mut question) };
+    check(result.into()).map(|_| question)
+}
+
+/// Lets the call go on, or fail.
+pub(crate) fn answer_question(listener: BorrowedFd<'_>, id: u64, error: Option<i32>) -> io::Result<()> {
+    #[repr(C)]
+    struct Reply {
+        id: u64,
+        value: i64,
+        error: i32,
+        flags: u32,
+    }
+    const SEND: libc::c_ulong = 0xc018_2101;
+    const GO_ON: u32 = 1;
+    let flags = if error.is_none() { GO_ON } else { 0 };
+    let mut reply = Reply { id, value: 0, error: -error.unwrap_or_default(), flags };
+    // SAFETY: the structure is the kernel's, 24 bytes long.
+    check(unsafe { libc::ioctl(listener.as_raw_fd(), SEND as _, &raw mut reply) }.into()).map(drop)
+}
+
+/// Whether two processes have the same address space. Some kernels do not tell.
+pub(crate) fn have_same_space(left: Pid, right: Pid) -> bool {
+    const SPACE: libc::c_int = 1;
+    let (left, right) = (left.as_raw_nonzero().get(), right.as_raw_nonzero().get());
+    // SAFETY: touches no memory.
+    unsafe { libc::syscall(libc::SYS_kcmp, left, right, SPACE, 0, 0) == 0 }
+}
+
+/// What one end of a new socket may have on its way, with what the kernel needs around it.
+pub(crate) fn socket_buffer_bytes() -> u64 {
+    let Ok((socket, _)) = std::os::unix::net::UnixStream::pair() else { return 0 };
+    let mut bytes: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: both pointers lead to what this option has, a number and its length.
+    let asked = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_SNDBUF,
+            (&raw mut bytes).cast(),
+            &raw mut length,
+        )
+    };
+    let bytes = if asked == 0 { u64::try_from(bytes).unwrap_or_default() } else { 0 };
+    bytes + bytes / 8
 }
 
 /// The version of Landlock that the kernel has.

@@ -2,8 +2,11 @@
 //!
 //! The system's own folders are always there. Of what else the caller's `PATH` names, the installation is shown if it
 //! has a command that the profile allows, and nothing around it: a toolchain in a home folder does not bring the home folder along.
+//!
+//! The workspace is not trusted: no link in it decides what of the host is shown. See [`place`](super::place).
 
 use super::WORKSPACE;
+use super::place::{Place, Private, is_shared};
 use super::wire::Bind;
 use std::collections::BTreeSet;
 use std::env;
@@ -12,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Folders of the system, by their names below `/`.
-pub(crate) const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 /// What of `/etc` programs need to start.
 const SETTINGS: &[&str] = &["/etc/ld.so.cache", "/etc/alternatives"];
 const SYSTEM_PATH: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin"];
@@ -20,10 +23,16 @@ const SYSTEM_PATH: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin"];
 const CARGO_BIN: &str = "/toolchain/cargo/bin";
 const RUSTUP_HOME: &str = "/toolchain/rustup";
 const CARGO_HOME: &str = "/scratch/cargo";
-/// Never shown as a whole, whatever is in `PATH`.
-const PRIVATE: &[&str] = &["/", "/home", "/root", "/etc", "/proc", "/sys", "/dev", "/run", "/var", "/tmp"];
+/// What of an installation is shown besides the folder that `PATH` names. The rest may be anything.
+const PARTS: &[&str] = &["bin", "lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"];
+/// What else is shown of one that has a certain file: Go, Java, Homebrew.
+const MORE_PARTS: &[(&str, &[&str])] = &[
+    ("bin/go", &["src", "pkg", "VERSION", "go.env"]),
+    ("lib/modules", &["conf", "release"]),
+    ("bin/brew", &["Cellar", "opt"]),
+];
 /// More than any reasonable `PATH`.
-const BINDS_MAX: usize = 100;
+const BINDS_MAX: usize = 200;
 
 #[derive(Debug, Default)]
 pub(crate) struct Toolbox {
@@ -37,7 +46,6 @@ pub(crate) struct Toolbox {
 /// What the caller's environment says.
 pub(crate) struct Host {
     path: Vec<PathBuf>,
-    home: Option<PathBuf>,
     cargo_home: Option<PathBuf>,
     rustup_home: Option<PathBuf>,
 }
@@ -47,11 +55,12 @@ impl Host {
         let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = folder("HOME");
         let below_home = |name: &str| home.as_ref().map(|home| home.join(name));
+        let path = env::var_os("PATH").unwrap_or_default();
         Self {
-            path: env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default(),
+            // What a relative entry names depends on where the caller happens to be: often the workspace.
+            path: env::split_paths(&path).filter(|folder| folder.is_absolute()).collect(),
             cargo_home: folder("CARGO_HOME").or_else(|| below_home(".cargo")),
             rustup_home: folder("RUSTUP_HOME").or_else(|| below_home(".rustup")),
-            home,
         }
     }
 }
@@ -65,24 +74,30 @@ impl Toolbox {
         programs: impl Iterator<Item = &'p str>,
     ) -> Self {
         let mut toolbox = Self::default();
+        let private = Private::of_caller(workspace);
         toolbox.add_system();
         let is_of_use = |folder: &Path| {
             is_system(folder) || allowed.iter().any(|name| name == "*" || is_program(&folder.join(name)))
         };
-        let folders = host.path.iter().filter(|folder| folder.is_absolute() && folder.is_dir());
-        for folder in folders.filter(|folder| is_of_use(folder)) {
-            toolbox.add_folder(host, workspace, folder);
+        let folders: Vec<Place> =
+            host.path.iter().filter_map(|folder| Place::of(folder, workspace)).collect();
+        for place in folders.iter().filter(|place| place.real.is_dir() && is_of_use(&place.real)) {
+            toolbox.add_folder(host, &private, place);
         }
         for folder in SYSTEM_PATH {
             toolbox.add_to_path((*folder).to_owned());
         }
         for program in programs.filter(|program| !program.contains('/')) {
-            let found = host.path.iter().map(|folder| folder.join(program)).find(|file| is_program(file));
             // What a link in `PATH` leads to may be installed elsewhere.
-            if let Some(real) = found.and_then(|file| file.canonicalize().ok())
-                && let Some(folder) = real.parent()
+            let found = folders.iter().filter(|folder| !folder.is_of_workspace).find_map(|folder| {
+                let file = Place::of(&folder.real.join(program), workspace)?;
+                (!file.is_of_workspace && is_program(&file.real)).then_some((folder, file))
+            });
+            if let Some((folder, file)) = found
+                && let Some(real) = file.real.parent()
+                && real != folder.real
             {
-                toolbox.show(host, workspace, folder);
+                toolbox.show(&private, &Place::at(real));
             }
         }
         toolbox.binds.truncate(BINDS_MAX);
@@ -104,77 +119,105 @@ impl Toolbox {
                 _ => {}
             }
         }
-        for path in SETTINGS.iter().map(Path::new).filter(|path| path.exists()) {
-            self.bind(path, path.display().to_string());
+        for path in SETTINGS.iter().map(Path::new) {
+            if let Ok(real) = path.canonicalize() {
+                self.bind(&real, path.display().to_string());
+            }
         }
     }
 
-    fn add_folder(&mut self, host: &Host, workspace: &Path, folder: &Path) {
-        if is_cargo_bin(host, folder) {
-            return self.add_rust(host, folder);
+    fn add_folder(&mut self, host: &Host, private: &Private, place: &Place) {
+        if is_cargo_bin(host, private, place) {
+            return self.add_rust(host, private, place);
         }
-        if folder.ends_with("shims") {
-            return self.add_pyenv(host, workspace, folder);
+        if place.named.ends_with("shims") {
+            return self.add_pyenv(private, &place.real);
         }
-        if let Some(inside) = self.show(host, workspace, folder) {
+        if let Some(inside) = self.show(private, place) {
             self.add_to_path(inside);
         }
     }
 
     /// Rust's tools, the toolchains, and the downloaded crates; no credentials and no settings.
-    fn add_rust(&mut self, host: &Host, bin: &Path) {
-        self.bind(bin, CARGO_BIN.to_owned());
+    fn add_rust(&mut self, host: &Host, private: &Private, bin: &Place) {
+        self.bind(&bin.real, CARGO_BIN.to_owned());
         self.add_to_path(CARGO_BIN.to_owned());
+        let mut add = |home: &Path, part: &str, inside: &str| {
+            let found = Place::of(&home.join(part), &private.workspace).filter(|it| private.may_show(it));
+            let is_there = found.as_ref().is_some_and(|it| it.real.exists());
+            if let Some(found) = found.filter(|_| is_there) {
+                self.bind(&found.real, format!("{inside}/{part}"));
+            }
+            is_there
+        };
         if let Some(home) = &host.cargo_home {
-            for part in ["registry", "git"].iter().filter(|part| home.join(part).is_dir()) {
-                self.bind(&home.join(part), format!("{CARGO_HOME}/{part}"));
+            for part in ["registry", "git"] {
+                add(home, part, CARGO_HOME);
             }
         }
-        if let Some(home) = host.rustup_home.as_ref().filter(|home| home.join("toolchains").is_dir()) {
-            for part in ["toolchains", "settings.toml"].iter().filter(|part| home.join(part).exists()) {
-                self.bind(&home.join(part), format!("{RUSTUP_HOME}/{part}"));
-            }
+        if let Some(home) = &host.rustup_home
+            && add(home, "toolchains", RUSTUP_HOME)
+        {
+            add(home, "settings.toml", RUSTUP_HOME);
             self.has_rustup = true;
         }
     }
 
     /// The chosen versions themselves: the scripts in front of them need the whole of pyenv.
-    fn add_pyenv(&mut self, host: &Host, workspace: &Path, shims: &Path) {
+    fn add_pyenv(&mut self, private: &Private, shims: &Path) {
         let Some(root) = shims.parent().filter(|root| root.join("versions").is_dir()) else { return };
         let chosen = fs::read_to_string(root.join("version")).unwrap_or_default();
         for version in chosen.split_whitespace().filter(|version| !version.contains('/')) {
             let bin = root.join("versions").join(version).join("bin");
-            if let Some(inside) = bin.is_dir().then(|| self.show(host, workspace, &bin)).flatten() {
+            let bin = Place::of(&bin, &private.workspace).filter(|bin| bin.real.is_dir());
+            if let Some(inside) = bin.and_then(|bin| self.show(private, &bin)) {
                 self.add_to_path(inside);
             }
         }
     }
 
     /// Shows the installation that a folder of programs belongs to, and says where the folder is inside.
-    fn show(&mut self, host: &Host, workspace: &Path, folder: &Path) -> Option<String> {
-        if let Ok(below) = folder.strip_prefix(workspace) {
+    fn show(&mut self, private: &Private, place: &Place) -> Option<String> {
+        if let Ok(below) = place.real.strip_prefix(&private.workspace) {
             return Some(Path::new(WORKSPACE).join(below).to_str()?.to_owned());
         }
-        let inside = folder.to_str()?.to_owned();
-        if is_system(folder) || self.shows(folder) {
-            return Some(inside);
-        }
-        let is_private = |path: &Path| {
-            PRIVATE.iter().any(|it| path == Path::new(it)) || host.home.as_deref() == Some(path)
-        };
-        let has_parents = folder.components().any(|part| part == Component::ParentDir);
-        if is_private(folder) || has_parents || folder.starts_with("/proc") || folder.starts_with("/sys") {
+        if place.is_of_workspace {
             return None;
         }
-        // `~/.local` holds all sorts of things besides programs.
-        let is_prefix = |path: &Path| {
-            !is_private(path)
-                && !path.ends_with(".local")
-                && (path.join("lib").is_dir() || path.join("pyvenv.cfg").is_file())
-        };
-        let shown = folder.parent().filter(|parent| is_prefix(parent)).unwrap_or(folder);
-        self.bind(shown, shown.to_str()?.to_owned());
+        // What is shown keeps the name by which it is known, unless something else has it inside.
+        let has_own_name = !is_system(&place.real) && !is_shared(&place.named);
+        let named = if has_own_name { &place.named } else { &place.real };
+        let inside = named.to_str()?.to_owned();
+        if is_system(named) || self.shows(named) {
+            return Some(inside);
+        }
+        if !private.may_show(place) {
+            return None;
+        }
+        self.bind(&place.real, inside.clone());
+        let prefixes = place.real.parent().zip(named.parent());
+        if let Some((real, named)) = prefixes.filter(|(real, _)| private.may_show_around(real)) {
+            self.add_parts(private, real, named);
+        }
         Some(inside)
+    }
+
+    /// Shows what an installation is made of.
+    fn add_parts(&mut self, private: &Private, prefix: &Path, named: &Path) {
+        // `~/.local` holds all sorts of things besides programs.
+        let is_prefix = prefix.join("lib").is_dir() || prefix.join("pyvenv.cfg").is_file();
+        if !is_prefix || [prefix, named].iter().any(|path| path.ends_with(".local")) {
+            return;
+        }
+        let more = MORE_PARTS.iter().filter(|(file, _)| prefix.join(file).is_file());
+        for part in PARTS.iter().chain(more.flat_map(|(_, parts)| *parts)) {
+            let Some(place) = Place::of(&prefix.join(part), &private.workspace) else { continue };
+            let is_own = place.real.starts_with(prefix) || is_system(&place.real);
+            let Some(inside) = named.join(part).to_str().map(str::to_owned) else { continue };
+            if is_own && private.may_show(&place) && place.real.exists() && !self.shows(Path::new(&inside)) {
+                self.bind(&place.real, inside);
+            }
+        }
     }
 
     fn shows(&self, folder: &Path) -> bool {
@@ -247,8 +290,9 @@ fn is_system(folder: &Path) -> bool {
     first.and_then(|name| name.to_str()).is_some_and(|name| names.contains(name))
 }
 
-fn is_cargo_bin(host: &Host, folder: &Path) -> bool {
-    host.cargo_home.as_ref().is_some_and(|home| folder == home.join("bin"))
+fn is_cargo_bin(host: &Host, private: &Private, folder: &Place) -> bool {
+    let bin = host.cargo_home.as_ref().and_then(|home| Place::of(&home.join("bin"), &private.workspace));
+    bin.is_some_and(|bin| bin.real == folder.real && private.may_show(folder))
 }
 
 fn is_program(file: &Path) -> bool {

@@ -50,11 +50,13 @@ pub(crate) struct RunOrder {
     pub(crate) level_min: Level,
 }
 
-/// A change before the first step. The contents stand behind the JSON, one after the other.
+/// A change that no command makes. The contents stand behind the JSON, one after the other.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WriteOrder {
     pub(crate) path: String,
     pub(crate) bytes: Option<usize>,
+    pub(crate) after_steps: usize,
+    pub(crate) required: bool,
 }
 
 /// A step that was checked.

@@ -19,7 +19,7 @@ pub(crate) enum Caller {
 }
 
 /// No user of this machine, as far as anybody knows.
-const USER_ID: u32 = 64_321;
+pub(crate) const USER_ID: u32 = 64_321;
 
 pub(crate) struct Fixture {
     pub(crate) caller: Caller,
@@ -38,7 +38,9 @@ impl Fixture {
         );
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let top = std::env::temp_dir().join(format!("ordain-sandbox-{}-{number}", std::process::id()));
+        // Not in a folder of which nothing is ever shown.
+        let top = Path::new("/opt").join(format!("ordain-sandbox-{}-{number}", std::process::id()));
+        fs::create_dir_all("/opt").unwrap();
         for folder in ["", "ws", "decoy", "bin"] {
             fs::create_dir(top.join(folder)).unwrap();
             fs::set_permissions(top.join(folder), fs::Permissions::from_mode(0o755)).unwrap();
@@ -113,6 +115,37 @@ impl Fixture {
 
     pub(crate) fn confined(&self, profile: &str, timeout_ms: u32, step: &[&str]) -> Report {
         let said = self.driven(&[], profile, timeout_ms, step);
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("no report ({error}): {said}"))
+    }
+
+    /// A folder that belongs to the caller, with a program in `bin`, a library, and a file beside them.
+    pub(crate) fn installation(&self, name: &str, program: &str) {
+        self.file(&format!("{name}/bin/{program}"), "#!/bin/sh\necho it runs\n");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.path(&format!("{name}/bin/{program}")), mode).unwrap();
+        self.file(&format!("{name}/lib/library"), "library");
+        self.file(&format!("{name}/private/key"), "secret");
+    }
+
+    /// The arguments with which the hostile program runs a step in the sandbox.
+    pub(crate) fn drive(&self, profile: &str, step: &[&str]) -> Vec<String> {
+        let start = ["drive", &self.text("ws"), profile, "20000"];
+        start.iter().chain(step).map(|it| (*it).to_owned()).collect()
+    }
+
+    /// In the sandbox, called from a changed environment.
+    pub(crate) fn confined_with(
+        &self,
+        profile: &str,
+        step: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Report {
+        let arguments = self.drive(profile, step);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut command = self.command(&self.text("bin/hostile"), &arguments);
+        change(&mut command);
+        let said = command.output().unwrap().stdout;
+        let said = String::from_utf8_lossy(&said);
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("no report ({error}): {said}"))
     }
 

@@ -1,5 +1,6 @@
-//! Run results: an intent taken through the whole chain.
+//! Run results: an intent, a plan or a patch set taken through the whole chain.
 
+pub mod links;
 mod rules;
 
 use crate::evidence::ExecutionStatus;
@@ -11,7 +12,7 @@ use serde_json::Value as Json;
 
 pub use rules::RULES;
 
-/// What became of an intent.
+/// What became of an intent, or of what was brought instead.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunResult {
@@ -31,10 +32,14 @@ pub struct RunResult {
     /// The profile in force, as it was.
     #[schemars(extend("x-rule" = "RN3"))]
     pub policy: Profile,
-    /// The intent.
+    /// The intent; null when a plan or a patch set was brought instead.
     #[schemars(extend("x-rule" = "RN4"))]
-    pub intent: IntentRef,
-    /// The bundle; null when the intent was refused.
+    pub intent: Nullable<IntentRef>,
+    /// What was brought instead of an intent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "RN4"))]
+    pub source: Option<SourceRef>,
+    /// The bundle; null when the intent was refused, or when what was brought has none.
     #[schemars(extend("x-rule" = "RN5"))]
     pub bundle: Nullable<BundleRef>,
     /// What the kernel made of the intent.
@@ -64,6 +69,28 @@ pub struct IntentRef {
     pub path: String,
     /// Its hash.
     pub sha256: Sha256,
+}
+
+/// A document that somebody made without the kernel.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourceRef {
+    /// What it is.
+    pub kind: SourceKind,
+    /// Relative, or just a name.
+    pub path: String,
+    /// Its hash.
+    pub sha256: Sha256,
+}
+
+/// What can be brought instead of an intent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// A plan proposal: files, commands and tests.
+    Plan,
+    /// A patch set: only files.
+    Patch,
 }
 
 /// The bundle of a run.

@@ -18,8 +18,8 @@ pub static RULES: &[Rule] = &[
     Rule { id: RN.rule(1), title: "the schema version is known", section: "runs", category: Category::Schema, check: version_is_known },
     Rule { id: RN.rule(2), title: "the run ends after it starts, both in UTC", section: "runs", category: Category::Time, check: times_are_in_order },
     Rule { id: RN.rule(3), title: "the policy is a valid profile", section: "runs", category: Category::Reference, check: policy_is_valid },
-    Rule { id: RN.rule(4), title: "the intent is named by a relative path and a hash", section: "runs", category: Category::Reference, check: intent_is_relative },
-    Rule { id: RN.rule(5), title: "there is a bundle unless the intent was refused", section: "runs", category: Category::Consistency, check: bundle_fits_kind },
+    Rule { id: RN.rule(4), title: "an intent or what was brought instead is named by a relative path and a hash", section: "runs", category: Category::Reference, check: origin_is_named },
+    Rule { id: RN.rule(5), title: "there is a bundle unless the intent was refused or there was none", section: "runs", category: Category::Consistency, check: bundle_fits_kind },
     Rule { id: RN.rule(6), title: "questions come with CLARIFY, a reason with REFUSE", section: "runs", category: Category::Consistency, check: outcome_fields_fit },
     Rule { id: RN.rule(7), title: "only a bundle is executed", section: "runs", category: Category::Consistency, check: execution_fits_kind },
     Rule { id: RN.rule(8), title: "only an executed bundle that did not fail is accepted", section: "runs", category: Category::Consistency, check: verdict_fits },
@@ -91,22 +91,37 @@ fn policy_is_valid(facts: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
 }
 
 /// RN4.
-fn intent_is_relative(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
-    let intent = run.get("intent");
-    let path = intent.get("path");
-    if let Some(message) = path.str().and_then(path_problem) {
-        found.at(path, message);
+fn origin_is_named(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let (intent, source) = (run.get("intent"), run.get("source"));
+    for path in [intent.get("path"), source.get("path")] {
+        if let Some(message) = path.str().and_then(path_problem) {
+            found.at(path, message);
+        }
+    }
+    match (intent.value(), source.value()) {
+        (Some(Value::Null), None) => {
+            found.at(intent, "is null, and no `source` says what was brought instead")
+        }
+        (Some(Value::Object(_)), Some(Value::Object(_))) => {
+            found.at(source, "is there besides an intent; a run starts with one of them")
+        }
+        _ => {}
     }
 }
 
 /// RN5.
 fn bundle_fits_kind(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
     let bundle = run.get("bundle");
-    match (run.get("kernel_result_kind").str(), bundle.value()) {
+    let kind = run.get("kernel_result_kind");
+    let brought = matches!(run.get("source").value(), Some(Value::Object(_)));
+    match (kind.str(), bundle.value()) {
+        (Some(other @ ("CLARIFY" | "REFUSE")), _) if brought => {
+            found.at(kind, format!("`{other}` is about an intent, and a plan or a patch set was brought"))
+        }
         (Some("REFUSE"), Some(Value::Object(_))) => {
             found.at(bundle, "a refused intent has no bundle; expected null")
         }
-        (Some(kind @ ("BUNDLE" | "CLARIFY")), Some(Value::Null)) => {
+        (Some(kind @ ("BUNDLE" | "CLARIFY")), Some(Value::Null)) if !brought => {
             found.at(bundle, format!("`{kind}` has a bundle"))
         }
         _ => {}
@@ -181,6 +196,42 @@ fn verdict_fits(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use super::utc_time;
+    use crate::{Facts, Kind, verify_text};
+    use serde_json::{Value as Json, json};
+
+    /// What RN4 and RN5 say of a run that starts like this.
+    fn found(start: &Json) -> Vec<String> {
+        let text = start.to_string();
+        let report = verify_text(Kind::Run, &Facts::default(), text.as_bytes()).unwrap();
+        let about = |rule| rule == Kind::Run.rule(4) || rule == Kind::Run.rule(5);
+        let found = report.violations().iter().filter(|it| about(it.rule));
+        found.map(|it| format!("{} {}", it.rule, it.path)).collect()
+    }
+
+    #[test]
+    fn a_run_starts_with_one_thing() {
+        let hash = format!("sha256:{}", "0".repeat(64));
+        let intent = json!({"path": "intent.json", "sha256": hash});
+        let source = json!({"kind": "patch", "path": "patch.json", "sha256": hash});
+        let bundle = json!({"bundle_id": "bundle_0123456789abcdef", "sha256": hash});
+        let run = |intent: &Json, source: Option<&Json>, bundle: &Json, kind: &str| {
+            let mut run = json!({"intent": intent, "bundle": bundle, "kernel_result_kind": kind});
+            if let Some(source) = source {
+                run["source"] = source.clone();
+            }
+            found(&run)
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(run(&intent, None, &bundle, "BUNDLE"), none);
+        assert_eq!(run(&Json::Null, Some(&source), &bundle, "BUNDLE"), none);
+        assert_eq!(run(&Json::Null, Some(&source), &Json::Null, "BUNDLE"), none);
+        assert_eq!(run(&intent, None, &Json::Null, "REFUSE"), none);
+        assert_eq!(run(&Json::Null, None, &bundle, "BUNDLE"), ["RN4 /intent"]);
+        assert_eq!(run(&intent, Some(&source), &bundle, "BUNDLE"), ["RN4 /source"]);
+        assert_eq!(run(&Json::Null, Some(&json!({"kind": "note"})), &bundle, "BUNDLE").len(), 3);
+        assert_eq!(run(&intent, None, &Json::Null, "CLARIFY"), ["RN5 /bundle"]);
+        assert_eq!(run(&Json::Null, Some(&source), &bundle, "CLARIFY"), ["RN5 /kernel_result_kind"]);
+    }
 
     #[test]
     fn times() {

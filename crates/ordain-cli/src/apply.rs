@@ -1,0 +1,244 @@
+//! `ordain apply` and `ordain undo`.
+
+use crate::args::{Apply, Undo};
+use crate::document::load;
+use crate::exit::{Failure, Outcome};
+use crate::input::Source;
+use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
+use crate::unified::{self, Reader};
+use crate::wording::count;
+use anstyle::Style;
+use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_harness::apply::{
+    self, Applied, ApplyError, Authority, Base, Change, ChangedFile, Problem, Recovered, records,
+};
+use ordain_spec::Verified;
+use ordain_spec::patch::{PatchOp, PatchSet};
+use ordain_spec::run::RunResult;
+use ordain_workflow::rfc3339;
+use serde::Serialize;
+use serde_json::json;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
+    let wanted = Wanted::of(args, json)?;
+    recover(&wanted.workspace);
+    if args.dry_run {
+        let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
+        return told(changes, json).and_then(|changes| show_changes(&changes, json));
+    }
+    let applied =
+        apply::apply(&wanted.workspace, &wanted.patch, wanted.base.as_ref(), Authority::LocalOperator);
+    let applied = told(applied, json)?;
+    show_applied(&applied, &wanted.workspace, json)?;
+    Ok(Outcome::Ok)
+}
+
+/// What is to be applied, and where.
+struct Wanted {
+    workspace: PathBuf,
+    patch: Verified<PatchSet>,
+    base: Option<Base>,
+}
+
+impl Wanted {
+    fn of(args: &Apply, json: bool) -> Result<Self, Failure> {
+        let here = || PathBuf::from(".");
+        if !args.what.is_dir() {
+            let base = args.if_unchanged.as_deref().map(read_base).transpose()?;
+            let patch = load::<PatchSet>(&args.what, json)?.document;
+            return Ok(Self { workspace: args.workspace.clone().unwrap_or_else(here), patch, base });
+        }
+        check_links(&args.what, json)?;
+        let run = load::<RunResult>(&args.what.join("result.json"), json)?.document;
+        if !run.decision.accepted {
+            let reasons = run.decision.reasons.join("; ");
+            let problem = format!("this run was not accepted, so it is not applied: {reasons}");
+            return Err(Failure::Document { path: args.what.display().to_string(), problem });
+        }
+        let base = match (&args.if_unchanged, args.even_if_changed) {
+            (_, true) => None,
+            (Some(base), false) => Some(read_base(base)?),
+            (None, false) => Some(read_base(&args.what.join("base.json"))?),
+        };
+        let patch = load::<PatchSet>(&args.what.join("patch.json"), json)?.document;
+        let workspace = args.workspace.clone().or_else(|| workspace_of_run(&args.what)).unwrap_or_else(here);
+        Ok(Self { workspace, patch, base })
+    }
+}
+
+/// What was tried is what is applied: a folder in which anything was changed since is refused.
+fn check_links(run: &Path, json: bool) -> Result<(), Failure> {
+    let mut report = Vec::new();
+    if crate::run::verify(&mut report, run, json)? == Outcome::Ok {
+        return Ok(());
+    }
+    if json {
+        io::stdout().lock().write_all(&report)?;
+    } else {
+        anstream::stderr().lock().write_all(&report)?;
+    }
+    Err(Failure::Reported)
+}
+
+/// A run's folder is `.ordain/runs/NAME` of the workspace that it was tried on.
+fn workspace_of_run(run: &Path) -> Option<PathBuf> {
+    let above = |run: &Path| {
+        let runs = run.parent().filter(|runs| runs.ends_with(".ordain/runs"))?;
+        Some(runs.parent()?.parent()?.to_owned())
+    };
+    // As it was typed, if that says it.
+    let workspace = above(run).or_else(|| above(&run.canonicalize().ok()?))?;
+    Some(if workspace.as_os_str().is_empty() { PathBuf::from(".") } else { workspace })
+}
+
+fn read_base(path: &Path) -> Result<Base, Failure> {
+    let text = Source::of(path).text()?;
+    serde_json::from_slice(&text.json).map_err(|error| Failure::Parse {
+        path: path.display().to_string(),
+        problem: format!("not a list of what a patch replaces: {error}"),
+    })
+}
+
+pub(crate) fn run_undo(args: &Undo, json: bool) -> Result<Outcome, Failure> {
+    if args.list {
+        return list(&args.workspace, json);
+    }
+    let record = args.record.as_deref();
+    if args.dry_run {
+        let preview = told(apply::preview_undo(&args.workspace, record), json)?;
+        return show_changes(&preview.1, json);
+    }
+    let undone = told(apply::undo(&args.workspace, record, Authority::LocalOperator), json)?;
+    if json {
+        print_json(&json!({"undone": undone}))?;
+        return Ok(Outcome::Ok);
+    }
+    let mut stdout = anstream::stdout().lock();
+    let files = count(undone.files.len() as u64, "file");
+    writeln!(stdout, "{GREEN}undone{GREEN:#}  {}: {files} as before", undone.record)?;
+    for file in &undone.files {
+        let inverse = match file.op {
+            PatchOp::Create => PatchOp::Delete,
+            PatchOp::Modify => PatchOp::Modify,
+            PatchOp::Delete => PatchOp::Create,
+        };
+        write_file(&mut stdout, inverse, &file.path)?;
+    }
+    stdout.flush()?;
+    Ok(Outcome::Ok)
+}
+
+fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {
+    let records = told(records(workspace), json)?;
+    if json {
+        print_json(&json!({"applied": records}))?;
+        return Ok(Outcome::Ok);
+    }
+    let mut stdout = anstream::stdout().lock();
+    if records.is_empty() {
+        writeln!(stdout, "nothing was applied to this workspace, or all of it is undone")?;
+    }
+    for record in records.iter().rev() {
+        let files = count(record.files.len() as u64, "file");
+        let time = rfc3339(record.applied_at_ms).unwrap_or_default();
+        let source = printable(&record.source_proposal_id);
+        writeln!(stdout, "{BOLD}{}{BOLD:#}  {time}  {files}  {source}", record.record)?;
+    }
+    stdout.flush()?;
+    Ok(Outcome::Ok)
+}
+
+/// Prints what speaks against a change, one line for each; other failures are told where all are.
+pub(crate) fn told<T>(result: Result<T, ApplyError>, json: bool) -> Result<T, Failure> {
+    let problems = match result {
+        Ok(value) => return Ok(value),
+        Err(ApplyError::Refused(problems)) => problems,
+        Err(error) => return Err(error.into()),
+    };
+    if json {
+        print_json(&json!({"applied": null, "problems": problems}))?;
+    } else {
+        let mut stderr = anstream::stderr().lock();
+        let found = count(problems.len() as u64, "problem");
+        writeln!(stderr, "{RED}refused{RED:#}  nothing was changed: {found}")?;
+        for Problem { path, problem } in &problems {
+            writeln!(stderr, "  {BOLD}{}{BOLD:#}  {}", printable(path), printable(problem))?;
+        }
+    }
+    Err(Failure::Reported)
+}
+
+pub(crate) fn show_applied(applied: &Applied, workspace: &Path, json: bool) -> Result<(), Failure> {
+    if json {
+        return print_json(&json!({"applied": applied}));
+    }
+    let mut stdout = anstream::stdout().lock();
+    let files = count(applied.files.len() as u64, "file");
+    writeln!(stdout, "{GREEN}applied{GREEN:#}  {files}, as {}", applied.record)?;
+    for ChangedFile { op, path } in &applied.files {
+        write_file(&mut stdout, *op, path)?;
+    }
+    let place = match workspace {
+        here if here == Path::new(".") => String::new(),
+        there => format!(" --workspace {}", printable(&there.display().to_string())),
+    };
+    writeln!(stdout, "take it back with: ordain undo{place}")?;
+    Ok(stdout.flush()?)
+}
+
+fn write_file(out: &mut impl Write, op: PatchOp, path: &str) -> io::Result<()> {
+    let (style, sign): (Style, char) = match op {
+        PatchOp::Create => (GREEN, '+'),
+        PatchOp::Modify => (YELLOW, '~'),
+        PatchOp::Delete => (RED, '-'),
+    };
+    writeln!(out, "  {style}{sign}{style:#} {}", printable(path))
+}
+
+fn show_changes(changes: &[Change], json: bool) -> Result<Outcome, Failure> {
+    if json {
+        let hash = |side: &Option<Vec<u8>>| side.as_ref().map(|bytes| ContentHash::of(bytes).to_string());
+        let file = |change: &Change| json!({"path": change.path, "before": hash(&change.before), "after": hash(&change.after)});
+        print_json(&json!({"would_change": changes.iter().map(file).collect::<Vec<_>>()}))?;
+        return Ok(Outcome::Ok);
+    }
+    let reader = if io::stdout().is_terminal() { Reader::Person } else { Reader::Program };
+    let mut stdout = io::BufWriter::new(anstream::stdout().lock());
+    unified::write(&mut stdout, changes, reader)?;
+    stdout.flush()?;
+    Ok(Outcome::Ok)
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(Canonicalizer::new().value(value)?)?;
+    stdout.write_all(b"\n")?;
+    Ok(stdout.flush()?)
+}
+
+/// Finishes or takes back what an earlier command was stopped in, and says so. That it cannot be done stops only the
+/// commands that change the workspace, which ask again.
+pub(crate) fn recover(workspace: &Path) {
+    let said = match apply::recover(workspace) {
+        Ok(None) | Err(ApplyError::Workspace { .. }) => return,
+        Ok(Some(Recovered::Discarded)) => {
+            "an apply had been interrupted before it changed anything; what it had staged is removed"
+                .to_owned()
+        }
+        Ok(Some(Recovered::Finished { record })) => {
+            format!("an apply had been interrupted; it is finished now, as {record}")
+        }
+        Ok(Some(Recovered::RolledBack { because })) => {
+            format!(
+                "an apply had been interrupted; it is rolled back now, everything is as before: {because}"
+            )
+        }
+        Ok(Some(Recovered::Undone { record })) => {
+            format!("an undo had been interrupted; it is finished now: {record} is undone")
+        }
+        Err(error) => format!("an apply had been interrupted, and cannot be finished now: {error}"),
+    };
+    let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
+}

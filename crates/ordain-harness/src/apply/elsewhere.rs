@@ -1,0 +1,41 @@
+//! Systems without the calls that a change needs.
+
+use super::{Applied, ApplyError, Authority, Base, Change, Record, Recovered};
+use ordain_spec::Verified;
+use ordain_spec::patch::PatchSet;
+use std::path::Path;
+
+/// Refuses.
+pub fn apply(
+    _: &Path,
+    _: &Verified<PatchSet>,
+    _: Option<&Base>,
+    _: Authority,
+) -> Result<Applied, ApplyError> {
+    Err(ApplyError::Unsupported)
+}
+
+/// Refuses.
+pub fn preview(_: &Path, _: &Verified<PatchSet>, _: Option<&Base>) -> Result<Vec<Change>, ApplyError> {
+    Err(ApplyError::Unsupported)
+}
+
+/// Refuses.
+pub fn undo(_: &Path, _: Option<&str>, _: Authority) -> Result<Applied, ApplyError> {
+    Err(ApplyError::Unsupported)
+}
+
+/// Refuses.
+pub fn preview_undo(_: &Path, _: Option<&str>) -> Result<(String, Vec<Change>), ApplyError> {
+    Err(ApplyError::Unsupported)
+}
+
+/// Nothing was ever changed here.
+pub fn records(_: &Path) -> Result<Vec<Record>, ApplyError> {
+    Ok(Vec::new())
+}
+
+/// Nothing was ever interrupted here.
+pub fn recover(_: &Path) -> Result<Option<Recovered>, ApplyError> {
+    Ok(None)
+}

@@ -1,0 +1,76 @@
+//! Why a workspace was not changed.
+
+use std::fmt;
+
+/// Something that speaks against an operation.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
+pub struct Problem {
+    /// The path that the operation is about.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.path, self.problem)
+    }
+}
+
+/// A workspace was not changed, or not as it should have been. Only `Stuck` leaves work to a person.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApplyError {
+    /// The workspace is not there, or is no folder.
+    #[error("the workspace `{path}` cannot be used: {error}")]
+    Workspace {
+        /// As it was given.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// What ordain keeps in a workspace is not as it left it, or cannot be written.
+    #[error("`{path}` cannot be used: {problem}")]
+    State {
+        /// Relative to the workspace.
+        path: String,
+        /// Why.
+        problem: String,
+    },
+    /// Somebody else changes the workspace.
+    #[error("another ordain changes this workspace at the moment; try again when it has ended")]
+    Busy,
+    /// The checks found something. Nothing was changed.
+    #[error("nothing was changed: {}", list(.0))]
+    Refused(Vec<Problem>),
+    /// It went wrong half-way, and everything is again as it was before.
+    #[error("everything is as it was before: {0}")]
+    RolledBack(Problem),
+    /// It went wrong half-way, and what was done could not be taken back either.
+    #[error(
+        "the workspace is between two states, because files changed meanwhile: going on is stopped by {forward}, and \
+         going back by {back}; the contents that are missing are in `.ordain/apply/txn`; put one of the two as the \
+         message says it should be, and run any command again"
+    )]
+    Stuck {
+        /// What stops it from being finished.
+        forward: Problem,
+        /// What stops it from being rolled back.
+        back: Problem,
+    },
+    /// There is no such record.
+    #[error("{0}")]
+    NoRecord(String),
+    /// This system has no way to do it.
+    #[error("a workspace can only be changed on Linux")]
+    Unsupported,
+}
+
+fn list(problems: &[Problem]) -> String {
+    const SHOWN_MAX: usize = 20;
+    let mut texts: Vec<String> = problems.iter().take(SHOWN_MAX).map(Problem::to_string).collect();
+    if let Some(more) = problems.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
+        texts.push(format!("and {more} more"));
+    }
+    texts.join("; ")
+}

@@ -1,0 +1,72 @@
+//! What became of a workspace.
+
+use super::Problem;
+use ordain_spec::patch::PatchOp;
+use serde::Serialize;
+
+/// A change that was made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Applied {
+    /// The name of its record, by which it can be undone.
+    pub record: String,
+    /// What was done to which file, in order.
+    pub files: Vec<ChangedFile>,
+}
+
+/// A file that was changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ChangedFile {
+    /// What was done.
+    pub op: PatchOp,
+    /// Relative to the workspace.
+    pub path: String,
+}
+
+/// A file as it is and as it would be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// Relative to the workspace.
+    pub path: String,
+    /// What is there.
+    pub before: Option<Vec<u8>>,
+    /// What would be there.
+    pub after: Option<Vec<u8>>,
+}
+
+/// A change of the past that can be undone.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Record {
+    /// Its name.
+    pub record: String,
+    /// When, in milliseconds since 1970.
+    pub applied_at_ms: u64,
+    /// The patch set.
+    pub patch_hash: String,
+    /// The proposal that the patch set names.
+    pub source_proposal_id: String,
+    /// What was done to which file, in order.
+    pub files: Vec<ChangedFile>,
+}
+
+/// What became of a change that was interrupted.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Recovered {
+    /// It had touched nothing yet, and what was staged for it is gone.
+    Discarded,
+    /// It is carried out.
+    Finished {
+        /// The name of its record.
+        record: String,
+    },
+    /// It was taken back.
+    RolledBack {
+        /// Why it was not carried out.
+        because: Problem,
+    },
+    /// It was being undone, and is.
+    Undone {
+        /// The name of its record.
+        record: String,
+    },
+}

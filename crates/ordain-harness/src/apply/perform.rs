@@ -1,0 +1,152 @@
+//! From a patch set to a changed workspace.
+
+use super::check::check;
+use super::journal::{self, Back, Entry, Journal};
+use super::outcome::ChangedFile;
+use super::recover::recover;
+use super::stage::{not_written, stage};
+use super::state::{APPLIED, State};
+use super::transaction::{Transaction, Way};
+use super::tree::{Seen, Tree, split};
+use super::{Applied, ApplyError, Authority, Base, Change, Problem};
+use crate::beneath::REGULAR;
+use ordain_canon::{Canonicalizer, ContentHash, PatchHash};
+use ordain_spec::Verified;
+use ordain_spec::patch::{PatchOperation, PatchSet};
+use rustix::fs::{Mode, openat};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Carries out all operations, or none. With a base, only if the targets are as the base says.
+///
+/// A change that was interrupted before is finished or taken back first.
+pub fn apply(
+    workspace: &Path,
+    patch: &Verified<PatchSet>,
+    base: Option<&Base>,
+    authority: Authority,
+) -> Result<Applied, ApplyError> {
+    recover(workspace)?;
+    let tree = Tree::open(workspace)?;
+    // Without the lock: what changes from here on is found by each rename.
+    let checked = check(&tree, &patch.operations, base).map_err(ApplyError::Refused)?;
+    let state = State::open(&tree)?;
+    let refused = |problem| give_up(&state, problem);
+    let slots = state.begin().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => ApplyError::Busy,
+        _ => refused(not_written(".", &error)),
+    })?;
+    stage(&tree, &slots, &patch.operations, &checked).map_err(refused)?;
+    let journal = slots.inode().and_then(|inode| {
+        let journal = Journal::new(inode, change_of(patch, &checked.seen, checked.folders, authority)?);
+        slots.write_journal(&journal)?;
+        state.sync()?;
+        Ok(journal)
+    });
+    let journal = journal.map_err(|error| refused(not_written(".", &error)))?;
+    let mut transaction = Transaction::new(&tree, slots, journal, false, checked.seen);
+    let done = transaction.go(Way::Forward).and_then(|()| {
+        let record = state
+            .next_record(&transaction.journal.patch_hash)
+            .map_err(|error| not_written(".ordain/applied", &error))?;
+        state.finish(APPLIED, &record).map_err(|error| recorded(&error))?;
+        Ok(record)
+    });
+    match done {
+        Ok(record) => Ok(Applied { record, files: files_of(&transaction.journal) }),
+        Err(problem) => Err(take_back(&state, &mut transaction, problem)),
+    }
+}
+
+/// A change that cannot be recorded is not made.
+pub(crate) fn recorded(error: &ApplyError) -> Problem {
+    Problem { path: ".ordain".to_owned(), problem: format!("cannot hold the record: {error}") }
+}
+
+/// Nothing was touched: what was staged goes.
+fn give_up(state: &State, problem: Problem) -> ApplyError {
+    match state.discard() {
+        Ok(()) => ApplyError::Refused(vec![problem]),
+        Err(error) => ApplyError::State {
+            path: ".ordain/apply".to_owned(),
+            problem: format!("{problem}; what was staged could not be removed either: {error}"),
+        },
+    }
+}
+
+/// Takes back a change that could not be carried out.
+pub(crate) fn take_back(state: &State, transaction: &mut Transaction<'_>, problem: Problem) -> ApplyError {
+    let failed = Back::Failed { path: problem.path.clone(), problem: problem.problem.clone() };
+    // Should the note not be written, who comes after us finds out the same way.
+    let _ = transaction.slots.write_back(&failed);
+    match transaction.go(Way::Back) {
+        Ok(()) => match state.discard() {
+            Ok(()) => ApplyError::RolledBack(problem),
+            Err(error) => ApplyError::State {
+                path: ".ordain/apply".to_owned(),
+                problem: format!("{problem}; everything is as it was, but not removed: {error}"),
+            },
+        },
+        Err(back) => ApplyError::Stuck { forward: problem, back },
+    }
+}
+
+fn change_of(
+    patch: &Verified<PatchSet>,
+    seen: &[Option<Seen>],
+    folders: Vec<String>,
+    authority: Authority,
+) -> io::Result<journal::Change> {
+    let entry = |(operation, seen): (&PatchOperation, &Option<Seen>)| Entry {
+        op: operation.op,
+        path: operation.path.clone(),
+        before: seen.as_ref().map(|seen| seen.sha256.clone()),
+        after: operation.content.as_ref().map(|content| ContentHash::of(content.as_bytes()).to_string()),
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let hash = PatchHash::of(&mut Canonicalizer::new(), &**patch).map_err(io::Error::other)?;
+    Ok(journal::Change {
+        authority,
+        applied_at_ms: u64::try_from(now).unwrap_or(u64::MAX),
+        patch_hash: hash.to_string(),
+        source_proposal_id: patch.source_proposal_id.as_str().to_owned(),
+        folders,
+        operations: patch.operations.iter().zip(seen).map(entry).collect(),
+    })
+}
+
+pub(crate) fn files_of(journal: &Journal) -> Vec<ChangedFile> {
+    let file = |entry: &Entry| ChangedFile { op: entry.op, path: entry.path.clone() };
+    journal.operations.iter().map(file).collect()
+}
+
+/// What applying would change, after the same checks.
+pub fn preview(
+    workspace: &Path,
+    patch: &Verified<PatchSet>,
+    base: Option<&Base>,
+) -> Result<Vec<Change>, ApplyError> {
+    let tree = Tree::open(workspace)?;
+    let checked = check(&tree, &patch.operations, base).map_err(ApplyError::Refused)?;
+    let change = |(operation, seen): (&PatchOperation, &Option<Seen>)| {
+        Ok(Change {
+            path: operation.path.clone(),
+            before: seen.as_ref().map(|_| read(&tree, &operation.path)).transpose()?,
+            after: operation.content.as_ref().map(|content| content.clone().into_bytes()),
+        })
+    };
+    patch.operations.iter().zip(&checked.seen).map(change).collect()
+}
+
+/// The content of a file of the workspace.
+pub(crate) fn read(tree: &Tree, path: &str) -> Result<Vec<u8>, ApplyError> {
+    let (parent, name) = split(path);
+    let read = || {
+        let mut content = Vec::new();
+        File::from(openat(&tree.folder(parent)?, name, REGULAR, Mode::empty())?).read_to_end(&mut content)?;
+        Ok(content)
+    };
+    read().map_err(|error: io::Error| super::state::unusable(path, &error))
+}

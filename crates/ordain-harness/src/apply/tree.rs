@@ -1,0 +1,197 @@
+//! A workspace as a tree of real folders: what is at a path, without following a link or leaving the file system.
+
+use super::ApplyError;
+use crate::beneath::{FOLDER, REGULAR, beneath_here, hash_file, is_git, is_own};
+use ordain_spec::path_problem;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A workspace.
+pub(crate) struct Tree {
+    root: OwnedFd,
+}
+
+/// What is at a path.
+pub(crate) enum At {
+    Nothing,
+    File(Seen),
+}
+
+/// A file as it was when it was looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) sha256: String,
+    pub(crate) mode: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    identity: Identity,
+    /// Whether a later change would have shown in the time of the last one.
+    settled: bool,
+}
+
+/// What changes when a file is replaced or written to.
+type Identity = (u64, i64, i64, i64);
+
+fn identity(stat: &Stat) -> Identity {
+    (stat.st_ino, stat.st_size, stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or_default())
+}
+
+impl Seen {
+    /// Whether this is the same file, not written to since. Doubt is `false`.
+    pub(crate) fn is(&self, stat: &Stat) -> bool {
+        self.settled && FileType::from_raw_mode(stat.st_mode).is_file() && self.identity == identity(stat)
+    }
+}
+
+impl Tree {
+    pub(crate) fn open(workspace: &Path) -> Result<Self, ApplyError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(workspace, flags, Mode::empty()).map_err(|error| {
+            ApplyError::Workspace { path: workspace.display().to_string(), error: error.into() }
+        })?;
+        Ok(Self { root })
+    }
+
+    pub(crate) fn root(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+
+    /// A folder of the tree; `""` is the workspace itself.
+    pub(crate) fn folder(&self, path: &str) -> io::Result<OwnedFd> {
+        beneath_here(self.root(), path.as_bytes(), FOLDER).map_err(|error| {
+            // The system calls a link at the end no folder, as it is.
+            let is_link = || {
+                let link = beneath_here(self.root(), path.as_bytes(), OFlags::PATH | OFlags::NOFOLLOW)?;
+                Ok::<_, io::Error>(FileType::from_raw_mode(fstat(&link)?.st_mode).is_symlink())
+            };
+            match Errno::from_io_error(&error) {
+                Some(Errno::NOTDIR) if is_link().unwrap_or(false) => Errno::LOOP.into(),
+                _ => error,
+            }
+        })
+    }
+
+    pub(crate) fn folders(&self) -> Folders<'_> {
+        Folders { tree: self, last: None }
+    }
+}
+
+/// The folder and the name of a path.
+pub(crate) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// Opens folders, and keeps the last one: neighbours come one after the other.
+pub(crate) struct Folders<'t> {
+    tree: &'t Tree,
+    last: Option<(String, OwnedFd)>,
+}
+
+impl Folders<'_> {
+    pub(crate) fn open(&mut self, path: &str) -> io::Result<BorrowedFd<'_>> {
+        if self.last.as_ref().is_none_or(|(last, _)| last != path) {
+            self.last = None;
+            self.last = Some((path.to_owned(), self.tree.folder(path)?));
+        }
+        match &self.last {
+            Some((_, folder)) => Ok(folder.as_fd()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// What is at a path that a patch may name, or why it may not.
+    pub(crate) fn at(&mut self, path: &str) -> Result<At, String> {
+        if let Some(problem) = forbidden(path) {
+            return Err(problem);
+        }
+        let (parent, name) = split(path);
+        let folder = match self.open(parent) {
+            Ok(folder) => folder,
+            Err(error) => return missing_or(error, true),
+        };
+        let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(error) => return missing_or(error.into(), false),
+        };
+        what_it_is(&stat).map_or(Ok(()), |problem| Err(problem.to_owned()))?;
+        seen(folder, name).map(At::File).map_err(|error| format!("cannot be read: {}", because(&error)))
+    }
+}
+
+fn missing_or(error: io::Error, on_the_way: bool) -> Result<At, String> {
+    match Errno::from_io_error(&error) {
+        Some(Errno::NOENT) => Ok(At::Nothing),
+        _ if on_the_way => Err(format!("cannot be reached: {}", because(&error))),
+        _ => Err(format!("cannot be looked at: {}", because(&error))),
+    }
+}
+
+/// Reads a file of a folder.
+pub(crate) fn seen(folder: BorrowedFd<'_>, name: &str) -> io::Result<Seen> {
+    let file = openat(folder, name, REGULAR, Mode::empty())?;
+    let stat = fstat(&file)?;
+    if let Some(problem) = what_it_is(&stat) {
+        return Err(io::Error::other(problem));
+    }
+    let (sha256, _) = hash_file(file)?;
+    Ok(Seen {
+        sha256,
+        mode: stat.st_mode,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        identity: identity(&stat),
+        settled: is_settled(&stat),
+    })
+}
+
+/// A file that was written a moment ago can be written again in the same tick of the file system's clock.
+fn is_settled(stat: &Stat) -> bool {
+    const TICK_S_MAX: i64 = 2;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    i64::try_from(now).is_ok_and(|now| stat.st_mtime + TICK_S_MAX < now)
+}
+
+/// Why something is not a file that can be replaced.
+fn what_it_is(stat: &Stat) -> Option<&'static str> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => None,
+        FileType::Symlink => Some("is a symbolic link, and links are not followed"),
+        FileType::Directory => Some("is a folder, and only files can be changed"),
+        _ => Some("is a device, a pipe or a socket, and only files can be changed"),
+    }
+}
+
+/// Paths that no patch may touch, wherever they lead.
+pub(crate) fn forbidden(path: &str) -> Option<String> {
+    if let Some(problem) = path_problem(path) {
+        return Some(problem);
+    }
+    path.split('/').find_map(|segment| {
+        let whose = match segment.as_bytes() {
+            name if is_git(name) => "Git's own",
+            name if is_own(name) => "ordain's own",
+            _ => return None,
+        };
+        Some(format!("lies in `{segment}`, which is {whose} folder and never changed by a patch"))
+    })
+}
+
+/// An error of the system as a person reads it.
+pub(crate) fn because(error: &io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::LOOP) => "a symbolic link is on the way, and links are not followed".to_owned(),
+        Some(Errno::NOTDIR) => "what should be a folder on the way is none".to_owned(),
+        Some(Errno::XDEV) => "another file system is mounted on the way".to_owned(),
+        Some(Errno::NAMETOOLONG) => "a name in it is too long for the file system".to_owned(),
+        Some(Errno::ROFS) => "the file system is read-only".to_owned(),
+        Some(Errno::NOSPC) => "the disk is full".to_owned(),
+        Some(Errno::DQUOT) => "the disk quota is used up".to_owned(),
+        Some(Errno::ACCESS | Errno::PERM) => "permission denied".to_owned(),
+        Some(Errno::NOENT) => "it is gone".to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,40 @@
+//! The files of a run's folder.
+
+use crate::error::RunError;
+use crate::evidence::outputs;
+use crate::verified::canonical;
+use ordain_harness::sandbox::Report;
+use serde::Serialize;
+
+/// The intent as it was given, in canonical form.
+pub(crate) const INTENT: &str = "intent.json";
+/// The intent as it was given, where it is no JSON.
+pub(crate) const INTENT_TEXT: &str = "intent.txt";
+pub(crate) const BUNDLE: &str = "bundle.json";
+pub(crate) const PLAN: &str = "plan.json";
+pub(crate) const PATCH: &str = "patch.json";
+pub(crate) const BASE: &str = "base.json";
+pub(crate) const EVIDENCE: &str = "evidence.json";
+pub(crate) const RESULT: &str = "result.json";
+
+/// Names and bytes. Documents are in canonical form without a line feed, so that `sha256sum` agrees with the result.
+#[derive(Default)]
+pub(crate) struct Artefacts(pub(crate) Vec<(String, Vec<u8>)>);
+
+impl Artefacts {
+    pub(crate) fn document(&mut self, name: &str, document: &impl Serialize) -> Result<(), RunError> {
+        self.0.push((name.to_owned(), canonical(document)?));
+        Ok(())
+    }
+
+    pub(crate) fn text(&mut self, name: &str, bytes: &[u8]) {
+        self.0.push((name.to_owned(), bytes.to_vec()));
+    }
+
+    /// What commands wrote, as far as it was kept.
+    pub(crate) fn outputs(&mut self, report: &Report) {
+        for (name, stream) in outputs(report) {
+            self.text(&name, &stream.kept);
+        }
+    }
+}

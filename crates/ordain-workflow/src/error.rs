@@ -1,0 +1,46 @@
+//! Why a run came to no result.
+
+use ordain_canon::WriteError;
+use ordain_harness::RunFolderError;
+use ordain_harness::apply::ApplyError;
+use ordain_harness::sandbox::SandboxError;
+use ordain_kernel::{PatchError, PlanError};
+use ordain_spec::{CommandError, Kind};
+
+/// A run came to no result. That something was not accepted is no such error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The intent has a bundle, but no plan.
+    #[error("no plan can be made: {0}")]
+    Plan(#[from] PlanError),
+    /// The plan has no patch set.
+    #[error("no patch set can be made: {0}")]
+    Patch(#[from] PatchError),
+    /// A command of the plan cannot be split, although the rules of plans hold.
+    #[error("the command `{0}` cannot run: {1}")]
+    Command(String, CommandError),
+    /// A single command has no plan.
+    #[error("it cannot be planned: {0}")]
+    Unplanned(String),
+    /// What was made breaks its own rules.
+    #[error("the {} that was made is not valid: {problem}", .kind.title())]
+    Made {
+        /// What it is.
+        kind: Kind,
+        /// The first thing that is wrong with it.
+        problem: String,
+    },
+    /// A document has no canonical form: it is too long.
+    #[error("a document cannot be written: {0}")]
+    Write(#[from] WriteError),
+    /// The workspace cannot be looked at.
+    #[error(transparent)]
+    Workspace(#[from] ApplyError),
+    /// The sandbox did not do its work.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The folder of the run could not be written.
+    #[error(transparent)]
+    Folder(#[from] RunFolderError),
+}

@@ -1,0 +1,96 @@
+//! Whether the files of a run's folder are valid and belong together: everything is made again from what comes before
+//! it, and compared.
+
+mod folder;
+mod kernel;
+mod trial;
+
+use crate::artefacts::{BASE, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
+use folder::Folder;
+use ordain_canon::Value;
+use ordain_spec::run::{ResultKind, RunResult, links};
+use ordain_spec::{Facts, Kind, Report};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+pub use kernel::patch_link;
+
+/// What was found about one file of a run's folder.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CheckedFile {
+    /// Relative to the folder.
+    pub file: String,
+    /// What it is; nothing for texts, for the base, and for what is no document.
+    pub kind: Option<Kind>,
+    /// What is wrong with it.
+    pub report: Report,
+}
+
+/// Whether a folder is that of a run: it has a result that is one by its fields.
+pub fn is_run_folder(path: &Path) -> bool {
+    let Ok(bytes) = folder::read(&path.join(RESULT)) else { return false };
+    Value::read(&bytes).is_ok_and(|value| Kind::recognise(&value) == Ok(Kind::Run))
+}
+
+/// Verifies every file of a run's folder and every link between them. Gives the files in the order of their names.
+pub fn verify_run_folder(path: &Path) -> io::Result<Vec<CheckedFile>> {
+    let mut folder = Folder::open(path)?;
+    let Some(result) = folder.document::<RunResult>(RESULT, &Facts::default()) else {
+        folder.unchecked(RESULT);
+        return Ok(folder.into_checked());
+    };
+    check_name(&mut folder, &result);
+    check_files(&mut folder, &result);
+    match result.kernel_result_kind {
+        ResultKind::Refuse => kernel::check_refused(&mut folder, &result),
+        ResultKind::Clarify => kernel::check_asked(&mut folder, &result),
+        ResultKind::Bundle => {
+            if let Some(planned) = kernel::check_planned(&mut folder, &result) {
+                trial::check(&mut folder, &result, &planned);
+            }
+        }
+    }
+    Ok(folder.into_checked())
+}
+
+/// RL2.
+fn check_name(folder: &mut Folder<'_>, result: &RunResult) {
+    let run_id = result.run_id.as_str();
+    match folder.name() {
+        Some(name) if name != run_id => {
+            let message = format!("the folder is called `{name}`; a run keeps its name");
+            folder.wrong(links::NAME, RESULT, "/run_id", message);
+        }
+        _ => {}
+    }
+    let seconds: String = result.started_at.chars().take("2026-01-05T12:00:00".len()).collect();
+    let started = format!("run_{}Z_", seconds.replace(['-', ':'], ""));
+    if !run_id.starts_with(&started) {
+        let message = format!("a run that started then has a name that begins with `{started}`");
+        folder.wrong(links::NAME, RESULT, "/started_at", message);
+    }
+}
+
+/// RL1. Outputs are a matter of the evidence (RL10).
+fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
+    let bundled = result.kernel_result_kind == ResultKind::Bundle;
+    let text = folder.has(INTENT_TEXT) && result.kernel_result_kind == ResultKind::Refuse;
+    let mut expected = BTreeSet::from([RESULT]);
+    expected.extend(result.intent.0.is_some().then_some(if text { INTENT_TEXT } else { INTENT }));
+    expected.extend(result.bundle.0.is_some().then_some(BUNDLE));
+    expected.extend([PLAN, PATCH, BASE].into_iter().filter(|_| bundled));
+    expected.extend(result.execution.0.is_some().then_some(EVIDENCE));
+    for name in &expected {
+        if !folder.has(name) {
+            let message = "the result implies this file, and it is not there".to_owned();
+            folder.wrong(links::FILES, name, "", message);
+        }
+    }
+    for name in folder.names() {
+        if !expected.contains(name.as_str()) && !name.starts_with("output/") {
+            let message = "is no part of the run that the result describes".to_owned();
+            folder.wrong(links::FILES, &name, "", message);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What a run made.
+
+use ordain_harness::apply::Base;
+use ordain_harness::sandbox::Report;
+use ordain_spec::Verified;
+use ordain_spec::bundle::Bundle;
+use ordain_spec::evidence::ExecutionEvidence;
+use ordain_spec::patch::PatchSet;
+use ordain_spec::plan::Proposal;
+use ordain_spec::run::RunResult;
+use std::path::PathBuf;
+
+/// A run that came to a result, and everything that it made.
+pub struct Run {
+    /// The result, as it stands in the folder.
+    pub result: Verified<RunResult>,
+    /// The folder, relative to the workspace.
+    pub folder: PathBuf,
+    /// The bundle, complete or not.
+    pub bundle: Option<Verified<Bundle>>,
+    /// What was planned.
+    pub planned: Option<Planned>,
+    /// What happened.
+    pub tried: Option<Tried>,
+}
+
+/// What would be done.
+pub struct Planned {
+    /// The plan.
+    pub plan: Verified<Proposal>,
+    /// Its file operations, or the patch set that was brought.
+    pub patch: Verified<PatchSet>,
+    /// What was at the targets before. Targets that could not be looked at are not in it.
+    pub base: Base,
+}
+
+/// What was done in the sandbox.
+pub struct Tried {
+    /// The evidence.
+    pub evidence: Verified<ExecutionEvidence>,
+    /// The sandbox's own report; none when a required file action stopped everything.
+    pub report: Option<Report>,
+}

@@ -1,0 +1,88 @@
+//! What to run, and what of the world the caller lends for it.
+
+use ordain_canon::Value;
+use ordain_harness::sandbox::{Report, SandboxError, Session, StepEvent};
+use ordain_spec::Verified;
+use ordain_spec::patch::PatchSet;
+use ordain_spec::plan::Proposal;
+use ordain_spec::profile::Profile;
+use std::path::PathBuf;
+
+/// One run.
+pub struct Request<'r> {
+    /// What tells it from another run that starts in the same second.
+    pub random: [u8; 3],
+    /// The folder that it is about. Only its `.ordain` is written to.
+    pub workspace: PathBuf,
+    /// What commands may do.
+    pub profile: Profile,
+    /// What it starts with.
+    pub origin: Origin<'r>,
+    /// How far it goes.
+    pub mode: Mode,
+}
+
+/// What a run starts with. The path is relative, or just a name.
+pub enum Origin<'r> {
+    /// Somebody's words.
+    Intent {
+        /// As the result names it.
+        path: String,
+        /// What stands there.
+        text: IntentText<'r>,
+    },
+    /// A plan that somebody made without the kernel.
+    Plan {
+        /// As the result names it.
+        path: String,
+        /// The plan.
+        plan: Box<Verified<Proposal>>,
+    },
+    /// A patch set that somebody made without a plan.
+    Patch {
+        /// As the result names it.
+        path: String,
+        /// The patch set.
+        set: Box<Verified<PatchSet>>,
+    },
+}
+
+/// The text of an intent.
+pub enum IntentText<'r> {
+    /// It is JSON, whatever it says.
+    Read {
+        /// What it says.
+        value: &'r Value<'r>,
+        /// How long the text is.
+        bytes: usize,
+    },
+    /// It is none.
+    Unreadable {
+        /// The text itself.
+        text: &'r [u8],
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// How far a run goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// To the verdict.
+    Try,
+    /// To the plan and the patch set; nothing is tried, and nothing accepted.
+    PlanOnly,
+}
+
+/// Runs a session of the sandbox, as [`run_watched`](ordain_harness::sandbox::run_watched) does.
+pub type Runner = dyn Fn(&Session, &mut dyn FnMut(StepEvent)) -> Result<Report, SandboxError>;
+
+/// What differs between two runs of the same thing.
+pub struct World<'w> {
+    /// Milliseconds since 1970.
+    pub now_ms: &'w dyn Fn() -> u64,
+    /// The sandbox.
+    pub sandbox: &'w Runner,
+    /// Who runs it, as in `ordain 0.1.0`.
+    pub executor: &'w str,
+}
