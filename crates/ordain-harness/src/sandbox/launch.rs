@@ -46,6 +46,7 @@ fn run_and_tell(session: &Session, watch: Watch<'_>) -> Result<Report, SandboxEr
     let workspace = usable(session)?;
     // What follows is done while the helper starts.
     let helper = Helper::start(watch)?;
+    refuse_mounted(session, &workspace)?;
     let places = Places::make(&workspace).map_err(setup_error)?;
     let order = order_of(session, &workspace, &places);
     let reading_ms = order.output_bytes_max / READ_BYTES_PER_MS;
@@ -79,6 +80,23 @@ pub fn probe() -> Probe {
     Probe { level: None, caller: String::new(), features: vec![feature] }
 }
 
+fn unusable(session: &Session, error: io::Error) -> SandboxError {
+    SandboxError::Workspace { path: session.workspace.display().to_string(), error }
+}
+
+/// What is mounted in a workspace would not be seen.
+fn refuse_mounted(session: &Session, workspace: &Path) -> Result<(), SandboxError> {
+    match mounted_in(workspace).map_err(|error| unusable(session, error))? {
+        None => Ok(()),
+        Some(mounted) => {
+            let mounted = mounted.display();
+            let problem =
+                format!("`{mounted}` is mounted in it, and would not be seen; use a folder without");
+            Err(unusable(session, io::Error::other(problem)))
+        }
+    }
+}
+
 /// Where the workspace really is, if the session can be run at all.
 fn usable(session: &Session) -> Result<PathBuf, SandboxError> {
     let profile = &session.profile;
@@ -86,19 +104,13 @@ fn usable(session: &Session) -> Result<PathBuf, SandboxError> {
         let problem = "it allows a network, and the sandbox has none; set `allow_network` to false";
         return Err(SandboxError::Profile { profile: profile.name.clone(), problem });
     }
-    let unusable =
-        |error: io::Error| SandboxError::Workspace { path: session.workspace.display().to_string(), error };
+    let unusable = |error: io::Error| unusable(session, error);
     let workspace = session.workspace.canonicalize().map_err(unusable)?;
     if !workspace.is_dir() {
         return Err(unusable(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder")));
     }
     if workspace == Path::new("/") {
         return Err(unusable(io::Error::new(io::ErrorKind::InvalidInput, "it is the root of the system")));
-    }
-    if let Some(mounted) = mounted_in(&workspace).map_err(unusable)? {
-        let problem =
-            format!("`{}` is mounted in it, and would not be seen; use a folder without", mounted.display());
-        return Err(unusable(io::Error::other(problem)));
     }
     for write in &session.writes {
         if let Some(problem) = path_problem(&write.path) {

@@ -9,9 +9,10 @@ use super::sys::{self, MountAttributes, mount_setattr};
 use super::wire::{Fault, RunOrder, Stage};
 use super::{OWN, WORKSPACE};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mknodat, open, openat, openat2};
+use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
-    move_mount, open_tree, unmount,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind,
+    mount_change, move_mount, open_tree, unmount,
 };
 use rustix::process::Pid;
 use std::ffi::CString;
@@ -227,11 +228,20 @@ impl Root<'_> {
         let path = self.path(inside);
         if is_folder {
             self.folder(inside)?;
-        } else if !path.exists() {
-            if let Some(parent) = inside.parent() {
-                self.folder(parent)?;
+        } else {
+            let made = match fs::File::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if let Some(parent) = inside.parent() {
+                        self.folder(parent)?;
+                    }
+                    fs::File::create_new(&path)
+                }
+                made => made,
+            };
+            match made {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => drop(made.stage_at("making", &path)?),
             }
-            fs::write(&path, "").stage_at("making", &path)?;
         }
         move_mount(tree, "", CWD, &path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).stage_at("showing", inside)
     }
@@ -285,11 +295,18 @@ impl Root<'_> {
         // A second lock besides the filter: no command of this namespace can make another one.
         let _ = fs::write(proc.join("sys/user/max_user_namespaces"), "0");
         let null = self.path("/dev/null");
-        for name in MASKED_FILES.iter().map(|name| proc.join(name)).filter(|path| path.exists()) {
-            rustix::mount::mount_bind(&null, &name).stage_at("masking", &name)?;
+        for name in MASKED_FILES.iter().map(|name| proc.join(name)) {
+            match mount_bind(&null, &name) {
+                // Not every kernel has all of them.
+                Err(Errno::NOENT) => {}
+                masked => masked.stage_at("masking", &name)?,
+            }
         }
-        for name in MASKED_FOLDERS.iter().map(|name| proc.join(name)).filter(|path| path.is_dir()) {
-            tmpfs(&name, "size=4k,nr_inodes=1,mode=555", flags | MountFlags::RDONLY)?;
+        for name in MASKED_FOLDERS.iter().map(|name| proc.join(name)) {
+            match tmpfs(&name, "size=4k,nr_inodes=1,mode=555", flags | MountFlags::RDONLY) {
+                Err(fault) if fault.errno == Some(libc::ENOENT) => {}
+                masked => masked?,
+            }
         }
         set_attributes(&proc, READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)
     }

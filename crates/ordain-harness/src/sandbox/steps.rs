@@ -250,6 +250,8 @@ impl Running<'_> {
         // Not when there is nobody left to ask, which shows as another event: taking a question would wait.
         let is_asked = |it: &PollFd<'_>| it.revents().contains(PollFlags::IN);
         let asked = self.shared.is_some() && waiting.last().is_some_and(is_asked);
+        let nobody_asks = |it: &PollFd<'_>| it.revents().contains(PollFlags::HUP) && !is_asked(it);
+        let is_over = self.shared.is_some() && waiting.last().is_some_and(nobody_asks);
         let mut ready = waiting.iter().map(|it| !it.revents().is_empty());
         let ended = ready.next().unwrap_or_default();
         let mut is_ready = |open: bool| open && ready.next().unwrap_or_default();
@@ -258,6 +260,10 @@ impl Running<'_> {
         drop(waiting);
         if let Some(shared) = self.shared.as_mut().filter(|_| asked) {
             shared.answer();
+        }
+        if is_over {
+            // Everybody is about to end, which may take a while, and this would say so all the time.
+            self.shared = None;
         }
         if stdout {
             self.stdout.read()?;

@@ -236,7 +236,7 @@ pub(crate) fn kill_all() {
 }
 
 /// A program inherits what is ignored: `SIGPIPE` by Rust, `SIGHUP` by `nohup`, anything by the caller.
-pub(crate) fn default_signals() {
+fn default_signals() {
     // The kernel's own structure, of which all zeroes are the default action. The C library keeps two signals to
     // itself, and ignores them in what it starts.
     let default = [0_u64; 4];
@@ -251,14 +251,26 @@ pub(crate) fn default_signals() {
 /// How many signals the kernel has.
 const SIGNALS: libc::c_int = 64;
 
+/// What the helper, and who starts from it, ignores.
+const IGNORED: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+
+/// Undoes what is left of [`own_signals`] for a program that starts now.
+pub(crate) fn heed_signals() {
+    for signal in IGNORED {
+        // SAFETY: the default action replaces no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// What the helper does about signals, whatever the caller ignores or blocks: a caller that does not care about the
 /// end of its children must not keep the helper from waiting for its own. What is too long to be written is an error.
 pub(crate) fn own_signals() {
     default_signals();
     // SAFETY: the set is made before it is used, and nothing else is touched. There is no handler.
     unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        for signal in IGNORED {
+            libc::signal(signal, libc::SIG_IGN);
+        }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());

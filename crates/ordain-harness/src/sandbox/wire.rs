@@ -153,7 +153,7 @@ pub(crate) fn read_message<T: DeserializeOwned>(file: &mut File) -> io::Result<T
     file.read_exact(&mut length)?;
     let available = file.metadata()?.len();
     let length = u64::from_le_bytes(length).min(available);
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     file.take(length).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)
 }
