@@ -69,9 +69,22 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
             files.iter().find(|file| opens(file)).map(drop).ok_or_else(|| "none can be opened".to_owned())
         }
         "dev_tty" => done(OpenOptions::new().read(true).write(true).open("/dev/tty")),
+        "tiocsti" => tiocsti(),
         "deep" => deep(),
         _ => return None,
     })
+}
+
+/// Types a letter into whatever terminal there is.
+fn tiocsti() -> Tried {
+    use std::os::fd::AsRawFd;
+    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty");
+    let descriptors = terminal.iter().map(AsRawFd::as_raw_fd).chain([0, 1, 2]);
+    // SAFETY: the call reads one letter.
+    let typed =
+        |descriptor: i32| called(unsafe { libc::ioctl(descriptor, libc::TIOCSTI, c"x".as_ptr()) }.into());
+    let refused = || format!("{:?}", terminal.as_ref().map(drop));
+    descriptors.map(typed).find(Result::is_ok).unwrap_or_else(|| Err(refused()))
 }
 
 fn read(path: &str) -> Tried {

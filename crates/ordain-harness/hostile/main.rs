@@ -39,6 +39,7 @@ fn main() {
     match name.as_str() {
         "drive" => return hosts::drive(&rest),
         "plant" => return hosts::plant(&rest),
+        "hidden" => return hosts::hidden(&rest),
         "without" => return hosts::without(&rest),
         "probe" => {
             return println!("{}", serde_json::to_string(&ordain_harness::sandbox::probe()).unwrap());

@@ -26,6 +26,10 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
         "shared_hog" => hog(1_536, libc::MAP_SHARED),
         "mem_hog_multi" => mem_hog_multi(),
         "memfd_hog" => memfd_hog(),
+        "page_tables" => page_tables(),
+        "many_mappings" => many_mappings(),
+        "socket_hog" => socket_hog(),
+        "pipe_in_transit" => pipe_in_transit(),
         "ignore_term" => ignore_term(),
         "daemon" => daemon(argument),
         "stdout_flood" => flood(200),
@@ -37,8 +41,8 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
             std::thread::sleep(Duration::from_millis(200));
             std::process::exit(3);
         }
-        "family" => family(),
-        "stop_init" => stop_init(),
+        "family" => family(argument.parse().unwrap_or(60)),
+        "stop_init" => stop_init(process()),
         _ => return None,
     })
 }
@@ -149,6 +153,102 @@ fn memfd_hog() -> Tried {
     Ok(())
 }
 
+/// Reads one page in each 2 MiB of a large range: no page is its own, but each needs a table of 4 KiB.
+fn page_tables() -> Tried {
+    const TABLES: usize = 320_000;
+    let length = TABLES << 21;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(std::io::Error::last_os_error().to_string());
+    }
+    unsafe { libc::madvise(start, length, libc::MADV_NOHUGEPAGE) };
+    for table in 0..TABLES {
+        unsafe { start.cast::<u8>().add(table << 21).read_volatile() };
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    Ok(())
+}
+
+/// Mappings that cannot be joined, in many processes: the kernel remembers each of them, and telling them takes time.
+fn many_mappings() -> Tried {
+    const MAPPINGS: usize = 60_000;
+    let (flags, page) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, 4_096);
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), MAPPINGS * page, libc::PROT_READ, flags, -1, 0) };
+    for number in (0..MAPPINGS).step_by(2) {
+        let at = unsafe { start.cast::<u8>().add(number * page) };
+        called(unsafe { libc::mprotect(at.cast(), page, libc::PROT_NONE) }.into())?;
+    }
+    for _ in 0..40 {
+        if unsafe { libc::fork() } == 0 {
+            std::thread::sleep(Duration::from_secs(30));
+            std::process::exit(0);
+        }
+    }
+    println!("WAITING");
+    std::thread::sleep(Duration::from_secs(30));
+    Ok(())
+}
+
+/// Full sockets in several processes. What is in them belongs to nobody's address space.
+fn socket_hog() -> Tried {
+    let mut children = Vec::new();
+    for _ in 0..12 {
+        match unsafe { libc::fork() } {
+            0 => {
+                let filled = fill_sockets(490);
+                std::thread::sleep(Duration::from_secs(1));
+                std::process::exit(i32::from(filled.is_err()));
+            }
+            child => children.push(child),
+        }
+    }
+    let mut failed = 0;
+    for child in children {
+        let mut status = 0;
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        failed += i32::from(status != 0);
+    }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} of them failed")) }
+}
+
+fn fill_sockets(pairs: usize) -> std::io::Result<Vec<std::os::unix::net::UnixStream>> {
+    let block = vec![7; 1 << 16];
+    let mut sockets = Vec::new();
+    for _ in 0..pairs {
+        let (mut left, right) = std::os::unix::net::UnixStream::pair()?;
+        left.set_nonblocking(true)?;
+        while left.write(&block).is_ok() {}
+        sockets.extend([left, right]);
+    }
+    Ok(sockets)
+}
+
+/// Ends with its standard output on its way through a socket that holds itself, which only the kernel's own sweep
+/// finds.
+fn pipe_in_transit() -> Tried {
+    use std::os::fd::AsRawFd;
+    let (left, right) = std::os::unix::net::UnixStream::pair().map_err(|error| error.to_string())?;
+    let mut control = [0_u64; 4];
+    let descriptors = [1, left.as_raw_fd(), right.as_raw_fd()];
+    // SAFETY: the message and all that it points to live until the call is over, and the lengths are theirs.
+    unsafe {
+        let mut byte = 0_u8;
+        let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(12) as usize;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = libc::SCM_RIGHTS;
+        (*header).cmsg_len = libc::CMSG_LEN(12) as usize;
+        std::ptr::copy_nonoverlapping(descriptors.as_ptr(), libc::CMSG_DATA(header).cast(), 3);
+        called(libc::sendmsg(left.as_raw_fd(), &raw const message, 0) as libc::c_long)
+    }
+}
+
 fn ignore_term() -> Tried {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
         unsafe { libc::signal(signal, libc::SIG_IGN) };
@@ -173,13 +273,13 @@ fn daemon(file: &str) -> Tried {
 }
 
 /// A tree of sleeping processes, each in a session of its own.
-fn family() -> Tried {
+fn family(seconds: u64) -> Tried {
     for _ in 0..4 {
         if unsafe { libc::fork() } == 0 {
             unsafe { libc::setsid() };
         }
     }
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(Duration::from_secs(seconds));
     Ok(())
 }
 
@@ -212,12 +312,19 @@ fn inherited_signals() -> Tried {
     if set("SigBlk:") | ignored != 0 { Ok(()) } else { Err("no signal is ignored or blocked".to_owned()) }
 }
 
-/// What a process of the same user could do to pid 1, which watches it.
-fn stop_init() -> Tried {
-    for signal in [libc::SIGSTOP, libc::SIGKILL, libc::SIGTERM] {
-        unsafe { libc::kill(1, signal) };
+/// What a process of the same user could do to pid 1, which watches it. Where the victim is seen, it is the victim
+/// that it is done to.
+fn stop_init(victim: i32) -> Tried {
+    let is_seen = unsafe { libc::kill(victim, 0) } == 0;
+    let target = if is_seen { victim } else { 1 };
+    if !is_seen {
+        for signal in [libc::SIGSTOP, libc::SIGKILL, libc::SIGTERM] {
+            unsafe { libc::kill(target, signal) };
+        }
     }
     let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    let limited = unsafe { libc::prlimit(1, libc::RLIMIT_NOFILE, &raw const limit, std::ptr::null_mut()) };
-    called(limited.into()).or_else(|_| called(unsafe { libc::setpriority(libc::PRIO_PROCESS, 1, 19) }.into()))
+    let limited =
+        unsafe { libc::prlimit(target, libc::RLIMIT_NOFILE, &raw const limit, std::ptr::null_mut()) };
+    let slowed = unsafe { libc::setpriority(libc::PRIO_PROCESS, target.cast_unsigned(), 19) };
+    called(limited.into()).or_else(|_| called(slowed.into()))
 }

@@ -233,6 +233,7 @@ fn what_is_too_much_is_not_read() {
         assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
         assert_eq!(report.refused.len(), 60);
         assert_eq!(report.steps[0].violations.len(), 1, "{:?}", report.steps[0].violations);
+        assert!(fixture.free(&["sparse_many"]).contains("DID"), "without the sandbox they can be had");
         let start = Instant::now();
         let report = fixture.confined("dev", 20_000, &["hostile", "links_many"]);
         assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());

@@ -234,6 +234,23 @@ fn a_flood_and_invalid_text_are_kept_short() {
 }
 
 #[test]
+fn the_evidence_does_not_say_where_tools_are_installed() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let report =
+            fixture.confined("dev", 10_000, &["hostile", "list_out", "/", "--then", "no-such-command"]);
+        assert_eq!(report.steps[0].end, End::Exited { code: 0 });
+        let evidence = serde_json::to_value(report.observed()).unwrap();
+        assert_eq!(evidence["sandbox"]["steps"][0]["program"], "hostile");
+        let evidence = evidence.to_string();
+        let folder = fixture.top.file_name().unwrap().to_str().unwrap();
+        assert!(!evidence.contains(folder), "{evidence}");
+        let End::NotStarted { reason } = &report.steps[1].end else { panic!("{report:#?}") };
+        assert!(!reason.contains('/'), "{reason}");
+    }
+}
+
+#[test]
 fn the_evidence_says_what_was_active() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);
@@ -247,6 +264,17 @@ fn the_evidence_says_what_was_active() {
         assert_eq!(protections.cap_bnd, "0000000000000000");
         assert_eq!((protections.no_new_privs.as_str(), protections.seccomp.as_str()), ("1", "2"));
         assert_eq!(protections.namespaces.len(), 7);
+    }
+}
+
+#[test]
+fn a_caller_that_hides_its_memory_can_run_commands() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let said = fixture.driven(&["hidden"], "strict", 10_000, &["true"]);
+        let report: Report = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+        assert_eq!(only(&report).end, End::Exited { code: 0 });
+        assert_eq!(report.protections.level, Some(Level::Full));
     }
 }
 
@@ -310,6 +338,8 @@ fn without_namespaces_nothing_runs() {
         assert_eq!(probe.level, None);
         let missing = probe.features.iter().find(|feature| !feature.works).unwrap();
         assert!(missing.name == "user namespace" && missing.remedy.is_some(), "{missing:?}");
+        let lower = probe.features.iter().find(|feature| feature.name == "level landlock-only").unwrap();
+        assert!(!lower.works && lower.found.starts_with("not supported"), "{lower:?}");
     }
 }
 

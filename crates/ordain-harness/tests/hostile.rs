@@ -1,12 +1,14 @@
 //! Every hostile behaviour, as root and as an ordinary user: it has its way without the sandbox and not within.
 
 #![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "a process is stopped from outside")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 mod common;
 
 use common::{Caller, Fixture, USER_ID, exists, only, stdout};
 use ordain_harness::sandbox::{End, Report};
+use ordain_spec::profile::Profile;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -180,6 +182,14 @@ cases! {
     };
     shared_hog: Case::new("shared_hog", Everyone);
     memfd_hog: Case::new("memfd_hog", Everyone);
+    page_tables: Case {
+        contained: |report| matches!(only(report).end, End::MemoryExceeded { .. }),
+        ..Case::new("page_tables", Everyone)
+    };
+    socket_hog: Case {
+        contained: |report| matches!(only(report).end, End::MemoryExceeded { .. }),
+        ..Case::new("socket_hog", Everyone)
+    };
     stdout_flood: Case {
         contained: |report| matches!(only(report).end, End::OutputExceeded { .. }) && only(report).stdout.truncated,
         ..Case::new("stdout_flood", Everyone)
@@ -199,13 +209,14 @@ cases! {
     sethostname: Case::new("sethostname", RootOnly);
     syslog: Case::new("syslog", RootOnly);
     caps: Case::new("caps", RootOnly);
+    stop_init: Case::at("stop_init", Everyone, victim);
+    tiocsti: Case { around: &["terminal"], ..Case::new("tiocsti", RootOnly) };
     inotify: Case::new("inotify", Everyone);
     inotify_old: Case::new("inotify_old", Everyone);
     dnotify: Case::new("dnotify", Everyone);
     lease: Case::new("lease", Everyone);
     touch_null: Case::new("touch_null", Everyone);
     inherited_signals: Case { around: &["deaf"], ..Case::new("inherited_signals", Everyone) };
-    stop_init: Case::new("stop_init", Nobody);
     foreign_arch: Case {
         contained: |report| matches!(only(report).end, End::Signaled { signal: libc::SIGSYS }),
         ..Case::new("foreign_arch", Everyone)
@@ -243,6 +254,31 @@ fn ignore_term() {
     waits("ignore_term");
 }
 
+/// However long it takes to look at them.
+#[test]
+fn many_mappings_do_not_delay_the_end() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let start = Instant::now();
+        let report = fixture.confined("dev", 3_000, &["hostile", "many_mappings"]);
+        let end = &only(&report).end;
+        let is_end = matches!(end, End::TimedOut { .. } | End::MemoryExceeded { .. } | End::TooMany { .. });
+        assert!(is_end && start.elapsed() < Duration::from_secs(6), "{end:?} after {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn a_pipe_in_transit_does_not_keep_the_sandbox_waiting() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let start = Instant::now();
+        let report = fixture.confined("dev", 20_000, &["hostile", "pipe_in_transit"]);
+        assert_eq!(only(&report).end, End::Exited { code: 0 });
+        assert!(stdout(only(&report)).contains("DID"));
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+}
+
 #[test]
 fn a_daemon_does_not_outlive_its_command() {
     for caller in CALLERS {
@@ -267,7 +303,71 @@ fn the_timeout_kills_grandchildren() {
         assert_eq!(only(&report).end, End::TimedOut { after_ms: 1_000 });
         assert_eq!(only(&report).stragglers, 15);
         assert!(start.elapsed() < Duration::from_millis(2_500));
+        // Without the sandbox they outlive the one that started them.
+        let mut free = fixture.command(&fixture.text("bin/hostile"), &["family", "2"]);
+        let mut free = free.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let children = std::iter::repeat_with(|| {
+            std::thread::sleep(Duration::from_millis(10));
+            fs::read_to_string(format!("/proc/{0}/task/{0}/children", free.id())).unwrap()
+        });
+        let children = children.take(100).find(|it| it.split_whitespace().count() == 4).unwrap();
+        free.kill().unwrap();
+        free.wait().unwrap();
+        assert!(children.split_whitespace().all(|it| is_alive(it.parse().unwrap())), "{children}");
     }
+}
+
+/// The collector ends commands; who ends the collector?
+#[test]
+fn a_collector_that_hangs_is_killed_with_everything_in_it() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let workspace = fixture.text("ws");
+        let mut driver = fixture.command(
+            &fixture.text("bin/hostile"),
+            &["drive", &workspace, "dev", "1000", "hostile", "ignore_term"],
+        );
+        let driver = driver.env("ORDAIN_TEST_GRACE_MS", "1000").stdout(Stdio::piped()).spawn().unwrap();
+        let helper = only_child(driver.id(), |name| name.starts_with("ordain-sandbox-init"));
+        let first = only_child(helper, |_| true);
+        let command = only_child(first, |name| name == "hostile");
+        // SAFETY: a process that this test started, by way of others, and that has not been waited for.
+        assert_eq!(unsafe { libc::kill(first.cast_signed(), libc::SIGSTOP) }, 0);
+        let said = driver.wait_with_output().unwrap().stdout;
+        let said = String::from_utf8_lossy(&said);
+        // A second for the command, one for the rest, and time to read all that the profile lets it leave.
+        let reading = Profile::built_in("dev").unwrap().max_total_output_bytes / 50_000;
+        let message = format!("ERROR the sandbox did not end within {} ms and was killed", 2_000 + reading);
+        assert!(said.contains(&message), "{said}");
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while [helper, first, command].into_iter().any(is_alive) {
+            assert!(Instant::now() < deadline, "something is left");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Whoever takes over children may take its time to say farewell to what has ended.
+fn is_alive(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
+}
+
+/// Waits for a child whose first argument is named like that.
+fn only_child(parent: u32, named: fn(&str) -> bool) -> u32 {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < deadline {
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
+        let found = children.split_whitespace().find(|child| {
+            let line = fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            line.split('\0').next().is_some_and(|name| !name.is_empty() && named(name))
+        });
+        if let Some(child) = found {
+            return child.parse().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("{parent} has no such child");
 }
 
 #[test]
@@ -276,6 +376,7 @@ fn names_are_escaped_and_refused() {
         let fixture = Fixture::new(caller);
         let report = fixture.confined("dev", 10_000, &["hostile", "names"]);
         assert!(stdout(only(&report)).contains("DID names"));
+        assert!(fixture.free(&["names"]).contains("DID names"), "the names can be had");
         let refused: Vec<&str> = report.refused.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(refused, [" space ", r"bad\xff\xfe", r"esc\u{1b}[31m", r"new\u{a}line"]);
         let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
@@ -291,6 +392,26 @@ fn changes_below_git_are_dropped() {
         assert_eq!(report.dropped, ["sub/.git/hooks/pre-commit"]);
         assert!(report.produced.is_empty() && report.refused.is_empty());
         assert!(fixture.free(&["git_hook"]).contains("DID"));
+    }
+}
+
+#[test]
+fn the_records_of_ordain_are_not_seen() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        fixture.file("ws/.ordain/runs/1/journal", "secret");
+        let script = "ls -A; cat .ordain/runs/1/journal; mkdir -p .ordain/runs sub/.ordain; echo x > .ordain/runs/2; \
+                      echo x > sub/.ordain/y; ls .ordain/runs";
+        let report = fixture.confined("dev", 10_000, &["sh", "-c", script, "--then", "true"]);
+        assert_eq!(stdout(&report.steps[0]), "a.txt\n2\n");
+        assert_eq!(report.dropped, [".ordain/runs/2", "sub/.ordain/y"]);
+        assert!(report.produced.is_empty() && report.deleted.is_empty() && report.refused.is_empty());
+        assert!(report.steps.iter().all(|step| step.violations.is_empty()));
+        assert_eq!(fs::read_to_string(fixture.path("ws/.ordain/runs/1/journal")).unwrap(), "secret");
+        let report = fixture.confined("dev", 10_000, &["true"]);
+        assert!(report.dropped.is_empty(), "{:?}", report.dropped);
+        let free = fixture.command("cat", &[".ordain/runs/1/journal"]).output().unwrap();
+        assert_eq!(free.stdout, b"secret", "without the sandbox it is seen");
     }
 }
 
@@ -314,6 +435,9 @@ fn only_files_are_taken_over() {
         );
         let produced: Vec<&str> = report.produced.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(produced, ["locked/file"]);
+        for name in ["odd_outputs", "suid_open"] {
+            assert!(fixture.free(&[name]).contains("DID"), "without the sandbox they are just there");
+        }
     }
 }
 
@@ -325,6 +449,7 @@ fn a_deep_tree_is_not_followed_for_ever() {
         assert!(stdout(only(&report)).contains("DID deep"));
         assert_eq!(report.refused.len(), 1);
         assert!(report.refused.iter().all(|it| it.reason == "it is below too many folders"));
+        assert!(fixture.free(&["deep"]).contains("DID deep"));
     }
 }
 

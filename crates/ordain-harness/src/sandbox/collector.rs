@@ -30,9 +30,9 @@ pub(crate) fn collect(
     let most = rustix::process::getrlimit(Resource::Nofile).maximum;
     // What the caller has at least is enough, if it cannot be more.
     let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
-    let program = filter::program();
+    let program = filter::read(&order.filter);
     let kernel = Kernel { filter: &program, order, processes: &view.processes, caller };
-    let protections = protections(order, caller, filter::hash(&program));
+    let protections = protections(order, caller);
     match steps_of(order, contents, &kernel, &view, protections, listener) {
         Ok(answer) => answer,
         Err(fault) => Answer::Fault(fault),
@@ -198,7 +198,7 @@ fn violations(order: &RunOrder, changes: &Changes) -> Vec<String> {
         .collect()
 }
 
-fn protections(order: &RunOrder, caller: &Caller, seccomp_sha256: String) -> Protections {
+fn protections(order: &RunOrder, caller: &Caller) -> Protections {
     let mut limits = BTreeMap::new();
     let mut limit = |name: &str, max: u64, by: &str| {
         limits.insert(name.to_owned(), Limit { max, by: by.to_owned() });
@@ -217,7 +217,7 @@ fn protections(order: &RunOrder, caller: &Caller, seccomp_sha256: String) -> Pro
     limit("stream_bytes", STREAM_BYTES_MAX, "collector");
     Protections {
         caller: caller.identity.name().to_owned(),
-        seccomp_sha256,
+        seccomp_sha256: order.filter_sha256.clone(),
         limits,
         ..Protections::default()
     }

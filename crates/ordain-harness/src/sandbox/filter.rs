@@ -9,6 +9,7 @@
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -331,15 +332,31 @@ fn tested(test: &Test, refusal: u32) -> [sock_filter; 4] {
     ]
 }
 
-/// The hash of a filter, as evidence names it.
-pub(crate) fn hash(program: &[sock_filter]) -> String {
-    let mut hash = Sha256::new();
-    for instruction in program {
-        hash.update(instruction.code.to_le_bytes());
-        hash.update([instruction.jt, instruction.jf]);
-        hash.update(instruction.k.to_le_bytes());
-    }
-    crate::beneath::sha256_text(hash)
+/// A filter and its hash, as evidence names it.
+pub(crate) fn written() -> &'static (Vec<u8>, String) {
+    static WRITTEN: OnceLock<(Vec<u8>, String)> = OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let mut bytes = Vec::new();
+        for sock_filter { code, jt, jf, k } in program() {
+            bytes.extend(code.to_le_bytes());
+            bytes.extend([jt, jf]);
+            bytes.extend(k.to_le_bytes());
+        }
+        let hash = crate::beneath::sha256_text(Sha256::new_with_prefix(&bytes));
+        (bytes, hash)
+    })
+}
+
+/// What [`written`] wrote.
+pub(crate) fn read(bytes: &[u8]) -> Vec<sock_filter> {
+    let (instructions, _) = bytes.as_chunks::<8>();
+    let instruction = |&[code, more, jt, jf, k @ ..]: &[u8; 8]| sock_filter {
+        code: u16::from_le_bytes([code, more]),
+        jt,
+        jf,
+        k: u32::from_le_bytes(k),
+    };
+    instructions.iter().map(instruction).collect()
 }
 
 #[cfg(test)]
@@ -348,7 +365,7 @@ mod tests {
 
     /// What the kernel's interpreter would answer.
     fn verdict(architecture: u32, number: u32, arguments: [u32; 6]) -> u32 {
-        let program = program();
+        let program = read(&written().0);
         let (mut at, mut value) = (0, 0);
         loop {
             let sock_filter { code, jt, jf, k } = program[at];

@@ -1,7 +1,9 @@
 //! Who the commands are to the kernel: never its user 0.
 
+use super::sys::Waiting;
 use super::wire::{Fault, Stage};
 use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -17,7 +19,7 @@ const NOBODY_ID: u32 = 65_534;
 pub(crate) const AS_KERNEL_ROOT: &str = "finding a user for the commands";
 
 /// The two ways to get into a user namespace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Identity {
     /// The kernel's own user 0 calls: the commands become somebody else, and the workspace is shown as theirs.
     Root {
@@ -93,7 +95,7 @@ fn maps(map: &str, id: u32) -> bool {
     })
 }
 
-pub(crate) fn write_map(process: Pid, file: &str, text: &str) -> Result<(), Fault> {
+fn write_map(process: Pid, file: &str, text: &str) -> Result<(), Fault> {
     let path = format!("/proc/{}/{file}", process.as_raw_nonzero());
     fs::write(&path, text).stage(&format!("writing {file} of the user namespace"))
 }
@@ -109,6 +111,14 @@ pub(crate) fn assume(identity: Identity) -> io::Result<()> {
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)?;
     Ok(())
+}
+
+/// A process in a user namespace in which the owner of a folder is the user of the sandbox.
+pub(crate) fn namespace_that_maps((uid, gid): (u32, u32), id: u32) -> Result<Waiting, Fault> {
+    let waiting = Waiting::new(libc::CLONE_NEWUSER).stage("making a user namespace")?;
+    write_map(waiting.process, "uid_map", &format!("{uid} {id} 1"))?;
+    write_map(waiting.process, "gid_map", &format!("{gid} {id} 1"))?;
+    Ok(waiting)
 }
 
 /// The owner of a folder.

@@ -1,28 +1,30 @@
 //! The caller's side: checks what can be checked, starts the helper with nothing of the caller's, and stops it if it
 //! does not end.
 
-#![allow(unsafe_code, reason = "closing what the helper must not inherit happens between fork and exec")]
-
+use super::identity::{self, Identity};
 use super::limits::{GRACE_MS, LANDLOCK_FULL, MESSAGE_BYTES_MIN, READ_BYTES_PER_MS};
 use super::place::mounted_in;
+use super::sys::{self, Waiting};
 use super::toolbox::{Host, Toolbox};
 use super::wire::{
-    Answer, FIRST_AFTER_STANDARD, Fault, HELPER_NAME, Order, RunOrder, StepOrder, WriteOrder, memory_file,
+    Answer, Fault, HELPER_NAME, Order, RunOrder, Stage, StepOrder, WriteOrder, above_standard, memory_file,
     read_message, write_message,
 };
-use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, StepEvent, sys};
+use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, StepEvent, filter, init};
 use ordain_spec::path_problem;
 use ordain_spec::profile::Profile;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, dumpable_behavior, pidfd_send_signal, waitpid,
+};
 use rustix::time::Timespec;
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Runs the steps of a session.
@@ -30,16 +32,27 @@ use std::time::{Duration, Instant};
 /// The program must call [`enter_if_asked`](super::enter_if_asked) first thing in `main`: it is started again as the
 /// first process of the sandbox.
 pub fn run(session: &Session) -> Result<Report, SandboxError> {
-    run_watched(session, &mut |_| {})
+    run_and_tell(session, None)
 }
 
 /// Runs the steps of a session, and tells when each begins and ends.
 pub fn run_watched(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Result<Report, SandboxError> {
-    let order = order_of(session)?;
+    run_and_tell(session, Some(watch))
+}
+
+type Watch<'w> = Option<&'w mut dyn FnMut(StepEvent)>;
+
+fn run_and_tell(session: &Session, watch: Watch<'_>) -> Result<Report, SandboxError> {
+    let workspace = usable(session)?;
+    // What follows is done while the helper starts.
+    let helper = Helper::start(watch)?;
+    refuse_mounted(session, &workspace)?;
+    let places = Places::make(&workspace).map_err(setup_error)?;
+    let order = order_of(session, &workspace, &places);
     let reading_ms = order.output_bytes_max / READ_BYTES_PER_MS;
-    let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms + reading_ms).sum::<u64>() + GRACE_MS;
+    let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms + reading_ms).sum::<u64>() + grace_ms();
     let contents = session.writes.iter().filter_map(|write| write.content.as_deref());
-    match ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms), watch)? {
+    match helper.ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms))? {
         Answer::Report(report) => Ok(*report),
         Answer::Fault(fault) => Err(setup_error(fault)),
         Answer::Level { found, wanted, landlock_abi } => Err(level_error(found, wanted, landlock_abi)),
@@ -48,37 +61,56 @@ pub fn run_watched(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Resul
     }
 }
 
+/// What setting up and collecting may take. Tests of this very limit do not have that much time.
+fn grace_ms() -> u64 {
+    let shorter = cfg!(debug_assertions).then(|| std::env::var("ORDAIN_TEST_GRACE_MS").ok()).flatten();
+    shorter.and_then(|text| text.parse().ok()).unwrap_or(GRACE_MS)
+}
+
 /// What this machine can do, found out by doing it.
 pub fn probe() -> Probe {
     let time = Duration::from_millis(GRACE_MS);
-    let cause = match ask(&Order::Probe, std::iter::empty(), time, &mut |_| {}) {
-        Ok(Answer::Probe(probe)) => return probe,
-        Ok(_) => "another answer than was asked for".to_owned(),
-        Err(error) => error.to_string(),
-    };
+    let cause =
+        match Helper::start(None).and_then(|helper| helper.ask(&Order::Probe, std::iter::empty(), time)) {
+            Ok(Answer::Probe(probe)) => return probe,
+            Ok(_) => "another answer than was asked for".to_owned(),
+            Err(error) => error.to_string(),
+        };
     let feature = Feature::missing("helper", &cause, "check that this program may start itself");
     Probe { level: None, caller: String::new(), features: vec![feature] }
 }
 
-fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
+fn unusable(session: &Session, error: io::Error) -> SandboxError {
+    SandboxError::Workspace { path: session.workspace.display().to_string(), error }
+}
+
+/// What is mounted in a workspace would not be seen.
+fn refuse_mounted(session: &Session, workspace: &Path) -> Result<(), SandboxError> {
+    match mounted_in(workspace).map_err(|error| unusable(session, error))? {
+        None => Ok(()),
+        Some(mounted) => {
+            let mounted = mounted.display();
+            let problem =
+                format!("`{mounted}` is mounted in it, and would not be seen; use a folder without");
+            Err(unusable(session, io::Error::other(problem)))
+        }
+    }
+}
+
+/// Where the workspace really is, if the session can be run at all.
+fn usable(session: &Session) -> Result<PathBuf, SandboxError> {
     let profile = &session.profile;
     if profile.allow_network {
         let problem = "it allows a network, and the sandbox has none; set `allow_network` to false";
         return Err(SandboxError::Profile { profile: profile.name.clone(), problem });
     }
-    let unusable =
-        |error: io::Error| SandboxError::Workspace { path: session.workspace.display().to_string(), error };
+    let unusable = |error: io::Error| unusable(session, error);
     let workspace = session.workspace.canonicalize().map_err(unusable)?;
     if !workspace.is_dir() {
         return Err(unusable(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder")));
     }
     if workspace == Path::new("/") {
         return Err(unusable(io::Error::new(io::ErrorKind::InvalidInput, "it is the root of the system")));
-    }
-    if let Some(mounted) = mounted_in(&workspace).map_err(unusable)? {
-        let problem =
-            format!("`{}` is mounted in it, and would not be seen; use a folder without", mounted.display());
-        return Err(unusable(io::Error::other(problem)));
     }
     for write in &session.writes {
         if let Some(problem) = path_problem(&write.path) {
@@ -94,11 +126,20 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
         let problem = "it comes before another that is listed earlier".to_owned();
         return Err(SandboxError::Write { path: write.path.clone(), problem });
     }
+    Ok(workspace)
+}
+
+fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
+    let profile = &session.profile;
     let programs = session.steps.iter().filter_map(|step| step.argv.first().map(String::as_str));
-    let toolbox = Toolbox::new(&Host::of_environment(), &workspace, &profile.allowed_commands, programs);
+    let toolbox = Toolbox::new(&Host::of_environment(), workspace, &profile.allowed_commands, programs);
     let environment = toolbox.environment();
-    Ok(RunOrder {
+    let (filter, filter_sha256) = filter::written().clone();
+    RunOrder {
         workspace: workspace.into(),
+        identity: places.identity,
+        namespaces_of: places.namespaces.as_ref().map(number),
+        owner_mapped_by: places.owner_mapped.as_ref().map(number),
         writes: session
             .writes
             .iter()
@@ -118,8 +159,43 @@ fn order_of(session: &Session) -> Result<RunOrder, SandboxError> {
         output_files_max: profile.max_output_files,
         output_bytes_max: profile.max_total_output_bytes,
         write_roots: profile.allowed_write_roots.clone(),
+        filter,
+        filter_sha256,
         level_min: session.level_min,
-    })
+    }
+}
+
+/// Where the helper will go.
+struct Places {
+    identity: Identity,
+    /// Nobody but root can say who is who in the namespaces of a process that hides its memory. The helper hides
+    /// nothing, and makes its own then.
+    namespaces: Option<Waiting>,
+    /// Only root may show a workspace as somebody else's.
+    owner_mapped: Option<Waiting>,
+}
+
+impl Places {
+    fn make(workspace: &Path) -> Result<Self, Fault> {
+        let identity = Identity::of_caller()?;
+        let owner_mapped = match identity {
+            Identity::Root { id } => {
+                let owner = identity::owner(workspace).stage("finding the owner of the workspace")?;
+                Some(identity::namespace_that_maps(owner, id)?)
+            }
+            Identity::User { .. } => None,
+        };
+        let is_hidden = dumpable_behavior().is_ok_and(|it| it != DumpableBehavior::Dumpable);
+        let namespaces = match identity {
+            Identity::User { .. } if is_hidden => None,
+            _ => Some(init::new_namespaces(identity)?),
+        };
+        Ok(Self { identity, namespaces, owner_mapped })
+    }
+}
+
+fn number(waiting: &Waiting) -> i32 {
+    waiting.process.as_raw_nonzero().get()
 }
 
 fn checked(step: &Step, profile: &Profile) -> StepOrder {
@@ -146,33 +222,114 @@ fn refusal(command: &str, profile: &Profile) -> String {
     format!("`{command}` is not among the commands of the profile `{}`: {list}", profile.name)
 }
 
-/// Starts the helper, waits for it, and takes its answer.
-fn ask<'b>(
-    order: &Order,
-    contents: impl Iterator<Item = &'b [u8]>,
-    time: Duration,
-    watch: &mut dyn FnMut(StepEvent),
-) -> Result<Answer, SandboxError> {
-    room_for_messages()?;
-    let mut order_file = memory_file("order")?;
-    write_message(&mut order_file, order, contents)?;
-    let mut answer_file = memory_file("answer")?;
-    let mut complaints = memory_file("complaints")?;
-    // Neither side ever waits for the other: what does not fit is left out.
-    let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
-    let (news, teller) = rustix::pipe::pipe_with(flags).map_err(io::Error::from)?;
-    let mut child =
-        start([order_file.as_raw_fd(), answer_file.as_raw_fd(), teller.as_raw_fd()], &complaints)?;
-    drop(teller);
-    let mut news = News { pipe: File::from(news), unread: Vec::new(), open: true };
-    wait(&mut child, time, &mut news, watch)?;
-    read_message(&mut answer_file).map_err(|_| {
-        let mut said = String::new();
-        let _ = complaints.seek(SeekFrom::Start(0));
-        let _ = complaints.take(1_000).read_to_string(&mut said);
-        let said = said.trim();
-        SandboxError::NoReport(if said.is_empty() { "it was killed".to_owned() } else { said.to_owned() })
-    })
+/// The helper while it runs. It ends when this is dropped.
+struct Helper<'w> {
+    order: File,
+    answer: File,
+    complaints: File,
+    /// The helper waits at the other end until the order is written. That end is open as long as the helper or pid 1
+    /// is there.
+    gate: OwnedFd,
+    /// The other end, until the order is written: who writes where nobody can read is killed.
+    waits: Option<OwnedFd>,
+    process: Pid,
+    ended: OwnedFd,
+    news: Option<News<'w>>,
+}
+
+impl<'w> Helper<'w> {
+    /// The helper starts with no environment, no terminal, and three or four descriptors besides the standard ones:
+    /// what the caller has open or knows by its environment is out of reach before the helper's first instruction.
+    fn start(watch: Watch<'w>) -> Result<Self, SandboxError> {
+        room_for_messages()?;
+        let (order, answer) = (memory_file("order")?, memory_file("answer")?);
+        let complaints = memory_file("complaints")?;
+        let (waits, gate) = pipe_above_standard(PipeFlags::CLOEXEC)?;
+        let nothing = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+        let nothing = above_standard(nothing.map_err(io::Error::from)?)?;
+        let mut kept = vec![order.as_raw_fd(), answer.as_raw_fd(), waits.as_raw_fd()];
+        // Neither side ever waits for the other: what does not fit is left out.
+        let told = watch.map(|watch| {
+            let (pipe, teller) = pipe_above_standard(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+            Ok::<_, io::Error>((News { watch, pipe: pipe.into(), unread: Vec::new(), open: true }, teller))
+        });
+        let (news, teller) = told.transpose()?.unzip();
+        kept.extend(teller.as_ref().map(AsRawFd::as_raw_fd));
+        let mut arguments = vec![HELPER_NAME.to_owned()];
+        arguments.extend(kept.iter().map(ToString::to_string));
+        let arguments: Result<Vec<CString>, _> = arguments.into_iter().map(CString::new).collect();
+        let (process, ended) = sys::start_bare(&sys::Start {
+            program: c"/proc/self/exe",
+            arguments: &arguments.map_err(io::Error::from)?,
+            streams: [nothing.as_raw_fd(), nothing.as_raw_fd(), complaints.as_raw_fd()],
+            kept: &kept,
+        })?;
+        Ok(Self { order, answer, complaints, gate, waits: Some(waits), process, ended, news })
+    }
+
+    /// Gives the helper its order, waits for it, and takes its answer.
+    fn ask<'b>(
+        mut self,
+        order: &Order,
+        contents: impl Iterator<Item = &'b [u8]>,
+        time: Duration,
+    ) -> Result<Answer, SandboxError> {
+        write_message(&mut self.order, order, contents)?;
+        rustix::io::write(&self.gate, b"!").map_err(io::Error::from)?;
+        self.waits = None;
+        self.wait(time)?;
+        read_message(&mut self.answer).map_err(|_| {
+            let mut said = String::new();
+            let _ = self.complaints.seek(SeekFrom::Start(0));
+            let _ = (&mut self.complaints).take(1_000).read_to_string(&mut said);
+            let said = said.trim();
+            SandboxError::NoReport(if said.is_empty() { "it was killed".to_owned() } else { said.to_owned() })
+        })
+    }
+
+    /// The backstop: the collector ends its commands itself, and this ends the collector.
+    fn wait(&mut self, time: Duration) -> Result<(), SandboxError> {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(SandboxError::Hung(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
+            }
+            let left = Timespec::try_from(left).map_err(io::Error::other)?;
+            let mut waiting = vec![PollFd::new(&self.ended, PollFlags::IN)];
+            let open = self.news.as_ref().filter(|news| news.open);
+            waiting.extend(open.map(|news| PollFd::new(&news.pipe, PollFlags::IN)));
+            match poll(&mut waiting, Some(&left)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+            let ended = waiting.first().is_some_and(|it| !it.revents().is_empty());
+            if let Some(news) = &mut self.news {
+                news.read();
+            }
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Drop for Helper<'_> {
+    fn drop(&mut self) {
+        self.waits = None;
+        // By the descriptor, which never means another process. That it has ended is no failure.
+        let _ = pidfd_send_signal(&self.ended, Signal::KILL);
+        // A caller that ignores the end of its children has none to wait for.
+        while matches!(waitpid(Some(self.process), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
+        // The end of the helper is the end of pid 1, and that of everything else in there.
+        let time = Timespec { tv_sec: 5, tv_nsec: 0 };
+        let _ = poll(&mut [PollFd::new(&self.gate, PollFlags::empty())], Some(&time));
+    }
+}
+
+fn pipe_above_standard(flags: PipeFlags) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reads, writes) = pipe_with(flags)?;
+    Ok((above_standard(reads)?, above_standard(writes)?))
 }
 
 /// Files in memory count as files, and to write one that is too long ends the caller.
@@ -187,37 +344,17 @@ fn room_for_messages() -> Result<(), SandboxError> {
     }
 }
 
-/// The helper starts with no environment, no terminal, and three descriptors besides the standard ones: what the
-/// caller has open or knows by its environment is out of reach before the helper's first instruction.
-fn start(kept: [i32; 3], complaints: &File) -> io::Result<Child> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0(HELPER_NAME).env_clear().current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
-    command.args(kept.map(|descriptor| descriptor.to_string()));
-    let prepare = move || {
-        sys::close_on_exec_from(FIRST_AFTER_STANDARD)?;
-        for descriptor in kept {
-            sys::keep_on_exec(descriptor)?;
-        }
-        rustix::process::setsid()?;
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls are made; nothing allocates or takes a lock.
-    unsafe { command.pre_exec(prepare) };
-    command.spawn()
-}
-
 /// What the collector tells while it works, a line for each event.
-struct News {
+struct News<'w> {
+    watch: &'w mut dyn FnMut(StepEvent),
     pipe: File,
     unread: Vec<u8>,
     open: bool,
 }
 
-impl News {
+impl News<'_> {
     /// Reads what there is, without waiting.
-    fn read(&mut self, watch: &mut dyn FnMut(StepEvent)) {
+    fn read(&mut self) {
         let mut buffer = [0; 4_096];
         loop {
             match self.pipe.read(&mut buffer) {
@@ -235,61 +372,9 @@ impl News {
             let line: Vec<u8> = self.unread.drain(..=end).collect();
             // A line that was cut is no news.
             if let Ok(event) = serde_json::from_slice(&line) {
-                watch(event);
+                (self.watch)(event);
             }
         }
-    }
-}
-
-/// The backstop: the collector ends its commands itself, and this ends the collector.
-fn wait(
-    child: &mut Child,
-    time: Duration,
-    news: &mut News,
-    watch: &mut dyn FnMut(StepEvent),
-) -> Result<(), SandboxError> {
-    let end = Instant::now() + time;
-    let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let process = process.ok_or_else(|| io::Error::other("no process id"))?;
-    let descriptor = match pidfd_open(process, PidfdFlags::empty()) {
-        Ok(descriptor) => descriptor,
-        // Ended, and gone because the caller ignores the end of its children.
-        Err(rustix::io::Errno::SRCH) => {
-            news.read(watch);
-            return Ok(());
-        }
-        Err(error) => return Err(io::Error::from(error).into()),
-    };
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            child.kill()?;
-            reap(child)?;
-            return Err(SandboxError::Hung(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
-        }
-        let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        let mut waiting = vec![PollFd::new(&descriptor, PollFlags::IN)];
-        if news.open {
-            waiting.push(PollFd::new(&news.pipe, PollFlags::IN));
-        }
-        match poll(&mut waiting, Some(&left)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(io::Error::from(error).into()),
-        }
-        let ended = waiting.first().is_some_and(|it| !it.revents().is_empty());
-        news.read(watch);
-        if ended {
-            reap(child)?;
-            return Ok(());
-        }
-    }
-}
-
-/// A caller that ignores the end of its children has none to wait for.
-fn reap(child: &mut Child) -> io::Result<()> {
-    match child.wait() {
-        Err(error) if error.raw_os_error() == Some(libc::ECHILD) => Ok(()),
-        ended => ended.map(drop),
     }
 }
 

@@ -121,6 +121,8 @@ impl Task {
         let descriptors = fs::metadata(self.folder.join("fd")).map_or(0, |it| it.len()) * DESCRIPTOR_BYTES;
         let pages = match care {
             Care::Rough => None,
+            // The kernel goes through all tables for that, which takes long where they are what is too much.
+            Care::Exact if tables + descriptors > MEMORY_BYTES_MAX => return tables + descriptors,
             Care::Exact => fs::read_to_string(self.process.join("smaps_rollup")).ok(),
         };
         let pages = match pages.filter(|text| text.contains("Pss_Anon:")) {

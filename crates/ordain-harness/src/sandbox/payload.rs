@@ -83,7 +83,7 @@ impl Payload<'_> {
     fn confine(&self) -> Result<(u32, Option<i32>), Fault> {
         rustix::process::setsid().stage("making a session for the command")?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-        sys::default_signals();
+        sys::heed_signals();
         for (position, descriptor) in [&self.stdin, &self.stdout, &self.stderr].into_iter().enumerate() {
             let position = i32::try_from(position).unwrap_or_default();
             sys::duplicate_to(descriptor.as_raw_fd(), position).stage("giving the command its streams")?;

@@ -3,11 +3,13 @@
 //! Whoever works in the workspace can put links into it. A path that goes through it, by whatever name, may therefore
 //! lead anywhere, and nothing outside that is reached in this way is shown.
 
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -36,6 +38,18 @@ pub(crate) struct Place {
 impl Place {
     /// Where an absolute path leads. Nothing for what is not there.
     pub(crate) fn of(path: &Path, workspace: &Path) -> Option<Self> {
+        match without_links(path) {
+            Some(true) => {
+                let real: PathBuf = path.components().collect();
+                let is_of_workspace = real.starts_with(workspace);
+                Some(Self { named: real.clone(), real, is_of_workspace })
+            }
+            Some(false) => None,
+            None => Self::step_by_step(path, workspace),
+        }
+    }
+
+    fn step_by_step(path: &Path, workspace: &Path) -> Option<Self> {
         let mut real = PathBuf::from("/");
         let mut is_of_workspace = false;
         let mut links = 0;
@@ -68,6 +82,20 @@ impl Place {
     /// A path that is known to be real and outside the workspace.
     pub(crate) fn at(real: &Path) -> Self {
         Self { named: real.into(), real: real.into(), is_of_workspace: false }
+    }
+}
+
+/// Whether there is something at a path, asked in one go; nothing where there are links or `..` on the way, or the
+/// kernel cannot be asked like that.
+fn without_links(path: &Path) -> Option<bool> {
+    if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(_) => Some(true),
+        Err(Errno::NOENT) => Some(false),
+        Err(_) => None,
     }
 }
 
@@ -129,7 +157,10 @@ fn homes_of(users: &[u8], ids: &[u32]) -> Vec<PathBuf> {
 
 /// Something that is mounted in a folder, not at it.
 pub(crate) fn mounted_in(folder: &Path) -> io::Result<Option<PathBuf>> {
-    Ok(first_mounted_in(&fs::read("/proc/self/mountinfo")?, folder))
+    // The kernel does not say how long it is, and would be asked for a few bytes at a time.
+    let mut mounts = Vec::with_capacity(1 << 14);
+    fs::File::open("/proc/self/mountinfo")?.read_to_end(&mut mounts)?;
+    Ok(first_mounted_in(&mounts, folder))
 }
 
 fn first_mounted_in(mounts: &[u8], folder: &Path) -> Option<PathBuf> {

@@ -2,7 +2,7 @@
 
 use super::collector::level_of;
 use super::identity::{self, Identity};
-use super::init::{NAMESPACES, gate};
+use super::init::{self, NAMESPACES, gate};
 use super::limits::LANDLOCK_FULL;
 use super::root;
 use super::wire::{Fault, Stage};
@@ -25,6 +25,8 @@ pub(crate) fn features() -> Probe {
         let tried = attempt(identity, libc::CLONE_NEWUSER | flag, || Ok(()));
         features.push(feature(&format!("{name} namespace"), tried, "of its own".to_owned()));
     }
+    let joined = in_a_process(|| init::join(&init::new_namespaces(identity)?));
+    features.push(feature("joining namespaces", joined, "the first process is part of them".to_owned()));
     let mounts = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
     let memory = attempt(identity, mounts, root::try_memory);
     features.push(feature("tmpfs", memory, "with a size".to_owned()));
@@ -52,7 +54,17 @@ pub(crate) fn features() -> Probe {
         Identity::Root { .. } => "root",
         Identity::User { .. } => "an ordinary user",
     };
+    if !needed {
+        features.push(no_lower_level());
+    }
     Probe { level: needed.then(|| level_of(abi)), caller: caller.to_owned(), features }
+}
+
+/// Landlock alone cannot hide what is there, nor stop a command from changing modes and owners of the caller's files.
+fn no_lower_level() -> Feature {
+    let found = "not supported: without all of the above nothing runs";
+    let name = "level landlock-only".to_owned();
+    Feature { name, works: false, found: found.to_owned(), remedy: None }
 }
 
 fn landlock(abi: u32) -> Feature {
@@ -108,8 +120,28 @@ fn attempt(
     let _ = waitpid(Some(process), WaitOptions::empty());
     mapped?;
     read.stage("waiting for the attempt")?;
-    let gone = |_| Fault::new("trying it", io::Error::other("the process was killed"));
     serde_json::from_slice::<Result<(), Fault>>(&text).map_err(gone)?
+}
+
+/// Does something in a process of its own.
+fn in_a_process(work: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+    let (mut answer, says) = gate().stage("making a pipe")?;
+    let Some(process) = sys::clone_process(0).stage("making a process")? else {
+        drop(answer);
+        let text = serde_json::to_vec(&work()).unwrap_or_default();
+        let said = File::from(says).write_all(&text);
+        sys::exit_now(i32::from(said.is_err()));
+    };
+    drop(says);
+    let mut text = Vec::new();
+    let read = answer.read_to_end(&mut text);
+    let _ = waitpid(Some(process), WaitOptions::empty());
+    read.stage("waiting for the attempt")?;
+    serde_json::from_slice::<Result<(), Fault>>(&text).map_err(gone)?
+}
+
+fn gone(_: serde_json::Error) -> Fault {
+    Fault::new("trying it", io::Error::other("the process was killed"))
 }
 
 /// What to do about a part that could not be set up.

@@ -1,7 +1,6 @@
 //! The file system that a command sees: the host's programs, a view of the workspace, scratch, and nothing else.
 
-use super::identity::{INSIDE_ID, owner, write_map};
-use super::init::gate;
+use super::identity::{self, INSIDE_ID};
 use super::limits::{
     OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX, SHARED_BYTES_MAX,
     TEMPORARY_BYTES_MAX, TEMPORARY_FILES_MAX,
@@ -9,14 +8,16 @@ use super::limits::{
 use super::sys::{self, MountAttributes, mount_setattr};
 use super::wire::{Fault, RunOrder, Stage};
 use super::{OWN, WORKSPACE};
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mknodat, open, openat, openat2};
+use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change,
-    move_mount, open_tree, unmount,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind,
+    mount_change, move_mount, open_tree, unmount,
 };
+use rustix::process::Pid;
 use std::ffi::CString;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -64,17 +65,16 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Takes what will be shown, read-only. With an id, the workspace is shown as owned by it.
-    pub(crate) fn open(order: &RunOrder, owned_by: Option<u32>) -> Result<Self, Fault> {
+    /// Takes what will be shown, read-only.
+    pub(crate) fn open(order: &RunOrder) -> Result<Self, Fault> {
         let path = Path::new(&order.workspace);
         let recursive = OpenTreeFlags::AT_RECURSIVE;
         let workspace = take(path, OpenTreeFlags::empty()).stage("taking the workspace (a folder in which something is mounted cannot be used by an ordinary user)")?;
         let attributes =
             MountAttributes { set: READ_ONLY | NO_SETUID | NO_DEVICES, ..MountAttributes::default() };
         mount_setattr(workspace.as_fd(), &attributes, false).stage("making the workspace read-only")?;
-        if let Some(id) = owned_by {
-            let owner = owner(path).stage("finding the owner of the workspace")?;
-            show_as_own(&workspace, owner, id)?;
+        if let Some(process) = order.owner_mapped_by {
+            show_as_own(&workspace, process)?;
         }
         let mut binds = Vec::new();
         for bind in &order.binds {
@@ -105,37 +105,18 @@ fn take(path: &Path, flags: OpenTreeFlags) -> io::Result<OwnedFd> {
     Ok(open_tree(&place, "", flags | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
-/// What belongs to the owner on the disk belongs to the user of the sandbox in this mount.
-fn show_as_own(tree: &OwnedFd, owner: (u32, u32), id: u32) -> Result<(), Fault> {
-    let namespace = namespace_that_maps(owner, id)?;
+/// What belongs to the owner on the disk belongs to the user of the sandbox in this mount, by the user namespace of a
+/// process.
+fn show_as_own(tree: &OwnedFd, mapped_by: i32) -> Result<(), Fault> {
+    let namespace =
+        open(format!("/proc/{mapped_by}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .stage("opening the user namespace")?;
     let attributes = MountAttributes {
         set: ID_MAPPED,
         user_namespace: u64::try_from(namespace.as_raw_fd()).unwrap_or(u64::MAX),
         ..MountAttributes::default()
     };
     mount_setattr(tree.as_fd(), &attributes, false).stage("showing the workspace as the command's own")
-}
-
-/// A user namespace in which the owner of the workspace is the user of the sandbox. A process must be in it while it
-/// is made; after that the descriptor keeps it.
-fn namespace_that_maps((uid, gid): (u32, u32), id: u32) -> Result<OwnedFd, Fault> {
-    let (mut go, ready) = gate().stage("making a pipe")?;
-    let Some(process) = sys::clone_process(libc::CLONE_NEWUSER).stage("making a user namespace")? else {
-        drop(ready);
-        // Ends when the other side closes the gate, or ends itself.
-        let _ = go.read(&mut [0]);
-        sys::exit_now(0);
-    };
-    drop(go);
-    let made = write_map(process, "uid_map", &format!("{uid} {id} 1"))
-        .and_then(|()| write_map(process, "gid_map", &format!("{gid} {id} 1")))
-        .and_then(|()| {
-            let path = format!("/proc/{}/ns/user", process.as_raw_nonzero());
-            open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).stage("opening the user namespace")
-        });
-    drop(ready);
-    let _ = rustix::process::waitpid(Some(process), rustix::process::WaitOptions::empty());
-    made
 }
 
 /// What the collector sees of the workspace, and commands do not.
@@ -152,6 +133,12 @@ pub(crate) struct View {
 pub(crate) struct Processes(OwnedFd);
 
 impl Processes {
+    /// The folder of one process.
+    pub(crate) fn folder_of(&self, process: Pid) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(openat(&self.0, process.as_raw_nonzero().to_string(), flags, Mode::empty())?)
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
@@ -236,16 +223,25 @@ impl Root<'_> {
     /// Puts a mount where it is seen.
     fn attach(&self, tree: &OwnedFd, inside: &Path) -> Result<(), Fault> {
         let is_folder = rustix::fs::fstat(tree)
-            .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir())
+            .map(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
             .stage_at("looking at", inside)?;
         let path = self.path(inside);
         if is_folder {
             self.folder(inside)?;
-        } else if !path.exists() {
-            if let Some(parent) = inside.parent() {
-                self.folder(parent)?;
+        } else {
+            let made = match fs::File::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if let Some(parent) = inside.parent() {
+                        self.folder(parent)?;
+                    }
+                    fs::File::create_new(&path)
+                }
+                made => made,
+            };
+            match made {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => drop(made.stage_at("making", &path)?),
             }
-            fs::write(&path, "").stage_at("making", &path)?;
         }
         move_mount(tree, "", CWD, &path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).stage_at("showing", inside)
     }
@@ -299,11 +295,18 @@ impl Root<'_> {
         // A second lock besides the filter: no command of this namespace can make another one.
         let _ = fs::write(proc.join("sys/user/max_user_namespaces"), "0");
         let null = self.path("/dev/null");
-        for name in MASKED_FILES.iter().map(|name| proc.join(name)).filter(|path| path.exists()) {
-            rustix::mount::mount_bind(&null, &name).stage_at("masking", &name)?;
+        for name in MASKED_FILES.iter().map(|name| proc.join(name)) {
+            match mount_bind(&null, &name) {
+                // Not every kernel has all of them.
+                Err(Errno::NOENT) => {}
+                masked => masked.stage_at("masking", &name)?,
+            }
         }
-        for name in MASKED_FOLDERS.iter().map(|name| proc.join(name)).filter(|path| path.is_dir()) {
-            tmpfs(&name, "size=4k,nr_inodes=1,mode=555", flags | MountFlags::RDONLY)?;
+        for name in MASKED_FOLDERS.iter().map(|name| proc.join(name)) {
+            match tmpfs(&name, "size=4k,nr_inodes=1,mode=555", flags | MountFlags::RDONLY) {
+                Err(fault) if fault.errno == Some(libc::ENOENT) => {}
+                masked => masked?,
+            }
         }
         set_attributes(&proc, READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)
     }
@@ -346,8 +349,8 @@ fn hide_own(lower: &Path, upper: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     // To an overlay this device says that the name is gone.
-    let kind = rustix::fs::FileType::CharacterDevice;
-    rustix::fs::mknodat(CWD, upper.join(OWN), kind, Mode::empty(), 0).stage("hiding what ordain keeps")
+    mknodat(CWD, upper.join(OWN), FileType::CharacterDevice, Mode::empty(), 0)
+        .stage("hiding what ordain keeps")
 }
 
 fn all_processes(at: &Path) -> Result<(), Fault> {
@@ -389,5 +392,6 @@ pub(crate) fn try_overlay() -> Result<(), Fault> {
 /// Tries to show a folder as somebody else's.
 pub(crate) fn try_id_mapped(id: u32) -> Result<(), Fault> {
     let tree = take(Path::new("/"), OpenTreeFlags::empty()).stage("taking a folder")?;
-    show_as_own(&tree, (0, 0), id)
+    let mapped = identity::namespace_that_maps((0, 0), id)?;
+    show_as_own(&tree, mapped.process.as_raw_nonzero().get())
 }

@@ -13,7 +13,7 @@ use super::wire::{Fault, RunOrder, Stage, StepOrder};
 use super::{Captured, End, Protections, WORKSPACE, collector, memory, sys};
 use crate::beneath::sha256_text;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open};
@@ -21,7 +21,7 @@ use rustix::time::Timespec;
 use sha2::{Digest, Sha256};
 use std::ffi::CString;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -250,6 +250,8 @@ impl Running<'_> {
         // Not when there is nobody left to ask, which shows as another event: taking a question would wait.
         let is_asked = |it: &PollFd<'_>| it.revents().contains(PollFlags::IN);
         let asked = self.shared.is_some() && waiting.last().is_some_and(is_asked);
+        let nobody_asks = |it: &PollFd<'_>| it.revents().contains(PollFlags::HUP) && !is_asked(it);
+        let is_over = self.shared.is_some() && waiting.last().is_some_and(nobody_asks);
         let mut ready = waiting.iter().map(|it| !it.revents().is_empty());
         let ended = ready.next().unwrap_or_default();
         let mut is_ready = |open: bool| open && ready.next().unwrap_or_default();
@@ -258,6 +260,10 @@ impl Running<'_> {
         drop(waiting);
         if let Some(shared) = self.shared.as_mut().filter(|_| asked) {
             shared.answer();
+        }
+        if is_over {
+            // Everybody is about to end, which may take a while, and this would say so all the time.
+            self.shared = None;
         }
         if stdout {
             self.stdout.read()?;
@@ -330,8 +336,8 @@ fn next_word(words: &mut impl BufRead) -> Result<Option<Word>, Fault> {
 
 /// What the kernel says about a process that is about to become a command. What is not as it must be stops it.
 fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -> Result<(), Fault> {
-    let folder = kernel.processes.path().join(process.as_raw_nonzero().to_string());
-    let status = fs::read_to_string(folder.join("status")).stage("reading back the protections")?;
+    let process = &kernel.processes.folder_of(process).stage("reading back the protections")?;
+    let status = text_in(process, "status").stage("reading back the protections")?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.unwrap_or_default().trim().to_owned()
@@ -340,15 +346,8 @@ fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -
     protections.cap_bnd = field("CapBnd");
     protections.no_new_privs = field("NoNewPrivs");
     protections.seccomp = field("Seccomp");
-    let inside = namespaces_of(&folder).stage("reading back the protections")?;
-    let own = NAMESPACES.iter().zip(inside.iter().zip(&kernel.caller.outside));
-    protections.namespaces = own
-        .filter(|(_, (inside, outside))| inside != outside)
-        .map(|((name, _), _)| (*name).to_owned())
-        .collect();
-    read_back_limits(&folder, protections)?;
-    let map = fs::read_to_string(folder.join("uid_map")).stage("reading back the protections")?;
-    protections.uid_map = map.split_whitespace().collect::<Vec<_>>().join(" ");
+    read_back_namespaces(kernel, process, protections)?;
+    read_back_limits(process, protections)?;
     let kernel_root = kernel_root(&kernel.processes.path()).stage("reading back the protections")?;
     let is_none = |set: &str| !set.is_empty() && set.bytes().all(|digit| digit == b'0');
     let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
@@ -366,9 +365,33 @@ fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -
     Ok(())
 }
 
+fn read_back_namespaces(
+    kernel: &Kernel<'_>,
+    process: &OwnedFd,
+    protections: &mut Protections,
+) -> Result<(), Fault> {
+    let inside = namespaces_of(process).stage("reading back the protections")?;
+    let own = NAMESPACES.iter().zip(inside.iter().zip(&kernel.caller.outside));
+    protections.namespaces = own
+        .filter(|(_, (inside, outside))| inside != outside)
+        .map(|((name, _), _)| (*name).to_owned())
+        .collect();
+    let map = text_in(process, "uid_map").stage("reading back the protections")?;
+    protections.uid_map = map.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(())
+}
+
+/// A file of a process.
+fn text_in(process: &OwnedFd, name: &str) -> io::Result<String> {
+    let file = openat(process, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut text = String::with_capacity(4_096);
+    File::from(file).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// The limits that really hold: the caller may have had less than what is asked for.
-fn read_back_limits(process: &Path, protections: &mut Protections) -> Result<(), Fault> {
-    let text = fs::read_to_string(process.join("limits")).stage("reading back the limits")?;
+fn read_back_limits(process: &OwnedFd, protections: &mut Protections) -> Result<(), Fault> {
+    let text = text_in(process, "limits").stage("reading back the limits")?;
     for (name, title) in [
         ("processes", "Max processes"),
         ("data_bytes", "Max data size"),

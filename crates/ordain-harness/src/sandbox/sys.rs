@@ -2,10 +2,11 @@
 
 #![allow(unsafe_code, reason = "raw system calls")]
 
+use super::wire::FIRST_AFTER_STANDARD;
 use rustix::process::Pid;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -20,6 +21,155 @@ pub(crate) fn clone_process(namespaces: libc::c_int) -> io::Result<Option<Pid>> 
     // SAFETY: without CLONE_VM and with no stack given, clone is fork; the process has one thread.
     let pid = check(unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) })?;
     Ok(i32::try_from(pid).ok().and_then(Pid::from_raw))
+}
+
+/// A process that does nothing but be there, in namespaces that others can then join. It ends when this is dropped.
+pub(crate) struct Waiting {
+    pub(crate) process: Pid,
+    /// What the process stands on.
+    _stack: Vec<u128>,
+}
+
+/// Enough for a few frames.
+const STACK_BYTES: usize = 32 << 10;
+
+impl Waiting {
+    /// Starts one. It has this process's memory, of which nothing is copied; so this process may have any number of
+    /// threads.
+    pub(crate) fn new(namespaces: libc::c_int) -> io::Result<Self> {
+        let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
+        let top = stack.as_mut_ptr_range().end.cast();
+        let parent = rustix::process::getpid().as_raw_nonzero().get() as usize;
+        // Without a signal at its end: whoever waits for any child of this program does not see it.
+        let flags = namespaces | libc::CLONE_VM | libc::CLONE_FILES;
+        // SAFETY: the stack is freed only after the process has ended, and nobody else uses it. The process makes
+        // system calls only.
+        let pid = without_signals(|| unsafe { libc::clone(wait_for_ever, top, flags, parent as *mut _) })?;
+        Ok(Self { process: pid, _stack: stack })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = rustix::process::kill_process(self.process, rustix::process::Signal::KILL);
+        let pid = self.process.as_raw_nonzero().get();
+        // SAFETY: asks for no status. Nobody else waits for this process, so the number is still its own.
+        while unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) } < 0
+            && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
+        {}
+    }
+}
+
+/// Makes its calls through rustix, which leaves no error in memory that the other process uses too.
+extern "C" fn wait_for_ever(parent: *mut libc::c_void) -> libc::c_int {
+    let tied = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let is_parent = |pid: Pid| pid.as_raw_nonzero().get() as usize == parent as usize;
+    while tied.is_ok() && rustix::process::getppid().is_some_and(is_parent) {
+        rustix::event::pause();
+    }
+    exit_now(1)
+}
+
+/// Makes a process while no handler of this one can run in it.
+fn without_signals(clone: impl FnOnce() -> libc::c_int) -> io::Result<Pid> {
+    // SAFETY: all zeroes is a valid value of this plain structure.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: the sets are this function's own.
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+    }
+    let pid = check(clone().into());
+    // SAFETY: the same set as before.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    let pid = i32::try_from(pid?).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| io::Error::other("no process id"))
+}
+
+/// Joins namespaces of a process.
+pub(crate) fn join(process: Pid, namespaces: libc::c_int) -> io::Result<()> {
+    let process = rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty())?;
+    // SAFETY: touches no memory.
+    check(unsafe { libc::setns(process.as_raw_fd(), namespaces) }.into()).map(drop)
+}
+
+/// What a program starts with, when it starts with nothing of the caller's.
+pub(crate) struct Start<'s> {
+    pub(crate) program: &'s CStr,
+    pub(crate) arguments: &'s [CString],
+    /// Become the standard streams.
+    pub(crate) streams: [RawFd; 3],
+    /// Stay open under their own numbers, all of them above the standard ones; everything else is closed.
+    pub(crate) kept: &'s [RawFd],
+}
+
+struct Child<'s> {
+    start: &'s Start<'s>,
+    arguments: Vec<*const libc::c_char>,
+    parent: libc::pid_t,
+    /// What failed, said by the child: it has the same memory.
+    error: i32,
+}
+
+/// Starts a program in a session of its own, with no environment, in the root folder, tied to this thread's life.
+///
+/// Gives its id and a descriptor of it. It starts with all signals blocked. This process may have any number of
+/// threads and any amount of memory: nothing of it is copied.
+pub(crate) fn start_bare(start: &Start<'_>) -> io::Result<(Pid, OwnedFd)> {
+    let arguments = start.arguments.iter().map(|it| it.as_ptr()).chain([std::ptr::null()]).collect();
+    let parent = rustix::process::getpid().as_raw_nonzero().get();
+    let mut child = Child { start, arguments, parent, error: 0 };
+    let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
+    let top = stack.as_mut_ptr_range().end.cast();
+    let mut descriptor: RawFd = -1;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let argument = (&raw mut child).cast();
+    // SAFETY: CLONE_VFORK stops this thread until the child is another program or has ended, so that the stack and
+    // the structure outlive its use of them and nobody else uses them. The child makes system calls only.
+    let clone = || unsafe { libc::clone(become_program, top, flags, argument, &raw mut descriptor) };
+    let pid = without_signals(clone)?;
+    let process = inherited(descriptor);
+    // SAFETY: the child wrote through the pointer that it was given, before this thread went on.
+    match unsafe { std::ptr::read_volatile(&raw const child.error) } {
+        0 => Ok((pid, process)),
+        error => {
+            let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+            Err(io::Error::from_raw_os_error(error))
+        }
+    }
+}
+
+extern "C" fn become_program(child: *mut libc::c_void) -> libc::c_int {
+    let child = child.cast::<Child<'_>>();
+    // SAFETY: the parent waits, so the structure is this process's alone.
+    let child = unsafe { &mut *child };
+    let failed = become_program_or_fail(child).err();
+    child.error = failed.and_then(|it| it.raw_os_error()).unwrap_or(libc::EIO);
+    exit_now(127)
+}
+
+/// Allocates nothing: the memory is the parent's.
+fn become_program_or_fail(child: &Child<'_>) -> io::Result<()> {
+    let start = child.start;
+    for (position, descriptor) in (0..).zip(start.streams) {
+        duplicate_to(descriptor, position)?;
+    }
+    close_on_exec_from(FIRST_AFTER_STANDARD)?;
+    for descriptor in start.kept {
+        keep_on_exec(*descriptor)?;
+    }
+    rustix::process::setsid()?;
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // SAFETY: touch no memory but the C string, and the lists, which end with a null pointer.
+    unsafe {
+        if libc::getppid() != child.parent {
+            exit_now(127);
+        }
+        check(libc::chdir(c"/".as_ptr()).into())?;
+        let nothing = [std::ptr::null()];
+        libc::execve(start.program.as_ptr(), child.arguments.as_ptr(), nothing.as_ptr());
+    }
+    Err(io::Error::last_os_error())
 }
 
 #[repr(C)]
@@ -86,7 +236,7 @@ pub(crate) fn kill_all() {
 }
 
 /// A program inherits what is ignored: `SIGPIPE` by Rust, `SIGHUP` by `nohup`, anything by the caller.
-pub(crate) fn default_signals() {
+fn default_signals() {
     // The kernel's own structure, of which all zeroes are the default action. The C library keeps two signals to
     // itself, and ignores them in what it starts.
     let default = [0_u64; 4];
@@ -101,14 +251,26 @@ pub(crate) fn default_signals() {
 /// How many signals the kernel has.
 const SIGNALS: libc::c_int = 64;
 
+/// What the helper, and who starts from it, ignores.
+const IGNORED: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+
+/// Undoes what is left of [`own_signals`] for a program that starts now.
+pub(crate) fn heed_signals() {
+    for signal in IGNORED {
+        // SAFETY: the default action replaces no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// What the helper does about signals, whatever the caller ignores or blocks: a caller that does not care about the
 /// end of its children must not keep the helper from waiting for its own. What is too long to be written is an error.
 pub(crate) fn own_signals() {
     default_signals();
     // SAFETY: the set is made before it is used, and nothing else is touched. There is no handler.
     unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        for signal in IGNORED {
+            libc::signal(signal, libc::SIG_IGN);
+        }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
@@ -236,7 +398,7 @@ pub(crate) struct LandlockRuleset {
 }
 
 /// A set of rules that handles these accesses. `size` is how much of the structure this version of Landlock knows.
-pub(crate) fn landlock_ruleset(ruleset: &LandlockRuleset, size: usize) -> io::Result<std::os::fd::OwnedFd> {
+pub(crate) fn landlock_ruleset(ruleset: &LandlockRuleset, size: usize) -> io::Result<OwnedFd> {
     use std::os::fd::FromRawFd;
     debug_assert!(size <= size_of::<LandlockRuleset>(), "no more than there is");
     // SAFETY: the kernel reads `size` bytes, no more than the structure has.
@@ -245,7 +407,7 @@ pub(crate) fn landlock_ruleset(ruleset: &LandlockRuleset, size: usize) -> io::Re
     })?;
     let descriptor = i32::try_from(descriptor).map_err(io::Error::other)?;
     // SAFETY: the kernel just made this descriptor, and nobody else knows it.
-    Ok(unsafe { std::os::fd::OwnedFd::from_raw_fd(descriptor) })
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Allows accesses below a path.
@@ -293,11 +455,11 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// A descriptor that was agreed upon with whoever started this process.
-pub(crate) fn inherited(descriptor: i32) -> std::os::fd::OwnedFd {
+/// A descriptor that was agreed upon with whoever started this process, or that the kernel just made.
+pub(crate) fn inherited(descriptor: i32) -> OwnedFd {
     use std::os::fd::FromRawFd;
-    // SAFETY: the caller of the helper opened it for this purpose, and this is asked once for each.
-    unsafe { std::os::fd::OwnedFd::from_raw_fd(descriptor) }
+    // SAFETY: it was opened for this purpose, and this is asked once for each.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
 
 /// The largest resident size among the children that were waited for, in bytes.

@@ -1,5 +1,6 @@
 //! What the caller and its helper say to each other: one order, one answer, each JSON in a file in memory.
 
+use super::identity::Identity;
 use super::{Level, Probe, Report, Step};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::de::DeserializeOwned;
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The descriptors below are input, output and errors.
 pub(crate) const FIRST_AFTER_STANDARD: u32 = 3;
@@ -26,6 +28,11 @@ pub(crate) enum Order {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RunOrder {
     pub(crate) workspace: OsString,
+    pub(crate) identity: Identity,
+    /// A process in namespaces that were made for this run, unless the helper must make them.
+    pub(crate) namespaces_of: Option<i32>,
+    /// A process in the user namespace by which root shows the workspace.
+    pub(crate) owner_mapped_by: Option<i32>,
     pub(crate) writes: Vec<WriteOrder>,
     pub(crate) steps: Vec<StepOrder>,
     pub(crate) inspect: Vec<String>,
@@ -36,6 +43,10 @@ pub(crate) struct RunOrder {
     pub(crate) output_files_max: u64,
     pub(crate) output_bytes_max: u64,
     pub(crate) write_roots: Vec<String>,
+    /// The filter for system calls, as the kernel takes it. The caller makes it while the helper starts.
+    #[serde(with = "super::report::base64")]
+    pub(crate) filter: Vec<u8>,
+    pub(crate) filter_sha256: String,
     pub(crate) level_min: Level,
 }
 
@@ -108,7 +119,16 @@ impl<T, E: Into<io::Error>> Stage<T> for Result<T, E> {
 
 /// A file that only exists in memory.
 pub(crate) fn memory_file(name: &str) -> io::Result<File> {
-    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
+    Ok(above_standard(memfd_create(name, MemfdFlags::CLOEXEC)?)?.into())
+}
+
+/// A caller may have closed its standard streams, and a new descriptor then gets such a number.
+pub(crate) fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    let first = i32::try_from(FIRST_AFTER_STANDARD).map_err(io::Error::other)?;
+    if descriptor.as_raw_fd() >= first {
+        return Ok(descriptor);
+    }
+    Ok(rustix::io::fcntl_dupfd_cloexec(&descriptor, first)?)
 }
 
 /// The length of the JSON, the JSON, then raw bytes.
@@ -133,7 +153,7 @@ pub(crate) fn read_message<T: DeserializeOwned>(file: &mut File) -> io::Result<T
     file.read_exact(&mut length)?;
     let available = file.metadata()?.len();
     let length = u64::from_le_bytes(length).min(available);
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     file.take(length).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)
 }
