@@ -1,6 +1,6 @@
 //! `ordain apply` and `ordain undo`.
 
-use crate::args::{Apply, Undo};
+use crate::args::{Apply, Recover, Undo};
 use crate::document::load;
 use crate::exit::{Failure, Outcome};
 use crate::input::Source;
@@ -10,7 +10,7 @@ use crate::wording::count;
 use anstyle::Style;
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_harness::apply::{
-    self, Applied, ApplyError, Authority, Base, Change, ChangedFile, Problem, Recovered, records,
+    self, Applied, ApplyError, Authority, Base, Change, ChangedFile, Copies, Problem, Recovered, records,
 };
 use ordain_spec::Verified;
 use ordain_spec::patch::{PatchOp, PatchSet};
@@ -23,7 +23,10 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     let wanted = Wanted::of(args, json)?;
-    recover(&wanted.workspace);
+    // The one that every command starts with was about this folder.
+    if wanted.workspace != Path::new(".") && args.workspace.is_none() {
+        recover(&wanted.workspace);
+    }
     if args.dry_run {
         let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
         return told(changes, json).and_then(|changes| show_changes(&changes, json));
@@ -106,11 +109,12 @@ pub(crate) fn run_undo(args: &Undo, json: bool) -> Result<Outcome, Failure> {
         return list(&args.workspace, json);
     }
     let record = args.record.as_deref();
+    let copies = if args.even_if_copied { Copies::Trust } else { Copies::Refuse };
     if args.dry_run {
-        let preview = told(apply::preview_undo(&args.workspace, record), json)?;
+        let preview = told(apply::preview_undo(&args.workspace, record, copies), json)?;
         return show_changes(&preview.1, json);
     }
-    let undone = told(apply::undo(&args.workspace, record, Authority::LocalOperator), json)?;
+    let undone = told(apply::undo(&args.workspace, record, copies, Authority::LocalOperator), json)?;
     if json {
         print_json(&json!({"undone": undone}))?;
         return Ok(Outcome::Ok);
@@ -152,17 +156,20 @@ fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {
 
 /// Prints what speaks against a change, one line for each; other failures are told where all are.
 pub(crate) fn told<T>(result: Result<T, ApplyError>, json: bool) -> Result<T, Failure> {
-    let problems = match result {
+    let (word, said, problems) = match result {
         Ok(value) => return Ok(value),
-        Err(ApplyError::Refused(problems)) => problems,
+        Err(ApplyError::Refused(problems)) => ("refused", "nothing was changed", problems),
+        Err(ApplyError::RolledBack(problem)) => {
+            ("rolled back", "everything is as it was before", vec![problem])
+        }
         Err(error) => return Err(error.into()),
     };
     if json {
-        print_json(&json!({"applied": null, "problems": problems}))?;
+        print_json(&json!({"applied": null, "because": word, "problems": problems}))?;
     } else {
         let mut stderr = anstream::stderr().lock();
         let found = count(problems.len() as u64, "problem");
-        writeln!(stderr, "{RED}refused{RED:#}  nothing was changed: {found}")?;
+        writeln!(stderr, "{RED}{word}{RED:#}  {said}: {found}")?;
         for Problem { path, problem } in &problems {
             writeln!(stderr, "  {BOLD}{}{BOLD:#}  {}", printable(path), printable(problem))?;
         }
@@ -204,10 +211,13 @@ fn show_changes(changes: &[Change], json: bool) -> Result<Outcome, Failure> {
         print_json(&json!({"would_change": changes.iter().map(file).collect::<Vec<_>>()}))?;
         return Ok(Outcome::Ok);
     }
-    let reader = if io::stdout().is_terminal() { Reader::Person } else { Reader::Program };
-    let mut stdout = io::BufWriter::new(anstream::stdout().lock());
-    unified::write(&mut stdout, changes, reader)?;
-    stdout.flush()?;
+    let colours = anstream::ColorChoice::global() == anstream::ColorChoice::Always;
+    if colours || io::stdout().is_terminal() {
+        unified::write(&mut io::BufWriter::new(anstream::stdout().lock()), changes, Reader::Person)?;
+    } else {
+        // As it is, byte for byte: a stream that takes colours out would take out of the contents what looks like one.
+        unified::write(&mut io::BufWriter::new(io::stdout().lock()), changes, Reader::Program)?;
+    }
     Ok(Outcome::Ok)
 }
 
@@ -221,24 +231,42 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 /// Finishes or takes back what an earlier command was stopped in, and says so. That it cannot be done stops only the
 /// commands that change the workspace, which ask again.
 pub(crate) fn recover(workspace: &Path) {
-    let said = match apply::recover(workspace) {
+    let said = match apply::recover(workspace, Copies::Refuse) {
         Ok(None) | Err(ApplyError::Workspace { .. }) => return,
-        Ok(Some(Recovered::Discarded)) => {
+        Ok(Some(recovered)) => sentence(&recovered),
+        Err(error) => format!("an apply had been interrupted, and cannot be finished now: {error}"),
+    };
+    let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
+}
+
+fn sentence(recovered: &Recovered) -> String {
+    match recovered {
+        Recovered::Discarded => {
             "an apply had been interrupted before it changed anything; what it had staged is removed"
                 .to_owned()
         }
-        Ok(Some(Recovered::Finished { record })) => {
+        Recovered::Finished { record } => {
             format!("an apply had been interrupted; it is finished now, as {record}")
         }
-        Ok(Some(Recovered::RolledBack { because })) => {
+        Recovered::RolledBack { because } => {
             format!(
                 "an apply had been interrupted; it is rolled back now, everything is as before: {because}"
             )
         }
-        Ok(Some(Recovered::Undone { record })) => {
+        Recovered::Undone { record } => {
             format!("an undo had been interrupted; it is finished now: {record} is undone")
         }
-        Err(error) => format!("an apply had been interrupted, and cannot be finished now: {error}"),
-    };
-    let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
+    }
+}
+
+pub(crate) fn run_recover(args: &Recover, json: bool) -> Result<Outcome, Failure> {
+    let copies = if args.even_if_copied { Copies::Trust } else { Copies::Refuse };
+    let recovered = apply::recover(&args.workspace, copies)?;
+    if json {
+        print_json(&json!({"recovered": recovered}))?;
+    } else {
+        let said = recovered.as_ref().map_or_else(|| "nothing had been interrupted".to_owned(), sentence);
+        writeln!(anstream::stdout(), "{}", printable(&said))?;
+    }
+    Ok(Outcome::Ok)
 }

@@ -50,15 +50,17 @@ pub(crate) enum Color {
 
 impl Cli {
     /// The workspace that the command is about.
-    pub(crate) fn workspace(&self) -> &Path {
-        match &self.command {
+    pub(crate) fn workspace(&self) -> Option<&Path> {
+        Some(match &self.command {
+            // It recovers itself.
+            Command::Recover(_) => return None,
             Command::Plan(args) => &args.workspace,
             Command::Apply(args) => args.workspace.as_deref().unwrap_or(Path::new(".")),
             Command::Undo(args) => &args.workspace,
             Command::Run(args) => &args.workspace,
             Command::Sandbox(Sandbox { command: SandboxCommand::Exec(args) }) => &args.workspace,
             _ => Path::new("."),
-        }
+        })
     }
 }
 
@@ -96,6 +98,11 @@ pub(crate) enum Command {
     Apply(Apply),
     /// Take the last change back, if nothing changed since
     Undo(Undo),
+    /// Finish or roll back a change that was interrupted, as every command does by itself
+    ///
+    /// By itself no command trusts a journal that came with a copy of the workspace, because it may have come with
+    /// somebody's repository.
+    Recover(Recover),
     /// Run commands without letting them touch anything else
     Sandbox(Sandbox),
     /// Print the canonical bytes of a document (RFC 8785)
@@ -317,6 +324,22 @@ pub(crate) struct Undo {
     /// List the changes that can be undone, the last one first
     #[arg(long, conflicts_with_all = ["record", "dry_run"])]
     pub(crate) list: bool,
+    /// Trust a record that came with a copy of the workspace
+    #[arg(long)]
+    pub(crate) even_if_copied: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 nothing is unfinished any more, 1 it cannot be finished; usage errors 64."
+)]
+pub(crate) struct Recover {
+    /// The folder that was being changed
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) workspace: PathBuf,
+    /// Trust a journal that came with a copy of the workspace
+    #[arg(long)]
+    pub(crate) even_if_copied: bool,
 }
 
 #[derive(Args)]

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
-    apply::recover(cli.workspace());
+    cli.workspace().into_iter().for_each(apply::recover);
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),
@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         }
         Command::Apply(args) => apply::run(args, cli.global.json),
         Command::Undo(args) => apply::run_undo(args, cli.global.json),
+        Command::Recover(args) => apply::run_recover(args, cli.global.json),
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),

@@ -282,6 +282,42 @@ fn several_changes_are_undone_one_by_one() {
     assert!(workspace.ordain(&["undo", "--list"]).stdout.contains("nothing was applied"));
 }
 
+/// What lies in `.ordain` may have come with somebody's repository.
+#[test]
+fn records_of_others_are_passed_over_or_refused() {
+    let workspace = Workspace::new();
+    let applied = workspace.root().join(".ordain/applied");
+    for name in ["18446744073709551615-x", "Thumbs.db", "\u{1b}[2J", "999999999999999-aaaaaaaaaaaa"] {
+        fs::create_dir_all(applied.join(name)).unwrap();
+    }
+    let ran = workspace.ordain(APPLY);
+    assert!(ran.code == 0 && ran.stdout.contains("as 000001-"), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(workspace.ordain(&["undo", "--list"]).stdout.lines().count(), 1);
+    let (from, to) = (workspace.root(), workspace.beside("copy"));
+    run("cp", &["-a", from.to_str().unwrap(), to.to_str().unwrap()]);
+    let in_copy = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ordain")).args(args).current_dir(&to).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, stderr) = in_copy(&["undo"]);
+    assert!(code == 1 && stderr.contains("came with a copy of the workspace"), "{stderr}");
+    assert_eq!(in_copy(&["undo", "--even-if-copied"]), (0, String::new()));
+    assert_eq!(fs::read_to_string(to.join("README.md")).unwrap(), "# old\n");
+    assert_eq!(workspace.ordain(&["recover"]).stdout, "nothing had been interrupted\n");
+}
+
+/// Git removes folders in which nothing is left.
+#[test]
+fn undo_makes_the_folder_of_a_deleted_file_again() {
+    let workspace = Workspace::empty();
+    workspace.file("a/b/c", "old\n");
+    workspace.patch(&[("delete", "a/b/c", "")]);
+    assert_eq!(workspace.ordain(APPLY).code, 0);
+    fs::remove_dir_all(workspace.root().join("a")).unwrap();
+    let ran = workspace.ordain(&["undo"]);
+    assert_eq!((ran.code, workspace.text("a/b/c").as_str()), (0, "old\n"), "{}", ran.stderr);
+}
+
 #[test]
 fn only_if_unchanged() {
     let workspace = Workspace::new();
@@ -316,6 +352,7 @@ fn a_dry_run_is_a_patch_for_git_and_changes_nothing() {
         ("create", "docs/empty", ""),
         ("delete", "other/gone.bin", ""),
         ("create", "src/b.rs", "fn b() {}"),
+        ("create", "src/a name with blanks", "x\n"),
         ("modify", "src/no-newline", "a\nc"),
         ("modify", "src/windows.txt", "one\r\nthree\r\n"),
     ]);
@@ -334,10 +371,16 @@ fn a_dry_run_is_a_patch_for_git_and_changes_nothing() {
         .status();
     assert!(status.unwrap().success(), "{}", diff.stdout);
     assert!(workspace.tree() == applied, "{}", workspace.difference(&before, &applied));
-    // In colours only where they are wanted, and never with what a file brings.
-    workspace.patch(&[("create", "evil", "\u{1b}[2Jgone\n")]);
+    // Byte for byte for programs; for people without what a file could do to their terminal.
+    workspace.patch(&[
+        ("create", "evil", "a\u{1b}];hidden\u{7}b\n"),
+        ("modify", "src/windows.txt", "one\r\nthree\r\n"),
+    ]);
+    let plain = workspace.ordain(&["apply", "../patch.json", "--dry-run"]);
+    assert!(plain.stdout.contains("+a\u{1b}];hidden\u{7}b\n"), "{:?}", plain.stdout);
+    assert!(!plain.stdout.contains("windows"), "a file that stays as it is");
     let colours = workspace.ordain(&["apply", "../patch.json", "--dry-run", "--color", "always"]);
-    assert!(colours.stdout.contains("\u{1b}[1m\u{1b}[32m+"), "{:?}", colours.stdout);
+    assert!(colours.stdout.contains("\u{1b}[1m\u{1b}[32m+a\\u{1b}];hidden\\u{7}b"), "{:?}", colours.stdout);
 }
 
 #[test]

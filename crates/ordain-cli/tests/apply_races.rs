@@ -31,16 +31,19 @@ impl<'w> Stopped<'w> {
     /// `-D`: the command is our child, and `strace` is not in between. The journal is the first rename of all, and a
     /// signal stops a process when the call has done its work.
     fn new(workspace: &'w Workspace) -> Self {
+        Self::with(workspace, &["inject=renameat:signal=STOP:when=1"])
+    }
+
+    /// As before, and once more after the first target was renamed.
+    fn twice(workspace: &'w Workspace) -> Self {
+        let stops = ["inject=renameat:signal=STOP:when=1", "inject=renameat2:signal=STOP:when=1"];
+        Self::with(workspace, &stops)
+    }
+
+    fn with(workspace: &'w Workspace, stops: &[&str]) -> Self {
         let child = Command::new("strace")
-            .args([
-                "-D",
-                "-o",
-                "/dev/null",
-                "-e",
-                "trace=renameat",
-                "-e",
-                "inject=renameat:signal=STOP:when=1",
-            ])
+            .args(["-D", "-o", "/dev/null", "-e", "trace=renameat,renameat2"])
+            .args(stops.iter().flat_map(|stop| ["-e", *stop]))
             .args(["--", env!("CARGO_BIN_EXE_ordain")])
             .args(APPLY)
             .current_dir(workspace.root())
@@ -66,10 +69,23 @@ impl<'w> Stopped<'w> {
         }
     }
 
-    /// Goes on to the end: the exit code and what was said.
-    fn go_on(self) -> (i32, String) {
+    fn carry_on(&self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-CONT", &id]).status().unwrap().success());
+    }
+
+    /// Goes on to the next stop, which is there when the slot has changed.
+    fn go_on_to_the_rename(&self, is_there: impl Fn(&Workspace) -> bool) {
+        self.carry_on();
+        while !is_there(self.workspace) {
+            sleep(Duration::from_millis(5));
+        }
+        self.wait();
+    }
+
+    /// Goes on to the end: the exit code and what was said.
+    fn go_on(self) -> (i32, String) {
+        self.carry_on();
         let output = self.child.wait_with_output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     }
@@ -111,7 +127,7 @@ fn a_folder_becomes_a_link() {
         fs::rename(workspace.root().join("src"), workspace.root().join("moved")).unwrap();
         symlink(workspace.beside("outside"), workspace.root().join("src")).unwrap();
     };
-    conflict(swap, "`src/b.rs` cannot be reached: a symbolic link is on the way");
+    conflict(swap, "src/b.rs  cannot be reached: a symbolic link is on the way");
 }
 
 #[test]
@@ -129,33 +145,112 @@ fn a_file_becomes_a_link() {
         fs::remove_file(&path).unwrap();
         symlink("../../outside/x", path).unwrap();
     };
-    conflict(link, "`src/secret.txt` is not what it was: a symbolic link is on the way");
+    conflict(link, "src/secret.txt  is not what it was: a symbolic link is on the way");
 }
 
 #[test]
 fn a_file_is_edited() {
-    conflict(|ws| ws.file("src/windows.txt", "somebody's edit\n"), "`src/windows.txt` was changed meanwhile");
+    conflict(|ws| ws.file("src/windows.txt", "somebody's edit\n"), "src/windows.txt  was changed meanwhile");
     // The same length, at the same moment.
-    conflict(|ws| ws.file("README.md", "# OLD\n"), "`README.md` was changed meanwhile");
+    conflict(|ws| ws.file("README.md", "# OLD\n"), "README.md  was changed meanwhile");
 }
 
 #[test]
 fn a_file_is_edited_before_it_is_deleted() {
-    conflict(|ws| ws.file("src/gone.txt", "wanted after all\n"), "`src/gone.txt` was changed meanwhile");
+    conflict(|ws| ws.file("src/gone.txt", "wanted after all\n"), "src/gone.txt  was changed meanwhile");
 }
 
 #[test]
 fn a_file_is_made() {
-    conflict(|ws| ws.file("src/b.rs", "somebody's\n"), "`src/b.rs` was made by somebody else meanwhile");
+    conflict(|ws| ws.file("src/b.rs", "somebody's\n"), "src/b.rs  was made by somebody else meanwhile");
 }
 
 #[test]
 fn a_file_or_folder_vanishes() {
-    conflict(|ws| fs::remove_file(ws.root().join("README.md")).unwrap(), "`README.md` was deleted meanwhile");
+    conflict(|ws| fs::remove_file(ws.root().join("README.md")).unwrap(), "README.md  was deleted meanwhile");
     conflict(
         |ws| fs::remove_dir_all(ws.root().join("src")).unwrap(),
-        "`src/b.rs` cannot be reached: it is gone",
+        "src/b.rs  cannot be reached: it is gone",
     );
+}
+
+/// As editors do it: a new file, renamed over the old one.
+fn save(workspace: &Workspace, path: &str, text: &str) {
+    workspace.file(&format!("{path}~"), text);
+    fs::rename(workspace.root().join(format!("{path}~")), workspace.root().join(path)).unwrap();
+}
+
+fn rescued(workspace: &Workspace) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(workspace.root().join(".ordain/rescued")) else { return Vec::new() };
+    entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
+/// Two saves at the worst moments: the newest is at the target, the other one is kept.
+#[test]
+fn no_save_is_lost() {
+    let workspace = Workspace::empty();
+    workspace.file("f", "old");
+    workspace.patch(&[("modify", "f", "new")]);
+    let stopped = Stopped::twice(&workspace);
+    save(&workspace, "f", "first save");
+    stopped.go_on_to_the_rename(|ws| ws.text("f") == "new");
+    save(&workspace, "f", "second save");
+    let (code, stderr) = stopped.go_on();
+    assert!(code == 1 && stderr.contains("is kept in `.ordain/rescued/"), "{stderr}");
+    assert_eq!(workspace.text("f"), "second save");
+    assert_eq!(rescued(&workspace), ["first save"]);
+    assert_eq!(workspace.ordain(APPLY).code, 0);
+}
+
+#[test]
+fn no_save_before_a_deletion_is_lost() {
+    let workspace = Workspace::empty();
+    workspace.file("f", "old");
+    workspace.patch(&[("delete", "f", "")]);
+    let stopped = Stopped::twice(&workspace);
+    save(&workspace, "f", "first save");
+    stopped.go_on_to_the_rename(|ws| !ws.root().join("f").exists());
+    save(&workspace, "f", "second save");
+    let (code, stderr) = stopped.go_on();
+    assert!(code == 1 && stderr.contains("is kept in `.ordain/rescued/"), "{stderr}");
+    assert_eq!(
+        (workspace.text("f"), rescued(&workspace)),
+        ("second save".to_owned(), vec!["first save".to_owned()])
+    );
+}
+
+#[test]
+fn a_target_that_is_removed_meanwhile_comes_back() {
+    let workspace = Workspace::empty();
+    workspace.file("f", "old");
+    workspace.patch(&[("modify", "f", "new")]);
+    let stopped = Stopped::twice(&workspace);
+    save(&workspace, "f", "a save");
+    stopped.go_on_to_the_rename(|ws| ws.text("f") == "new");
+    fs::remove_file(workspace.root().join("f")).unwrap();
+    assert_eq!(stopped.go_on().0, 1);
+    assert_eq!(workspace.text("f"), "a save");
+}
+
+/// Killed between the rename and the look at what came back.
+#[test]
+fn a_save_is_found_by_whoever_recovers() {
+    for (op, is_there) in [
+        ("modify", (|ws| ws.text("f") == "new") as fn(&Workspace) -> bool),
+        ("delete", |ws| !ws.root().join("f").exists()),
+    ] {
+        let workspace = Workspace::empty();
+        workspace.file("f", "old");
+        workspace.patch(&[(op, "f", if op == "delete" { "" } else { "new" })]);
+        let stopped = Stopped::twice(&workspace);
+        save(&workspace, "f", "a save");
+        stopped.go_on_to_the_rename(is_there);
+        stopped.kill();
+        let ran = workspace.ordain(ANY);
+        assert!(ran.stderr.contains("it is rolled back now"), "{op}: {}", ran.stderr);
+        assert_eq!(workspace.text("f"), "a save");
+        assert_eq!(rescued(&workspace), [""; 0]);
+    }
 }
 
 #[test]
@@ -200,6 +295,10 @@ fn a_copied_journal_is_not_carried_out() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("came with a copy of the workspace"), "{stderr}");
     assert_eq!(fs::read_to_string(to.join("README.md")).unwrap(), "# old\n");
+    let trusted = ["recover", "--even-if-copied"];
+    let output = Command::new(env!("CARGO_BIN_EXE_ordain")).args(trusted).current_dir(&to).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_to_string(to.join("README.md")).unwrap(), "# new\n");
     // The one that it was copied from is finished.
     workspace.ordain(ANY);
     assert_eq!(workspace.text("README.md"), "# new\n");

@@ -9,7 +9,7 @@
 )]
 
 use ordain_canon::Value;
-use ordain_harness::apply::{Authority, apply, undo};
+use ordain_harness::apply::{Authority, Copies, apply, undo};
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::{Facts, Verified, verify_as};
 use serde_json::json;
@@ -53,7 +53,7 @@ fn row(top: &Path, op: PatchOp, count: usize) {
         let (ours, synced, loose) = (folder("ours"), folder("synced"), folder("loose"));
         rustix::fs::sync();
         times[0].push(timed(|| drop(apply(&ours, &patch, None, Authority::LocalOperator).unwrap())));
-        times[1].push(timed(|| drop(undo(&ours, None, Authority::LocalOperator).unwrap())));
+        times[1].push(timed(|| drop(undo(&ours, None, Copies::Refuse, Authority::LocalOperator).unwrap())));
         times[2].push(timed(|| write_all(&synced, &patch, "new", true)));
         times[3].push(timed(|| write_all(&loose, &patch, "new", false)));
         [ours, synced, loose].iter().for_each(|path: &PathBuf| fs::remove_dir_all(path).unwrap());

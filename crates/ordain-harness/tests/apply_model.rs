@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_canon::Value;
-use ordain_harness::apply::{ApplyError, Authority, apply, undo};
+use ordain_harness::apply::{ApplyError, Authority, Copies, apply, undo};
 use ordain_spec::patch::PatchSet;
 use ordain_spec::{Facts, Verified, folded_path, verify_as};
 use proptest::prelude::*;
@@ -204,7 +204,7 @@ fn check(tree: &Tree, operations: &[Operation]) -> Result<(), TestCaseError> {
     match (model(tree, operations), applied) {
         (Some(expected), Ok(_)) => {
             prop_assert_eq!(now(), expected);
-            undo(&root, None, Authority::LocalOperator).unwrap();
+            undo(&root, None, Copies::Refuse, Authority::LocalOperator).unwrap();
         }
         (None, Err(ApplyError::Refused(problems))) => prop_assert!(!problems.is_empty()),
         (expected, found) => prop_assert!(false, "expected {expected:?}, found {found:?}"),

@@ -1,6 +1,6 @@
 //! Systems without the calls that a change needs.
 
-use super::{Applied, ApplyError, Authority, Base, Change, Record, Recovered};
+use super::{Applied, ApplyError, Authority, Base, Change, Copies, Record, Recovered};
 use ordain_spec::Verified;
 use ordain_spec::patch::PatchSet;
 use std::path::Path;
@@ -21,12 +21,12 @@ pub fn preview(_: &Path, _: &Verified<PatchSet>, _: Option<&Base>) -> Result<Vec
 }
 
 /// Refuses.
-pub fn undo(_: &Path, _: Option<&str>, _: Authority) -> Result<Applied, ApplyError> {
+pub fn undo(_: &Path, _: Option<&str>, _: Copies, _: Authority) -> Result<Applied, ApplyError> {
     Err(ApplyError::Unsupported)
 }
 
 /// Refuses.
-pub fn preview_undo(_: &Path, _: Option<&str>) -> Result<(String, Vec<Change>), ApplyError> {
+pub fn preview_undo(_: &Path, _: Option<&str>, _: Copies) -> Result<(String, Vec<Change>), ApplyError> {
     Err(ApplyError::Unsupported)
 }
 
@@ -36,6 +36,6 @@ pub fn records(_: &Path) -> Result<Vec<Record>, ApplyError> {
 }
 
 /// Nothing was ever interrupted here.
-pub fn recover(_: &Path) -> Result<Option<Recovered>, ApplyError> {
+pub fn recover(_: &Path, _: Copies) -> Result<Option<Recovered>, ApplyError> {
     Ok(None)
 }

@@ -1,8 +1,9 @@
 //! The journal of a change: enough to finish it or to take it back, and the record of it afterwards.
 
 use super::Authority;
+use super::state::is_record_name;
 use super::tree::forbidden;
-use ordain_canon::Canonicalizer;
+use ordain_canon::{Canonicalizer, is_sha256};
 use ordain_spec::patch::PatchOp;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -84,6 +85,9 @@ impl Journal {
         if let Some(problem) = paths.filter_map(|path| forbidden(path)).next() {
             return Err(format!("names a path that no patch may have: {problem}"));
         }
+        if !is_sha256(&journal.patch_hash) {
+            return Err("is damaged: the patch set has no hash".to_owned());
+        }
         let fits = |entry: &Entry| match entry.op {
             PatchOp::Create => entry.before.is_none() && entry.after.is_some(),
             PatchOp::Modify => entry.before.is_some() && entry.after.is_some(),
@@ -93,6 +97,11 @@ impl Journal {
             true => Ok(journal),
             false => Err("is damaged: an operation lacks a hash, or has one too many".to_owned()),
         }
+    }
+
+    /// The same change, from now on in this folder.
+    pub(crate) fn move_to(&mut self, inode: u64) {
+        self.inode = inode.to_string();
     }
 
     pub(crate) fn was_written_in(&self, inode: u64) -> bool {
@@ -112,4 +121,16 @@ pub(crate) enum Back {
         record: String,
         authority: Authority,
     },
+}
+
+impl Back {
+    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
+        let back: Self = serde_json::from_slice(text).map_err(|error| format!("is damaged: {error}"))?;
+        match &back {
+            Self::Undo { record, .. } if !is_record_name(record) => {
+                Err("is damaged: it names no record".to_owned())
+            }
+            _ => Ok(back),
+        }
+    }
 }

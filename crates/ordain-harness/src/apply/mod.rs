@@ -12,6 +12,8 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod check;
 #[cfg(target_os = "linux")]
+mod exchange;
+#[cfg(target_os = "linux")]
 mod journal;
 #[cfg(target_os = "linux")]
 mod perform;
@@ -36,7 +38,7 @@ mod elsewhere;
 pub use authority::Authority;
 pub use base::Base;
 pub use error::{ApplyError, Problem};
-pub use outcome::{Applied, Change, ChangedFile, Record, Recovered};
+pub use outcome::{Applied, Change, ChangedFile, Copies, Record, Recovered};
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{apply, preview, preview_undo, records, recover, undo};

@@ -48,6 +48,16 @@ pub struct Record {
     pub files: Vec<ChangedFile>,
 }
 
+/// What to do with a record that was not written in its folder: it came with a copy of the workspace, or with
+/// somebody's repository.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copies {
+    /// Refuse it.
+    Refuse,
+    /// The person at this machine answers for it.
+    Trust,
+}
+
 /// What became of a change that was interrupted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "how", rename_all = "snake_case")]

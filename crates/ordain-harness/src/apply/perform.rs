@@ -5,10 +5,10 @@ use super::journal::{self, Back, Entry, Journal};
 use super::outcome::ChangedFile;
 use super::recover::recover;
 use super::stage::{not_written, stage};
-use super::state::{APPLIED, State};
+use super::state::{APPLIED, State, is_prepared};
 use super::transaction::{Transaction, Way};
 use super::tree::{Seen, Tree, split};
-use super::{Applied, ApplyError, Authority, Base, Change, Problem};
+use super::{Applied, ApplyError, Authority, Base, Change, Copies, Problem};
 use crate::beneath::REGULAR;
 use ordain_canon::{Canonicalizer, ContentHash, PatchHash};
 use ordain_spec::Verified;
@@ -28,12 +28,18 @@ pub fn apply(
     base: Option<&Base>,
     authority: Authority,
 ) -> Result<Applied, ApplyError> {
-    recover(workspace)?;
+    recover(workspace, Copies::Refuse)?;
     let tree = Tree::open(workspace)?;
-    // Without the lock: what changes from here on is found by each rename.
+    // A change at work is told as such, and not by what it has changed so far. Where there never was one, nothing is
+    // made before all checks have passed; what changes from then on is found by each rename.
+    let state = if is_prepared(&tree) { Some(State::open(&tree)?) } else { None };
     let checked = check(&tree, &patch.operations, base).map_err(ApplyError::Refused)?;
-    let state = State::open(&tree)?;
+    let state = state.map_or_else(|| State::open(&tree), Ok)?;
     let refused = |problem| give_up(&state, problem);
+    let record = PatchHash::of(&mut Canonicalizer::new(), &**patch)
+        .map_err(io::Error::other)
+        .and_then(|hash| state.next_record(&hash.to_string()))
+        .map_err(|error| ApplyError::Refused(vec![not_written(".ordain", &error)]))?;
     let slots = state.begin().map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => ApplyError::Busy,
         _ => refused(not_written(".", &error)),
@@ -47,15 +53,11 @@ pub fn apply(
     });
     let journal = journal.map_err(|error| refused(not_written(".", &error)))?;
     let mut transaction = Transaction::new(&tree, slots, journal, false, checked.seen);
-    let done = transaction.go(Way::Forward).and_then(|()| {
-        let record = state
-            .next_record(&transaction.journal.patch_hash)
-            .map_err(|error| not_written(".ordain/applied", &error))?;
-        state.finish(APPLIED, &record).map_err(|error| recorded(&error))?;
-        Ok(record)
-    });
+    let done = transaction
+        .go(Way::Forward)
+        .and_then(|()| state.finish(APPLIED, &record).map_err(|error| recorded(&error)));
     match done {
-        Ok(record) => Ok(Applied { record, files: files_of(&transaction.journal) }),
+        Ok(()) => Ok(Applied { record, files: files_of(&transaction.journal) }),
         Err(problem) => Err(take_back(&state, &mut transaction, problem)),
     }
 }
@@ -82,6 +84,9 @@ pub(crate) fn take_back(state: &State, transaction: &mut Transaction<'_>, proble
     // Should the note not be written, who comes after us finds out the same way.
     let _ = transaction.slots.write_back(&failed);
     match transaction.go(Way::Back) {
+        Ok(()) if transaction.keep => {
+            ApplyError::State { path: ".ordain/apply/txn".to_owned(), problem: problem.to_string() }
+        }
         Ok(()) => match state.discard() {
             Ok(()) => ApplyError::RolledBack(problem),
             Err(error) => ApplyError::State {

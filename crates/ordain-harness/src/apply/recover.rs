@@ -4,13 +4,13 @@ use super::journal::Back;
 use super::state::{APPLIED, State, UNDONE, is_interrupted, unusable};
 use super::transaction::{Transaction, Way};
 use super::tree::Tree;
-use super::{ApplyError, Problem, Recovered};
+use super::{ApplyError, Copies, Problem, Recovered};
 use std::path::Path;
 
 const PLACE: &str = ".ordain/apply/txn";
 
 /// Finishes or takes back what was interrupted. Nothing to do is `None`, and so is a change that is still at work.
-pub fn recover(workspace: &Path) -> Result<Option<Recovered>, ApplyError> {
+pub fn recover(workspace: &Path, copies: Copies) -> Result<Option<Recovered>, ApplyError> {
     let tree = Tree::open(workspace)?;
     if !is_interrupted(&tree) {
         return Ok(None);
@@ -22,33 +22,40 @@ pub fn recover(workspace: &Path) -> Result<Option<Recovered>, ApplyError> {
     state.sweep().map_err(|error| unusable(".ordain/apply/discarded", &error))?;
     let Some(slots) = state.unfinished().map_err(|error| unusable(PLACE, &error))? else { return Ok(None) };
     let damaged = |file: &str, problem| ApplyError::State { path: format!("{PLACE}/{file}"), problem };
-    let Some(journal) = slots.journal().map_err(|problem| damaged("journal.json", problem))? else {
+    let Some(mut journal) = slots.journal().map_err(|problem| damaged("journal.json", problem))? else {
         state.discard().map_err(|error| unusable(PLACE, &error))?;
         return Ok(Some(Recovered::Discarded));
     };
-    if !journal.was_written_in(slots.inode().map_err(|error| unusable(PLACE, &error))?) {
-        let problem = "came with a copy of the workspace, and is not carried out here; look at the copied files, \
-                       then remove the folder";
-        return Err(damaged("journal.json", problem.to_owned()));
+    let inode = slots.inode().map_err(|error| unusable(PLACE, &error))?;
+    if !journal.was_written_in(inode) {
+        if copies == Copies::Refuse {
+            let problem = "came with a copy of the workspace, and may be anybody's; if the copy is your own, `ordain \
+                           recover --even-if-copied` finishes what was interrupted";
+            return Err(damaged("journal.json", problem.to_owned()));
+        }
+        journal.move_to(inode);
+        slots.write_journal(&journal).map_err(|error| unusable(PLACE, &error))?;
     }
     let back = slots.back().map_err(|problem| damaged("back.json", problem))?;
-    let transaction =
+    let (transaction, conflict) =
         Transaction::interrupted(&tree, slots, journal).map_err(|error| unusable(PLACE, &error))?;
-    settle(&state, transaction, back).map(Some)
+    settle(&state, transaction, back, conflict).map(Some)
 }
 
+/// What somebody saved while the change was at work decides against going on, whichever way it went.
 fn settle(
     state: &State,
     mut transaction: Transaction<'_>,
     back: Option<Back>,
+    conflict: Option<Problem>,
 ) -> Result<Recovered, ApplyError> {
     match back {
-        None => match transaction.go(Way::Forward) {
+        None => match conflict.map_or_else(|| transaction.go(Way::Forward), Err) {
             Ok(()) => finished(state, &transaction, None),
             Err(problem) => rolled_back(state, transaction, problem),
         },
         Some(Back::Failed { path, problem }) => rolled_back(state, transaction, Problem { path, problem }),
-        Some(Back::Undo { record, .. }) => match transaction.go(Way::Back) {
+        Some(Back::Undo { record, .. }) => match conflict.map_or_else(|| transaction.go(Way::Back), Err) {
             Ok(()) => {
                 transaction.touch_restored();
                 state.finish(UNDONE, &record)?;

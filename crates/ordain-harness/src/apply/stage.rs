@@ -2,8 +2,9 @@
 
 use super::Problem;
 use super::check::Checked;
+use super::exchange::slot;
 use super::state::Slots;
-use super::transaction::{SYNCED_ALONE_MAX, slot};
+use super::transaction::SYNCED_ALONE_MAX;
 use super::tree::{Seen, Tree, because, split};
 use crate::beneath::REGULAR;
 use ordain_spec::patch::PatchOperation;

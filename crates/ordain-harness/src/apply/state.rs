@@ -3,12 +3,14 @@
 use super::ApplyError;
 use super::journal::{Back, Journal};
 use super::tree::{Tree, because};
-use crate::beneath::{FOLDER, REGULAR};
+use crate::beneath::{FOLDER, REGULAR, beneath_here};
+use ordain_canon::is_lower_hex;
 use rustix::fs::{
-    AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fstat, fsync, mkdirat, openat, renameat, statat,
-    unlinkat,
+    AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags, flock, fstat, fsync, mkdirat, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,6 +26,10 @@ const BACK: &str = "back.json";
 pub(crate) const APPLIED: &str = "applied";
 /// Changes that were taken back.
 pub(crate) const UNDONE: &str = "undone";
+/// What people saved at a target just when it was changed, and saved again.
+const RESCUED: &str = "rescued";
+/// Digits of the patch set's hash in the name of a record.
+const RECORD_DIGITS: usize = 12;
 
 /// The right to change the workspace, as long as it is held.
 pub(crate) struct State {
@@ -35,6 +41,11 @@ pub(crate) struct State {
 /// A folder below `.ordain` that holds a journal and slots.
 pub(crate) struct Slots {
     pub(crate) folder: OwnedFd,
+}
+
+/// Whether there was ever a change.
+pub(crate) fn is_prepared(tree: &Tree) -> bool {
+    existing(tree, APPLY).is_some()
 }
 
 /// Whether a change was left unfinished.
@@ -124,7 +135,7 @@ impl State {
         for entry in Dir::read_from(&discarded)? {
             let entry = entry?;
             if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-                unlinkat(&discarded, entry.file_name(), AtFlags::empty())?;
+                remove(&discarded, entry.file_name())?;
             }
         }
         Ok(unlinkat(&self.apply, DISCARDED, AtFlags::REMOVEDIR)?)
@@ -143,12 +154,35 @@ impl State {
                 last = name.split('-').next().and_then(|number| number.parse().ok()).unwrap_or(0).max(last);
             }
         }
-        let digits: String = patch_hash.trim_start_matches("sha256:").chars().take(12).collect();
+        let digits: String = patch_hash.trim_start_matches("sha256:").chars().take(RECORD_DIGITS).collect();
         Ok(format!("{:06}-{digits}", last + 1_u64))
     }
 }
 
-/// The names of the records, oldest first.
+/// Moves somebody's file out of a slot to where nothing removes it. Gives the path, relative to the workspace.
+pub(crate) fn rescue(tree: &Tree, slots: &Slots, slot: &str, name: &str) -> io::Result<String> {
+    let own = tree.folder(OWN)?;
+    match mkdirat(&own, RESCUED, Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let rescued = openat(&own, RESCUED, FOLDER, Mode::empty())?;
+    let inode = statat(&slots.folder, slot, AtFlags::SYMLINK_NOFOLLOW)?.st_ino;
+    let kept = format!("{inode}-{name}");
+    renameat_with(&slots.folder, slot, &rescued, &*kept, RenameFlags::NOREPLACE)?;
+    fsync(&rescued)?;
+    Ok(format!("{OWN}/{RESCUED}/{kept}"))
+}
+
+/// Whether a name is one that `next_record` gives.
+pub(crate) fn is_record_name(name: &str) -> bool {
+    let Some((number, digits)) = name.split_once('-') else { return false };
+    (6..=12).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && is_lower_hex(digits, RECORD_DIGITS)
+}
+
+/// The names of the records, oldest first. What else lies there is passed over.
 pub(crate) fn names(own: BorrowedFd<'_>, list: &str) -> io::Result<Vec<String>> {
     let folder = match openat(own, list, FOLDER, Mode::empty()) {
         Ok(folder) => folder,
@@ -159,7 +193,7 @@ pub(crate) fn names(own: BorrowedFd<'_>, list: &str) -> io::Result<Vec<String>> 
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
         if let Ok(name) = entry.file_name().to_str()
-            && !name.starts_with('.')
+            && is_record_name(name)
         {
             names.push(name.to_owned());
         }
@@ -193,9 +227,7 @@ impl Slots {
 
     pub(crate) fn back(&self) -> Result<Option<Back>, String> {
         match self.read(BACK) {
-            Ok(text) => {
-                serde_json::from_slice(&text).map(Some).map_err(|error| format!("is damaged: {error}"))
-            }
+            Ok(text) => Back::read(&text).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(format!("cannot be read: {error}")),
         }
@@ -252,12 +284,26 @@ fn folder_in(parent: BorrowedFd<'_>, shown: &str, name: &str) -> Result<OwnedFd,
         Err(Errno::EXIST) => false,
         Err(error) => return Err(unusable(&path, &error.into())),
     };
-    let folder =
-        openat(parent, name, FOLDER, Mode::empty()).map_err(|error| unusable(&path, &error.into()))?;
+    let folder = beneath_here(parent, name.as_bytes(), FOLDER).map_err(|error| {
+        let problem = match error.kind() {
+            io::ErrorKind::NotADirectory => {
+                "it is no folder, or a link, which ordain does not follow; move it away".to_owned()
+            }
+            _ => because(&error),
+        };
+        ApplyError::State { path: path.clone(), problem }
+    })?;
     if made {
         fsync(parent).map_err(|error| unusable(&path, &error.into()))?;
     }
     Ok(folder)
+}
+
+fn remove(folder: &OwnedFd, name: &CStr) -> io::Result<()> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Err(Errno::ISDIR) => Ok(unlinkat(folder, name, AtFlags::REMOVEDIR)?),
+        removed => Ok(removed?),
+    }
 }
 
 pub(crate) fn unusable(path: &str, error: &io::Error) -> ApplyError {

@@ -1,13 +1,14 @@
 //! Takes a change back, if nothing changed since.
 
+use super::exchange::slot;
 use super::journal::{Back, Entry, Journal};
 use super::perform::{files_of, read, recorded};
 use super::record::records;
 use super::recover::{forward_again, recover};
 use super::state::{APPLIED, Slots, State, UNDONE, existing, unusable};
-use super::transaction::{Transaction, Way, slot};
+use super::transaction::{Transaction, Way};
 use super::tree::{At, Folders, Seen, Tree, seen};
-use super::{Applied, ApplyError, Authority, Change, Problem};
+use super::{Applied, ApplyError, Authority, Change, Copies, Problem};
 use crate::beneath::REGULAR;
 use ordain_spec::patch::PatchOp;
 use rustix::fs::{Mode, openat};
@@ -17,16 +18,27 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Takes the last change back, or the one of this record.
-pub fn undo(workspace: &Path, record: Option<&str>, authority: Authority) -> Result<Applied, ApplyError> {
-    recover(workspace)?;
+pub fn undo(
+    workspace: &Path,
+    record: Option<&str>,
+    copies: Copies,
+    authority: Authority,
+) -> Result<Applied, ApplyError> {
+    recover(workspace, copies)?;
     let record = chosen(workspace, record)?;
     let tree = Tree::open(workspace)?;
     let state = State::open(&tree)?;
     let place = format!(".ordain/{APPLIED}/{record}");
     let unusable = |error: io::Error| unusable(&place, &error);
     let slots = state.record(&record).map_err(unusable)?;
-    let journal = journal_of(&slots, &place)?;
+    let mut journal = journal_of(&slots, &place, copies)?;
     let expected = check(&tree, &slots, &journal).map_err(ApplyError::Refused)?;
+    // Whoever has to finish this finds a journal of this folder.
+    let inode = slots.inode().map_err(unusable)?;
+    if !journal.was_written_in(inode) {
+        journal.move_to(inode);
+        slots.write_journal(&journal).map_err(unusable)?;
+    }
     slots.write_back(&Back::Undo { record: record.clone(), authority }).map_err(unusable)?;
     state.resume(&record).map_err(unusable)?;
     let mut transaction = Transaction::new(&tree, slots, journal, true, expected);
@@ -45,14 +57,18 @@ pub fn undo(workspace: &Path, record: Option<&str>, authority: Authority) -> Res
 }
 
 /// What undoing would change, after the same checks.
-pub fn preview_undo(workspace: &Path, record: Option<&str>) -> Result<(String, Vec<Change>), ApplyError> {
+pub fn preview_undo(
+    workspace: &Path,
+    record: Option<&str>,
+    copies: Copies,
+) -> Result<(String, Vec<Change>), ApplyError> {
     let record = chosen(workspace, record)?;
     let tree = Tree::open(workspace)?;
     let place = format!(".ordain/{APPLIED}/{record}");
     let missing = || ApplyError::NoRecord(format!("there is no change `{record}`"));
     let applied = existing(&tree, APPLIED).ok_or_else(missing)?;
     let slots = Slots::open(applied.as_fd(), &record).map_err(|error| unusable(&place, &error))?;
-    let journal = journal_of(&slots, &place)?;
+    let journal = journal_of(&slots, &place, copies)?;
     check(&tree, &slots, &journal).map_err(ApplyError::Refused)?;
     let change = |(at, entry): (usize, &Entry)| {
         Ok(Change {
@@ -81,9 +97,16 @@ fn chosen(workspace: &Path, record: Option<&str>) -> Result<String, ApplyError> 
     })
 }
 
-fn journal_of(slots: &Slots, place: &str) -> Result<Journal, ApplyError> {
+fn journal_of(slots: &Slots, place: &str, copies: Copies) -> Result<Journal, ApplyError> {
     let damaged = |problem: String| ApplyError::State { path: place.to_owned(), problem };
-    slots.journal().map_err(damaged)?.ok_or_else(|| damaged("has no journal".to_owned()))
+    let journal = slots.journal().map_err(damaged)?.ok_or_else(|| damaged("has no journal".to_owned()))?;
+    let inode = slots.inode().map_err(|error| unusable(place, &error))?;
+    if copies == Copies::Refuse && !journal.was_written_in(inode) {
+        let problem = "came with a copy of the workspace, and may be anybody's; if the copy is your own, add \
+                       `--even-if-copied`";
+        return Err(damaged(problem.to_owned()));
+    }
+    Ok(journal)
 }
 
 /// All targets must be as the change left them, and what it replaced must still be there.
