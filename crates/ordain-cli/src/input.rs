@@ -192,6 +192,8 @@ fn search(folder: &Path, sources: &mut Vec<Source>) {
                 true => sources.push(Source::Run(path)),
                 false => search(&path, sources),
             }
+        } else if document && path.metadata().is_ok_and(|it| !it.is_dir() && !it.is_file()) {
+            sources.push(Source::Folder(path, "is a device, a pipe or a socket, and is not read".to_owned()));
         } else if document && !path.is_dir() {
             // A link to a file counts; one that leads nowhere is reported when it is read.
             sources.push(Source::File(path));

@@ -106,6 +106,36 @@ fn all_problems_are_said_at_once() {
     assert!(!workspace.root().join(".ordain").exists());
 }
 
+#[test]
+fn locked_files_and_folders_are_found_first() {
+    let cases =
+        [("d/x", "+i", "delete", "d/x"), ("d/x", "+a", "modify", "d/x"), ("d", "+a", "create", "d/y")];
+    for (path, flag, op, target) in cases {
+        let workspace = Workspace::empty();
+        workspace.file("d/x", "x\n");
+        workspace.patch(&[(op, target, "")]);
+        let path = workspace.root().join(path);
+        run("chattr", &[flag, path.to_str().unwrap()]);
+        let ran = workspace.ordain(APPLY);
+        run("chattr", &["-ia", path.to_str().unwrap()]);
+        assert!(ran.code == 1 && ran.stderr.contains("locked by an attribute"), "{}", ran.stderr);
+        assert_eq!(workspace.ordain(APPLY).code, 0, "the control: without the lock it is done");
+    }
+}
+
+#[test]
+fn new_files_take_the_group_that_their_folder_gives() {
+    let workspace = Workspace::empty();
+    let shared = workspace.root().join("shared");
+    fs::create_dir(&shared).unwrap();
+    std::os::unix::fs::chown(&shared, None, Some(USER_ID)).unwrap();
+    workspace.mode("shared", 0o2775);
+    workspace.patch(&[("create", "shared/a", "a"), ("create", "shared/sub/b", "b")]);
+    assert_eq!(workspace.ordain(APPLY).code, 0);
+    let group = |path: &str| fs::metadata(shared.join(path)).unwrap().gid();
+    assert_eq!((group("a"), group("sub"), group("sub/b")), (USER_ID, USER_ID, USER_ID));
+}
+
 /// A file system for the time of a test.
 struct Mounted(std::path::PathBuf);
 
@@ -471,6 +501,45 @@ fn a_run_is_applied_as_it_was_tried_or_not_at_all() {
     let ran = workspace.ordain(&["apply", &run_folder(&ran)]);
     assert!(ran.code == 1 && ran.stderr.contains("this run was not accepted"), "{}", ran.stderr);
     assert!(workspace.tree().is_empty());
+}
+
+/// Where the record cannot be kept nothing is tried.
+#[test]
+fn nothing_runs_where_nothing_can_be_kept() {
+    let workspace = Workspace::empty();
+    fs::create_dir(workspace.beside("elsewhere")).unwrap();
+    symlink("../elsewhere", workspace.root().join(".ordain")).unwrap();
+    intent(&workspace, "done");
+    let ran = workspace.ordain(&["run", "../intent.json"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("symbolic link") && !ran.stderr.contains("grep"), "{}", ran.stderr);
+}
+
+/// A file of a group that the user is in besides their own, as in a shared repository.
+#[test]
+fn a_file_of_another_group_is_tried() {
+    const GROUP_ID: u32 = 64_322;
+    let workspace = Workspace::empty();
+    workspace.file("a", "old\n");
+    for (path, group) in [("", USER_ID), ("a", GROUP_ID)] {
+        std::os::unix::fs::chown(workspace.root().join(path), Some(USER_ID), Some(group)).unwrap();
+    }
+    workspace.mode("a", 0o775);
+    workspace.patch(&[("modify", "a", "new\n")]);
+    let program = workspace.beside("ordain");
+    fs::copy(env!("CARGO_BIN_EXE_ordain"), &program).unwrap();
+    let (user, groups) = (USER_ID.to_string(), format!("{USER_ID},{GROUP_ID}"));
+    let output = Command::new("setpriv")
+        .args(["--reuid", &user, "--regid", &user, "--groups", &groups])
+        .arg(program)
+        .args(["run", "--patch", "../patch.json", "--apply"])
+        .current_dir(workspace.root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata = fs::metadata(workspace.root().join("a")).unwrap();
+    assert_eq!((metadata.gid(), metadata.permissions().mode() & 0o777), (GROUP_ID, 0o775));
+    assert_eq!(workspace.text("a"), "new\n");
 }
 
 #[test]

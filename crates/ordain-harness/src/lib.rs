@@ -5,7 +5,7 @@ pub mod sandbox;
 
 mod run_folder;
 
-pub use run_folder::{RUNS, RunFolderError, write_run_folder};
+pub use run_folder::{RUNS, RunFolderError, prepare_run_folder, write_run_folder};
 
 #[cfg(target_os = "linux")]
 mod beneath;

@@ -48,8 +48,7 @@ pub fn write_run_folder(
     if run_id.is_empty() || run_id.len() > NAME_CHARS_MAX || !run_id.bytes().all(plain) {
         return Err(refused(run_id, "the name of a run has letters, digits, `_` and `-`"));
     }
-    prepare_own_folder(workspace)?;
-    own_folder(workspace, RUNS)?;
+    prepare_run_folder(workspace)?;
     let (name, beside) = (format!("{RUNS}/{run_id}"), format!("{RUNS}/.{run_id}.tmp"));
     if fs::symlink_metadata(workspace.join(&name)).is_ok() {
         return Err(refused(&name, "there is a run of this name already"));
@@ -67,6 +66,13 @@ pub fn write_run_folder(
         let _ = fs::remove_dir_all(workspace.join(&beside));
     }
     done.map(|()| PathBuf::from(name))
+}
+
+/// Makes what a run's folder will be in, or says why that cannot be: before anything is tried, not after.
+pub fn prepare_run_folder(workspace: &Path) -> Result<(), RunFolderError> {
+    prepare_own_folder(workspace)?;
+    own_folder(workspace, RUNS)?;
+    Ok(())
 }
 
 /// Makes `.ordain` with a `.gitignore`, so that nothing in it is ever committed.

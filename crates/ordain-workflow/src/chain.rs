@@ -13,7 +13,7 @@ use crate::verified::{evidence_hash, file_hash, first_of, judged, verified};
 use ordain_canon::{Canonicalizer, ContentHash, PatchHash, PlanHash, Value};
 use ordain_harness::apply::{Base, Problem};
 use ordain_harness::sandbox::{Report, StepEvent};
-use ordain_harness::write_run_folder;
+use ordain_harness::{prepare_run_folder, write_run_folder};
 use ordain_kernel::{
     KERNEL_VERSION, Refusal, RefusalCode, Transformed, patch, plan, plan_of_patch, transform,
 };
@@ -36,6 +36,10 @@ pub fn run(
     world: &World<'_>,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Run, RunError> {
+    // A workspace that is none is told in its own words later.
+    if request.workspace.is_dir() {
+        prepare_run_folder(&request.workspace)?;
+    }
     let started_ms = (world.now_ms)();
     let run_id = run_id(started_ms, request.random);
     let mut chain = Chain { request, world, watch, run_id, started_ms, files: Artefacts::default() };

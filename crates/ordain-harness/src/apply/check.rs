@@ -4,9 +4,12 @@ use super::tree::{At, Folders, Seen, Tree, because, split};
 use super::{Base, Problem};
 use ordain_spec::patch::{PatchOp, PatchOperation};
 use ordain_spec::{Clash, clashes, folded_path};
-use rustix::fs::{Access, AtFlags, Dir, StatVfsMountFlags, accessat, fstat, fstatvfs};
+use rustix::fs::{
+    Access, AtFlags, Dir, StatVfsMountFlags, StatxAttributes, StatxFlags, accessat, fstat, fstatvfs, statx,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::os::fd::BorrowedFd;
 
 /// What the checks found out.
 pub(crate) struct Checked {
@@ -103,8 +106,12 @@ impl Checks<'_> {
 
     /// A file whose folder may be written to, and that would still belong to the same user afterwards.
     fn replaceable(&mut self, path: &str, seen: &Seen, op: PatchOp) {
-        let (parent, _) = split(path);
+        let (parent, name) = split(path);
         self.check_writable(parent, path);
+        let locked = self.folders.open(parent).and_then(|folder| is_locked(folder, name));
+        if locked.unwrap_or(false) {
+            self.object(path, "is locked by an attribute (`chattr +i` or `+a`)");
+        }
         let me = rustix::process::geteuid();
         if me.is_root() || seen.uid == me.as_raw() {
             return;
@@ -147,7 +154,11 @@ impl Checks<'_> {
         let may = Access::WRITE_OK | Access::EXEC_OK;
         let found =
             self.folders.open(parent).and_then(|folder| Ok(accessat(folder, ".", may, AtFlags::EACCESS)?));
+        let locked = self.folders.open(parent).and_then(|folder| is_locked(folder, "."));
         match found {
+            Ok(()) if locked.unwrap_or(false) => {
+                self.object(path, "lies in a folder that is locked by an attribute (`chattr +i` or `+a`)");
+            }
             Ok(()) => self.writable = Some(parent.to_owned()),
             Err(error) => {
                 self.object(path, format!("lies in a folder that cannot be changed: {}", because(&error)))
@@ -189,6 +200,12 @@ impl Checks<'_> {
         }
         self.problems.extend(problems);
     }
+}
+
+/// Whether not even its owner may rename it.
+fn is_locked(folder: BorrowedFd<'_>, name: &str) -> io::Result<bool> {
+    let found = statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty())?;
+    Ok(found.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND))
 }
 
 fn names(folder: Dir) -> io::Result<BTreeMap<String, String>> {

@@ -55,6 +55,9 @@ fn write(
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(openat(&slots.folder, &*slot(at), flags, Mode::from_raw_mode(mode))?);
     file.write_all(content.as_bytes())?;
+    if seen.is_none() {
+        take_group(tree, &operation.path, &file)?;
+    }
     if let Some(seen) = seen {
         let (uid, gid) = (Uid::from_raw(seen.uid), Gid::from_raw(seen.gid));
         let stat = rustix::fs::fstat(&file)?;
@@ -66,6 +69,29 @@ fn write(
         fchmod(&file, Mode::from_raw_mode(seen.mode & 0o1777))?;
     }
     Ok(file)
+}
+
+/// In a folder with the set-group-id bit new files get the folder's group, and they are not made there but here.
+fn take_group(tree: &Tree, path: &str, file: &File) -> io::Result<()> {
+    const SET_GROUP_ID: u32 = 0o2000;
+    let (mut parent, _) = split(path);
+    let folder = loop {
+        match tree.folder(parent) {
+            // A folder that will be made inherits the bit.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !parent.is_empty() => {
+                (parent, _) = split(parent)
+            }
+            folder => break rustix::fs::fstat(folder?)?,
+        }
+    };
+    if folder.st_mode & SET_GROUP_ID == 0 {
+        return Ok(());
+    }
+    match fchown(file, None, Some(Gid::from_raw(folder.st_gid))) {
+        // Only the kernel may give a file to a group that its owner is not in.
+        Ok(()) | Err(Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The kernel's own limit for the list of names and for each value.

@@ -82,7 +82,16 @@ fn create(top: BorrowedFd<'_>, path: &str) -> io::Result<File> {
         folder.push('/');
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    Ok(openat2(top, path, flags, Mode::from_raw_mode(0o644), INSIDE)?.into())
+    match openat2(top, path, flags, Mode::from_raw_mode(0o644), INSIDE) {
+        // A file of a group that is not known in here cannot be copied as it is: a new one takes its place.
+        Err(rustix::io::Errno::OVERFLOW) => {
+            let old = openat2(top, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), INSIDE)?;
+            let mode = Mode::from_raw_mode(rustix::fs::fstat(&old)?.st_mode & 0o777);
+            remove(top, path)?;
+            Ok(openat2(top, path, flags | OFlags::EXCL, mode, INSIDE)?.into())
+        }
+        file => Ok(file?.into()),
+    }
 }
 
 fn remove(top: BorrowedFd<'_>, path: &str) -> io::Result<()> {

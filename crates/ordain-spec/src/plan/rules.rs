@@ -108,6 +108,12 @@ fn action_ids_are_well_formed(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Fin
 /// PR7.
 fn test_ids_are_unique(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
     check_distinct(plan.get("acceptance_tests"), |test| test.get("id").str(), Some("id"), found);
+    for test in plan.get("acceptance_tests").elements() {
+        let id = test.get("id");
+        if id.str().is_some_and(str::is_empty) {
+            found.at(id, "must not be empty");
+        }
+    }
 }
 
 /// PR8.
