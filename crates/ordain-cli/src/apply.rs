@@ -15,7 +15,7 @@ use ordain_harness::apply::{
 use ordain_spec::Verified;
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::run::RunResult;
-use ordain_workflow::rfc3339;
+use ordain_workflow::{is_run_folder, rfc3339};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
@@ -53,11 +53,18 @@ impl Wanted {
             let patch = load::<PatchSet>(&args.what, json)?.document;
             return Ok(Self { workspace: args.workspace.clone().unwrap_or_else(here), patch, base });
         }
+        if !is_run_folder(&args.what) {
+            let problem = "is no folder of a run, and no patch set; a run is in `.ordain/runs`".to_owned();
+            return Err(Failure::Document { path: args.what.display().to_string(), problem });
+        }
         check_links(&args.what, json)?;
         let run = load::<RunResult>(&args.what.join("result.json"), json)?.document;
         if !run.decision.accepted {
-            let reasons = run.decision.reasons.join("; ");
-            let problem = format!("this run was not accepted, so it is not applied: {reasons}");
+            let reason = run.decision.reasons.first().map_or("", String::as_str);
+            let problem = format!(
+                "this run was not accepted, so it is not applied: {reason} (`ordain show {}` says more)",
+                args.what.display()
+            );
             return Err(Failure::Document { path: args.what.display().to_string(), problem });
         }
         let base = match (&args.if_unchanged, args.even_if_changed) {
@@ -80,7 +87,9 @@ fn check_links(run: &Path, json: bool) -> Result<(), Failure> {
     if json {
         io::stdout().lock().write_all(&report)?;
     } else {
-        anstream::stderr().lock().write_all(&report)?;
+        let mut stderr = anstream::stderr().lock();
+        stderr.write_all(&report)?;
+        writeln!(stderr, "{RED}refused{RED:#}  nothing was changed: this is not what was tried")?;
     }
     Err(Failure::Reported)
 }
@@ -122,20 +131,14 @@ pub(crate) fn run_undo(args: &Undo, json: bool) -> Result<Outcome, Failure> {
     let mut stdout = anstream::stdout().lock();
     let files = count(undone.files.len() as u64, "file");
     writeln!(stdout, "{GREEN}undone{GREEN:#}  {}: {files} as before", undone.record)?;
-    for file in &undone.files {
-        let inverse = match file.op {
-            PatchOp::Create => PatchOp::Delete,
-            PatchOp::Modify => PatchOp::Modify,
-            PatchOp::Delete => PatchOp::Create,
-        };
-        write_file(&mut stdout, inverse, &file.path)?;
-    }
+    write_files(&mut stdout, &undone.files)?;
     stdout.flush()?;
     Ok(Outcome::Ok)
 }
 
 fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {
-    let records = told(records(workspace), json)?;
+    let mut records = told(records(workspace), json)?;
+    records.reverse();
     if json {
         print_json(&json!({"applied": records}))?;
         return Ok(Outcome::Ok);
@@ -144,7 +147,7 @@ fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {
     if records.is_empty() {
         writeln!(stdout, "nothing was applied to this workspace, or all of it is undone")?;
     }
-    for record in records.iter().rev() {
+    for record in &records {
         let files = count(record.files.len() as u64, "file");
         let time = rfc3339(record.applied_at_ms).unwrap_or_default();
         let source = printable(&record.source_proposal_id);
@@ -184,15 +187,23 @@ pub(crate) fn show_applied(applied: &Applied, workspace: &Path, json: bool) -> R
     let mut stdout = anstream::stdout().lock();
     let files = count(applied.files.len() as u64, "file");
     writeln!(stdout, "{GREEN}applied{GREEN:#}  {files}, as {}", applied.record)?;
-    for ChangedFile { op, path } in &applied.files {
-        write_file(&mut stdout, *op, path)?;
-    }
+    write_files(&mut stdout, &applied.files)?;
     let place = match workspace {
         here if here == Path::new(".") => String::new(),
         there => format!(" --workspace {}", printable(&there.display().to_string())),
     };
     writeln!(stdout, "take it back with: ordain undo{place}")?;
     Ok(stdout.flush()?)
+}
+
+fn write_files(out: &mut impl Write, files: &[ChangedFile]) -> io::Result<()> {
+    /// More than that are counted.
+    const LISTED_MAX: usize = 100;
+    files.iter().take(LISTED_MAX).try_for_each(|file| write_file(out, file.op, &file.path))?;
+    match files.len().saturating_sub(LISTED_MAX) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more"),
+    }
 }
 
 fn write_file(out: &mut impl Write, op: PatchOp, path: &str) -> io::Result<()> {

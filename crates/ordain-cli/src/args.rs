@@ -156,7 +156,7 @@ pub(crate) struct Verify {
 
 #[derive(Args)]
 pub(crate) struct Show {
-    /// The document; `-` is standard input
+    /// The document, or the folder of a run; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// What the document is; told from its content when absent

@@ -3,11 +3,14 @@
 use crate::args::{Exec, Sandbox, SandboxCommand};
 use crate::exit::{Failure, Outcome};
 use crate::facts::load_profile;
-use crate::page::{Column, Page, Row};
+use crate::page::{Column, PLAIN, Page, Row};
 use crate::report::{GREEN, RED, YELLOW, printable_lines};
 use crate::wording::{size, yes_no};
+use anstyle::Style;
 use ordain_canon::Canonicalizer;
-use ordain_harness::sandbox::{self, Level, Probe, Protections, Report, Session, Step, StepReport};
+use ordain_harness::sandbox::{
+    self, End, Level, Probe, ProducedFile, Protections, Report, Session, Step, StepReport,
+};
 use ordain_spec::evidence::ActionStatus;
 use ordain_workflow::{command_evidence, plan_of_command};
 use std::borrow::Cow;
@@ -44,7 +47,7 @@ fn probe_page(probe: &Probe) -> Page {
     page.label("caller", &probe.caller);
     page.section("What it is made of");
     let row = |feature: &sandbox::Feature| Row {
-        style: if feature.works { crate::page::PLAIN } else { RED },
+        style: if feature.works { PLAIN } else { RED },
         cells: vec![feature.name.clone(), yes_no(feature.works).to_owned(), feature.found.clone()],
     };
     let columns = [Column::Left("feature"), Column::Left("works"), Column::Left("found")];
@@ -69,6 +72,11 @@ fn exec(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     };
     if let Some(proposal) = &proposal {
         let evidence = command_evidence(proposal, &report, step)?;
+        // Evidence has only the hashes of what was written; whoever reads it may want to know why.
+        let mut stderr = std::io::stderr().lock();
+        let to_terminal = stderr.is_terminal();
+        stderr.write_all(&harmless(&step.stdout.kept, to_terminal))?;
+        stderr.write_all(&harmless(&step.stderr.kept, to_terminal))?;
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(Canonicalizer::new().value(&evidence)?)?;
         stdout.write_all(b"\n")?;
@@ -99,11 +107,12 @@ fn exec_page(report: &Report, step: &StepReport) -> Page {
         ActionStatus::Failure | ActionStatus::Skipped => RED,
     };
     let memory = size(step.peak_memory_bytes);
-    page.styled_label(
-        "ended",
-        style,
-        &format!("{}, after {} ms, {memory} of memory", step.end, step.duration_ms),
-    );
+    let how = match step.end {
+        End::NotStarted { .. } | End::NotAllowed { .. } | End::Skipped => step.end.to_string(),
+        End::TimedOut { .. } => format!("{}, {memory} of memory", step.end),
+        _ => format!("{}, after {} ms, {memory} of memory", step.end, step.duration_ms),
+    };
+    page.styled_label("ended", style, &how);
     for violation in &step.violations {
         page.styled_label("violation", RED, violation);
     }
@@ -117,26 +126,38 @@ fn exec_page(report: &Report, step: &StepReport) -> Page {
         }
     }
     left_behind(&mut page, report);
-    page.label("protection", &protection(&report.protections));
+    // Where nothing ran nothing had to protect.
+    if report.protections.level.is_some() {
+        page.label("protection", &protection(&report.protections));
+    }
     page
 }
+
+/// More of one sort than this are counted.
+const LISTED_MAX: usize = 50;
 
 fn left_behind(page: &mut Page, report: &Report) {
     if report.produced.is_empty() && report.deleted.is_empty() {
         page.label("left", "nothing");
     }
-    for file in &report.produced {
-        let executable = if file.executable { ", executable" } else { "" };
-        page.label("left", &format!("{} ({}{executable})", file.path, size(file.size)));
+    let executable = |file: &ProducedFile| if file.executable { ", executable" } else { "" };
+    let left =
+        report.produced.iter().map(|file| format!("{} ({}{})", file.path, size(file.size), executable(file)));
+    listed(page, "left", PLAIN, left);
+    listed(page, "deleted", PLAIN, report.deleted.iter().cloned());
+    let refused = report.refused.iter().map(|it| format!("{}: {}", it.path, it.reason));
+    listed(page, "refused", YELLOW, refused);
+    let dropped = report.dropped.iter().map(|path| format!("{path}: never counts"));
+    listed(page, "dropped", YELLOW, dropped);
+}
+
+fn listed(page: &mut Page, label: &str, style: Style, lines: impl ExactSizeIterator<Item = String>) {
+    let more = lines.len().saturating_sub(LISTED_MAX);
+    for line in lines.take(LISTED_MAX) {
+        page.styled_label(label, style, &line);
     }
-    for path in &report.deleted {
-        page.label("deleted", path);
-    }
-    for refused in &report.refused {
-        page.styled_label("refused", YELLOW, &format!("{}: {}", refused.path, refused.reason));
-    }
-    for path in &report.dropped {
-        page.styled_label("dropped", YELLOW, &format!("{path}: changes below .git or .ordain never count"));
+    if more > 0 {
+        page.styled_label(label, style, &format!("and {more} more"));
     }
 }
 

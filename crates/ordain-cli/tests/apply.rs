@@ -302,8 +302,8 @@ fn several_changes_are_undone_one_by_one() {
     let names: Vec<&str> =
         listed["applied"].as_array().unwrap().iter().map(|it| it["record"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 3);
-    // The first is under the second; the second is free.
-    assert!(workspace.ordain(&["undo", names[0]]).stderr.contains("was changed since"));
+    // The last comes first. The first is under the second; the second is free.
+    assert!(workspace.ordain(&["undo", names[2]]).stderr.contains("was changed since"));
     assert_eq!(workspace.ordain(&["undo", names[1]]).code, 0);
     assert_eq!(workspace.text("a"), "1");
     assert_eq!(workspace.ordain(&["undo"]).code, 0);

@@ -3,13 +3,15 @@
 use crate::trial::is_file_action;
 use ordain_kernel::{Recommendation, Refusal, validate};
 use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
-use ordain_spec::plan::Proposal;
+use ordain_spec::plan::{Proposal, TestType};
 use ordain_spec::run::Verdict;
 use ordain_spec::{Report, Verified};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 const ALL_PASSED: &str = "every required action and test passed";
+/// What a person should know who takes the first sentence for more than it says.
+const NOTHING_RUN: &str = "no command was run, because the plan brings none: only its files were looked at";
 /// Why a run that only plans is not accepted.
 pub(crate) const ONLY_PLANNED: &str = "nothing was tried: only a plan was asked for";
 
@@ -26,8 +28,14 @@ pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEv
     let accepted = validation.recommendation != Recommendation::Reject && applicable;
     if reasons.is_empty() {
         reasons.push(ALL_PASSED.to_owned());
+        reasons.extend((!runs_anything(plan)).then(|| NOTHING_RUN.to_owned()));
     }
     Verdict { accepted, reasons, validated_by_kernel: true }
+}
+
+fn runs_anything(plan: &Proposal) -> bool {
+    plan.actions.iter().any(|action| !is_file_action(action))
+        || plan.acceptance_tests.iter().any(|test| test.test_type == TestType::CommandSuccess)
 }
 
 /// What was observed of actions that did not go well, in words.

@@ -253,6 +253,7 @@ fn what_cannot_come_to_a_result_is_an_error() {
     let workspace = Workspace::new();
     let origin = Origin::Plan { path: "p.json".to_owned(), plan: Box::new(plan(actions, Vec::new())) };
     assert!(matches!(workspace.run(origin, Mode::Try), Err(RunError::Patch(_))));
+    let workspace = Workspace::new();
     fs::write(workspace.0.join(".ordain"), "").unwrap();
     let brought = plan(vec![create("a", "1", 0)], Vec::new());
     let origin = Origin::Plan { path: "p.json".to_owned(), plan: Box::new(brought) };

@@ -53,7 +53,8 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
         }
         (ResultKind::Refuse, _) => {}
         (ResultKind::Bundle, _) if run.tried.is_some() => {
-            page.label("look", &format!("ordain show {folder}/evidence.json"));
+            page.label("look", &format!("ordain show {folder}"));
+            page.label("", &format!("all that commands wrote is in {folder}/output"));
         }
         (ResultKind::Bundle, _) => page.label("look", &format!("ordain show {folder}/plan.json")),
     }

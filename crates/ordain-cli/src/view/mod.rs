@@ -19,13 +19,18 @@ use crate::verify::{Checked, Recognised, recognise};
 use crate::wording::count;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_spec::{Facts, Kind, Report};
+use ordain_workflow::is_run_folder;
 use serde::de::DeserializeOwned;
 use std::io::Write;
 
 pub(crate) use bundle::{figures as bundle_figures, show as bundle_page};
 
 pub(crate) fn run(args: &Show, json: bool) -> Result<Outcome, Failure> {
-    let source = Source::of(&args.file);
+    // Of a run's folder the result says what became of it.
+    let source = match is_run_folder(&args.file) {
+        true => Source::of(&args.file.join("result.json")),
+        false => Source::of(&args.file),
+    };
     let text = source.text()?;
     let document = recognise(args.kind, &text.json, |bytes| text.read(bytes))
         .map_err(|refused| unreadable(&source, &refused))?;

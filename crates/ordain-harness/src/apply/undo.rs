@@ -8,7 +8,7 @@ use super::recover::{forward_again, recover};
 use super::state::{APPLIED, Slots, State, UNDONE, existing, unusable};
 use super::transaction::{Transaction, Way};
 use super::tree::{At, Folders, Seen, Tree, seen};
-use super::{Applied, ApplyError, Authority, Change, Copies, Problem};
+use super::{Applied, ApplyError, Authority, Change, ChangedFile, Copies, Problem};
 use crate::beneath::REGULAR;
 use ordain_spec::patch::PatchOp;
 use rustix::fs::{Mode, openat};
@@ -46,7 +46,7 @@ pub fn undo(
         transaction.touch_restored();
         state.finish(UNDONE, &record).map_err(|error| recorded(&error))
     });
-    let Err(back) = done else { return Ok(Applied { record, files: files_of(&transaction.journal) }) };
+    let Err(back) = done else { return Ok(Applied { record, files: undone_files(&transaction.journal) }) };
     match forward_again(&mut transaction) {
         Ok(()) => {
             state.finish(APPLIED, &record)?;
@@ -54,6 +54,15 @@ pub fn undo(
         }
         Err(forward) => Err(ApplyError::Stuck { forward, back }),
     }
+}
+
+fn undone_files(journal: &Journal) -> Vec<ChangedFile> {
+    let inverse = |op| match op {
+        PatchOp::Create => PatchOp::Delete,
+        PatchOp::Modify => PatchOp::Modify,
+        PatchOp::Delete => PatchOp::Create,
+    };
+    files_of(journal).into_iter().map(|file| ChangedFile { op: inverse(file.op), ..file }).collect()
 }
 
 /// What undoing would change, after the same checks.

@@ -73,7 +73,13 @@ fn steps_of(
             return Ok(answer);
         }
         let after = Snapshot::take(view, room).stage("looking at what a command left")?;
-        let report = report_of(order, step, ran, after.since(&moments.before), &after.since(&moments.start));
+        let report = report_of(
+            order,
+            step,
+            ran,
+            after.since(&moments.before, view),
+            &after.since(&moments.start, view),
+        );
         let (status, end, duration_ms) = (report.status(), report.end.clone(), report.duration_ms);
         tell(&mut listener, &StepEvent::Ended { step: position, status, end, duration_ms });
         skip |= step.step.required && status != ordain_spec::evidence::ActionStatus::Success;
@@ -83,7 +89,7 @@ fn steps_of(
     if !skip {
         moments.write(pending.make(order.steps.len()), &mut failed_writes)?;
     }
-    let Changes { produced, deleted, refused, dropped, .. } = moments.before.since(&moments.start);
+    let Changes { produced, deleted, refused, dropped, .. } = moments.before.since(&moments.start, view);
     let inspected = harvest::inspect(&order.inspect, &moments.before);
     Ok(Answer::Report(Box::new(Report {
         protections,
@@ -194,7 +200,7 @@ fn violations(order: &RunOrder, changes: &Changes) -> Vec<String> {
         .chain(deleted)
         .chain(refused)
         .filter(|(path, _)| !within(path))
-        .map(|(path, what)| format!("`{path}` was {what}; the profile allows changes in: {roots}"))
+        .map(|(path, what)| format!("`{path}` was {what}, and commands may only change what is in: {roots} (`allowed_write_roots` of the profile)"))
         .collect()
 }
 

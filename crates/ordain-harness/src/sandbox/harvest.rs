@@ -82,7 +82,7 @@ impl Snapshot {
     }
 
     /// What a command did that started with `before` and left `self`.
-    pub(crate) fn since(&self, before: &Self) -> Changes {
+    pub(crate) fn since(&self, before: &Self, view: &View) -> Changes {
         let mut changes = Changes { excess: self.excess, ..Changes::default() };
         for (path, state) in &self.states {
             let earlier = before.states.get(path);
@@ -96,7 +96,9 @@ impl Snapshot {
             if was_file && !state.is_file() {
                 changes.add(path, &State::Gone);
             }
-            if *state != State::Gone {
+            if earlier.is_none() && state.is_file() && is_new_lock(path, view) {
+                changes.dropped.push(escaped(path));
+            } else if *state != State::Gone {
                 changes.add(path, state);
             }
         }
@@ -112,6 +114,15 @@ impl Snapshot {
         changes.dropped.sort();
         changes
     }
+}
+
+/// The first build of a crate writes its lock file beside its manifest, and Cargo has no other place for it. It is a
+/// part of the build, and no output.
+fn is_new_lock(path: &[u8], view: &View) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name == Some(b"Cargo.lock")
+        && beneath(view.lower.as_fd(), path, REGULAR)
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 impl Changes {

@@ -20,7 +20,7 @@ pub struct Report {
     pub deleted: Vec<String>,
     /// What was left behind and is no file that can be taken over.
     pub refused: Vec<Refused>,
-    /// Changes below a `.git` or `.ordain`, which never count.
+    /// Changes below a `.git` or `.ordain`, which never count, and lock files of first builds.
     pub dropped: Vec<String>,
     /// One for each path to look at.
     pub inspected: Vec<Inspected>,
