@@ -130,7 +130,8 @@ pub(crate) fn run_undo(args: &Undo, json: bool) -> Result<Outcome, Failure> {
     }
     let mut stdout = anstream::stdout().lock();
     let files = count(undone.files.len() as u64, "file");
-    writeln!(stdout, "{GREEN}undone{GREEN:#}  {}: {files} as before", undone.record)?;
+    let record = undone.record.unwrap_or_default();
+    writeln!(stdout, "{GREEN}undone{GREEN:#}  {record}: {files} as before")?;
     write_files(&mut stdout, &undone.files)?;
     stdout.flush()?;
     Ok(Outcome::Ok)
@@ -185,8 +186,15 @@ pub(crate) fn show_applied(applied: &Applied, workspace: &Path, json: bool) -> R
         return print_json(&json!({"applied": applied}));
     }
     let mut stdout = anstream::stdout().lock();
+    let Some(record) = &applied.record else {
+        writeln!(
+            stdout,
+            "{GREEN}nothing to change{GREEN:#}  every file is already as the patch set wants it"
+        )?;
+        return Ok(stdout.flush()?);
+    };
     let files = count(applied.files.len() as u64, "file");
-    writeln!(stdout, "{GREEN}applied{GREEN:#}  {files}, as {}", applied.record)?;
+    writeln!(stdout, "{GREEN}applied{GREEN:#}  {files}, as {record}")?;
     write_files(&mut stdout, &applied.files)?;
     let place = match workspace {
         here if here == Path::new(".") => String::new(),

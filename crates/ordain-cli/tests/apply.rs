@@ -430,12 +430,21 @@ fn bad_input_is_told() {
 }
 
 #[test]
-fn a_patch_without_operations() {
+fn a_patch_that_changes_nothing() {
     let workspace = Workspace::empty();
-    workspace.patch(&[]);
+    workspace.file("a", "same\n");
+    workspace.file("b", "old\n");
+    for operations in [&[][..], &[("modify", "a", "same\n")]] {
+        workspace.patch(operations);
+        let ran = workspace.ordain(APPLY);
+        assert_eq!((ran.code, ran.stdout.starts_with("nothing to change")), (0, true), "{}", ran.stderr);
+        assert_eq!(workspace.ordain(&["undo"]).code, 1);
+    }
+    workspace.patch(&[("modify", "a", "same\n"), ("modify", "b", "new\n")]);
     let ran = workspace.ordain(APPLY);
-    assert_eq!((ran.code, ran.stdout.starts_with("applied  0 files")), (0, true), "{}", ran.stderr);
-    assert_eq!(workspace.ordain(&["undo"]).code, 0);
+    assert!(ran.stdout.contains("applied  1 file,") && !ran.stdout.contains("~ a"), "{}", ran.stdout);
+    assert_eq!(workspace.ordain(&["undo", "000001"]).code, 0);
+    assert_eq!(workspace.text("b"), "old\n");
 }
 
 /// An intent with one file that a command looks at.

@@ -202,9 +202,12 @@ fn check(tree: &Tree, operations: &[Operation]) -> Result<(), TestCaseError> {
     };
     let applied = apply(&root, &patch, None, Authority::LocalOperator);
     match (model(tree, operations), applied) {
-        (Some(expected), Ok(_)) => {
+        (Some(expected), Ok(applied)) => {
             prop_assert_eq!(now(), expected);
-            undo(&root, None, Copies::Refuse, Authority::LocalOperator).unwrap();
+            prop_assert_eq!(applied.record.is_none(), now() == *tree, "a record exactly of what changed");
+            if applied.record.is_some() {
+                undo(&root, None, Copies::Refuse, Authority::LocalOperator).unwrap();
+            }
         }
         (None, Err(ApplyError::Refused(problems))) => prop_assert!(!problems.is_empty()),
         (expected, found) => prop_assert!(false, "expected {expected:?}, found {found:?}"),

@@ -7,8 +7,8 @@ use serde::Serialize;
 /// A change that was made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Applied {
-    /// The name of its record, by which it can be undone.
-    pub record: String,
+    /// The name of its record, by which it can be undone; none when every file was as it should be already.
+    pub record: Option<String>,
     /// What was done to which file, in order.
     pub files: Vec<ChangedFile>,
 }

@@ -1,6 +1,6 @@
 //! From a patch set to a changed workspace.
 
-use super::check::check;
+use super::check::{Checked, check};
 use super::journal::{self, Back, Entry, Journal};
 use super::outcome::ChangedFile;
 use super::recover::recover;
@@ -34,6 +34,10 @@ pub fn apply(
     // made before all checks have passed; what changes from then on is found by each rename.
     let state = if is_prepared(&tree) { Some(State::open(&tree)?) } else { None };
     let checked = check(&tree, &patch.operations, base).map_err(ApplyError::Refused)?;
+    let (operations, checked) = effective(&patch.operations, checked);
+    if operations.is_empty() {
+        return Ok(Applied { record: None, files: Vec::new() });
+    }
     let state = state.map_or_else(|| State::open(&tree), Ok)?;
     let refused = |problem| give_up(&state, problem);
     let record = PatchHash::of(&mut Canonicalizer::new(), &**patch)
@@ -44,9 +48,9 @@ pub fn apply(
         io::ErrorKind::AlreadyExists => ApplyError::Busy,
         _ => refused(not_written(".", &error)),
     })?;
-    stage(&tree, &slots, &patch.operations, &checked).map_err(refused)?;
+    stage(&tree, &slots, &operations, &checked).map_err(refused)?;
     let journal = slots.inode().and_then(|inode| {
-        let journal = Journal::new(inode, change_of(patch, &checked.seen, checked.folders, authority)?);
+        let journal = Journal::new(inode, change_of(patch, &operations, &checked, authority)?);
         slots.write_journal(&journal)?;
         state.sync()?;
         Ok(journal)
@@ -57,7 +61,7 @@ pub fn apply(
         .go(Way::Forward)
         .and_then(|()| state.finish(APPLIED, &record).map_err(|error| recorded(&error)));
     match done {
-        Ok(()) => Ok(Applied { record, files: files_of(&transaction.journal) }),
+        Ok(()) => Ok(Applied { record: Some(record), files: files_of(&transaction.journal) }),
         Err(problem) => Err(take_back(&state, &mut transaction, problem)),
     }
 }
@@ -98,17 +102,31 @@ pub(crate) fn take_back(state: &State, transaction: &mut Transaction<'_>, proble
     }
 }
 
+/// Without the files that have the new content already.
+fn effective(operations: &[PatchOperation], checked: Checked) -> (Vec<&PatchOperation>, Checked) {
+    let Checked { seen, folders } = checked;
+    let changes = |(operation, seen): &(&PatchOperation, Option<Seen>)| {
+        seen.as_ref().map(|seen| seen.sha256.clone()) != hash_after(operation)
+    };
+    let (operations, seen) = operations.iter().zip(seen).filter(changes).unzip();
+    (operations, Checked { seen, folders })
+}
+
+fn hash_after(operation: &PatchOperation) -> Option<String> {
+    operation.content.as_ref().map(|content| ContentHash::of(content.as_bytes()).to_string())
+}
+
 fn change_of(
     patch: &Verified<PatchSet>,
-    seen: &[Option<Seen>],
-    folders: Vec<String>,
+    operations: &[&PatchOperation],
+    checked: &Checked,
     authority: Authority,
 ) -> io::Result<journal::Change> {
-    let entry = |(operation, seen): (&PatchOperation, &Option<Seen>)| Entry {
+    let entry = |(operation, seen): (&&PatchOperation, &Option<Seen>)| Entry {
         op: operation.op,
         path: operation.path.clone(),
         before: seen.as_ref().map(|seen| seen.sha256.clone()),
-        after: operation.content.as_ref().map(|content| ContentHash::of(content.as_bytes()).to_string()),
+        after: hash_after(operation),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let hash = PatchHash::of(&mut Canonicalizer::new(), &**patch).map_err(io::Error::other)?;
@@ -117,8 +135,8 @@ fn change_of(
         applied_at_ms: u64::try_from(now).unwrap_or(u64::MAX),
         patch_hash: hash.to_string(),
         source_proposal_id: patch.source_proposal_id.as_str().to_owned(),
-        folders,
-        operations: patch.operations.iter().zip(seen).map(entry).collect(),
+        folders: checked.folders.clone(),
+        operations: operations.iter().zip(&checked.seen).map(entry).collect(),
     })
 }
 

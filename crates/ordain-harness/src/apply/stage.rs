@@ -21,7 +21,7 @@ use std::os::fd::AsFd;
 pub(crate) fn stage(
     tree: &Tree,
     slots: &Slots,
-    operations: &[PatchOperation],
+    operations: &[&PatchOperation],
     checked: &Checked,
 ) -> Result<(), Problem> {
     let written = operations.iter().filter(|operation| operation.content.is_some()).count();

@@ -46,7 +46,9 @@ pub fn undo(
         transaction.touch_restored();
         state.finish(UNDONE, &record).map_err(|error| recorded(&error))
     });
-    let Err(back) = done else { return Ok(Applied { record, files: undone_files(&transaction.journal) }) };
+    let Err(back) = done else {
+        return Ok(Applied { record: Some(record), files: undone_files(&transaction.journal) });
+    };
     match forward_again(&mut transaction) {
         Ok(()) => {
             state.finish(APPLIED, &record)?;
@@ -93,7 +95,10 @@ pub fn preview_undo(
 fn chosen(workspace: &Path, record: Option<&str>) -> Result<String, ApplyError> {
     let records = records(workspace)?;
     let found = match record {
-        Some(wanted) => records.into_iter().find(|record| record.record == wanted),
+        // The number is enough.
+        Some(wanted) => records.into_iter().find(|it| {
+            it.record.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        }),
         None => records.into_iter().next_back(),
     };
     found.map(|record| record.record).ok_or_else(|| {

@@ -219,7 +219,8 @@ fn refusal(command: &str, profile: &Profile) -> String {
         [] => "it allows none".to_owned(),
         commands => format!("it allows {}", commands.join(", ")),
     };
-    format!("`{command}` is not among the commands of the profile `{}`: {list}", profile.name)
+    let path = if command.contains('/') { "; a path is allowed only by `*`" } else { "" };
+    format!("`{command}` is not among the commands of the profile `{}`: {list}{path}", profile.name)
 }
 
 /// The helper while it runs. It ends when this is dropped.
