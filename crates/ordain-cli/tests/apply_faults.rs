@@ -141,56 +141,52 @@ fn apply_killed_at_every_write() {
 
 #[test]
 fn undo_killed_at_every_write() {
-    let (workspace, old, new) = both();
-    assert_eq!(workspace.ordain(APPLY).code, 0);
-    for call in calls(&workspace, UNDO) {
-        let workspace = Workspace::new();
-        assert_eq!(workspace.ordain(APPLY).code, 0);
+    let (_, old, new) = both();
+    for call in calls(&prepared(UNDO), UNDO) {
+        let workspace = prepared(UNDO);
         assert_eq!(inject(&workspace, UNDO, &call, "signal=KILL"), None, "{call:?}");
         workspace.ordain(ANY);
         check_settled(&workspace, &old, &new, &format!("killed at {call:?}"));
     }
 }
 
-/// A command that is told that its write failed leaves the old tree, at once; what does not matter may succeed.
-#[test]
-fn every_write_fails() {
-    let (workspace, old, new) = both();
-    for (at, call) in calls(&workspace, APPLY).into_iter().enumerate() {
-        let error = ["ENOSPC", "EIO", "EROFS", "EACCES"][at % 4];
-        let workspace = Workspace::new();
-        let code = inject(&workspace, APPLY, &call, &format!("error={error}")).expect("ends by itself");
-        let what = format!("{error} at {call:?}");
-        let expected = if code == 0 { &new } else { &old };
-        assert!(
-            workspace.tree() == *expected,
-            "{what}: exit code {code}: {}",
-            workspace.difference(&old, &new)
-        );
-        workspace.ordain(ANY);
-        check_settled(&workspace, &old, &new, &what);
+/// A workspace for a command: one to undo has something to undo.
+fn prepared(command: &[&str]) -> Workspace {
+    let workspace = Workspace::new();
+    if command == UNDO {
+        assert_eq!(workspace.ordain(APPLY).code, 0);
+    }
+    workspace
+}
+
+/// A command that is told that its write failed leaves the tree as it was, at once; what does not matter may succeed.
+/// Each write fails for another reason in turn, and in a long test for every reason.
+fn every_write_fails(command: &[&str]) {
+    const ERRORS: [&str; 4] = ["ENOSPC", "EIO", "EROFS", "EACCES"];
+    let (_, old, new) = both();
+    let (before, after) = if command == UNDO { (&new, &old) } else { (&old, &new) };
+    let soak = std::env::var_os("ORDAIN_SOAK").is_some();
+    for (at, call) in calls(&prepared(command), command).into_iter().enumerate() {
+        for error in ERRORS.iter().cycle().skip(at).take(if soak { ERRORS.len() } else { 1 }) {
+            let workspace = prepared(command);
+            let code = inject(&workspace, command, &call, &format!("error={error}")).expect("ends by itself");
+            let what = format!("{error} at {call:?}: exit code {code}");
+            let expected = if code == 0 { after } else { before };
+            assert!(workspace.tree() == *expected, "{what}: {}", workspace.difference(&old, &new));
+            workspace.ordain(ANY);
+            check_settled(&workspace, &old, &new, &what);
+        }
     }
 }
 
 #[test]
+fn every_write_of_an_apply_fails() {
+    every_write_fails(APPLY);
+}
+
+#[test]
 fn every_write_of_an_undo_fails() {
-    let (workspace, old, new) = both();
-    assert_eq!(workspace.ordain(APPLY).code, 0);
-    for (at, call) in calls(&workspace, UNDO).into_iter().enumerate() {
-        let error = ["EIO", "ENOSPC", "EACCES", "EROFS"][at % 4];
-        let workspace = Workspace::new();
-        assert_eq!(workspace.ordain(APPLY).code, 0);
-        let code = inject(&workspace, UNDO, &call, &format!("error={error}")).expect("ends by itself");
-        let what = format!("{error} at {call:?}");
-        let expected = if code == 0 { &old } else { &new };
-        assert!(
-            workspace.tree() == *expected,
-            "{what}: exit code {code}: {}",
-            workspace.difference(&old, &new)
-        );
-        workspace.ordain(ANY);
-        check_settled(&workspace, &old, &new, &what);
-    }
+    every_write_fails(UNDO);
 }
 
 /// Whoever recovers can be killed as well: from the middle of the change, and in a long test from everywhere.
