@@ -38,6 +38,9 @@ fn rust() {
     assert!(report.produced.is_empty(), "the build is scratch: {:?}", report.produced);
     assert_eq!(report.dropped, ["Cargo.lock"], "so is the lock file of a first build");
     assert!(!exists(&fixture.path("ws/target")) && !exists(&fixture.path("ws/Cargo.lock")));
+    // Elsewhere it is a file like any other.
+    let report = fixture.confined("dev", TIME_MS, &["cp", "Cargo.toml", "src/Cargo.lock"]);
+    assert_eq!((report.produced.len(), report.dropped.len()), (1, 0), "{report:?}");
     // One that is there is not rewritten unseen.
     fixture.file("ws/Cargo.lock", "version = 3\n");
     let report = fixture.confined("default", TIME_MS, &["cargo", "build"]);

@@ -119,10 +119,16 @@ impl Snapshot {
 /// The first build of a crate writes its lock file beside its manifest, and Cargo has no other place for it. It is a
 /// part of the build, and no output.
 fn is_new_lock(path: &[u8], view: &View) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next();
-    name == Some(b"Cargo.lock")
-        && beneath(view.lower.as_fd(), path, REGULAR)
-            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    let Some(folder) = path.strip_suffix(b"Cargo.lock").filter(|it| it.is_empty() || it.ends_with(b"/"))
+    else {
+        return false;
+    };
+    let manifest = [folder, b"Cargo.toml"].concat();
+    let has = |layer: BorrowedFd<'_>, path: &[u8]| beneath(layer, path, REGULAR).is_ok();
+    let has_manifest = has(view.lower.as_fd(), &manifest) || has(view.upper.as_fd(), &manifest);
+    let is_new = beneath(view.lower.as_fd(), path, REGULAR)
+        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    has_manifest && is_new
 }
 
 impl Changes {
