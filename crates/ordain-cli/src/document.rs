@@ -90,8 +90,8 @@ fn check<T: Document>(text: &Text, facts: &Facts<'_>) -> Result<Verified<T>, Che
 pub(crate) fn with_article(kind: Kind) -> String {
     match kind {
         Kind::Evidence | Kind::Routing => kind.title().to_owned(),
-        Kind::Intent | Kind::Action | Kind::Packet => format!("an {}", kind.title()),
-        Kind::Bundle | Kind::Plan | Kind::Patch | Kind::Profile | Kind::Run | Kind::Note => {
+        Kind::Intent | Kind::Action | Kind::Packet | Kind::Approval => format!("an {}", kind.title()),
+        Kind::Bundle | Kind::Plan | Kind::Patch | Kind::Decision | Kind::Profile | Kind::Run | Kind::Note => {
             format!("a {}", kind.title())
         }
     }

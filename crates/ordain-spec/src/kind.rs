@@ -3,7 +3,9 @@
 use crate::rule::{Rule, RuleId};
 use crate::schema::schema_of;
 use crate::shape::Shape;
-use crate::{action, bundle, evidence, intent, note, packet, patch, plan, profile, routing, run};
+use crate::{
+    action, approval, bundle, decision, evidence, intent, note, packet, patch, plan, profile, routing, run,
+};
 use ordain_canon::Value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -20,6 +22,8 @@ pub enum Kind {
     Patch,
     Action,
     Packet,
+    Approval,
+    Decision,
     Profile,
     Evidence,
     Run,
@@ -29,13 +33,15 @@ pub enum Kind {
 
 impl Kind {
     /// In the order of the documents' life.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Intent,
         Self::Bundle,
         Self::Plan,
         Self::Patch,
         Self::Action,
         Self::Packet,
+        Self::Approval,
+        Self::Decision,
         Self::Profile,
         Self::Evidence,
         Self::Run,
@@ -52,6 +58,8 @@ impl Kind {
             Self::Patch => "patch",
             Self::Action => "action",
             Self::Packet => "packet",
+            Self::Approval => "approval",
+            Self::Decision => "decision",
             Self::Profile => "profile",
             Self::Evidence => "evidence",
             Self::Run => "run",
@@ -69,6 +77,8 @@ impl Kind {
             Self::Patch => "patch set",
             Self::Action => "action proposal",
             Self::Packet => "evidence packet",
+            Self::Approval => "approval",
+            Self::Decision => "decision",
             Self::Profile => "policy profile",
             Self::Evidence => "execution evidence",
             Self::Run => "run result",
@@ -96,6 +106,8 @@ impl Kind {
             Self::Patch => patch::RULES,
             Self::Action => action::RULES,
             Self::Packet => packet::RULES,
+            Self::Approval => approval::RULES,
+            Self::Decision => decision::RULES,
             Self::Profile => profile::RULES,
             Self::Evidence => evidence::RULES,
             Self::Run => run::RULES,
@@ -113,6 +125,8 @@ impl Kind {
             Self::Patch => schema_of::<patch::PatchSet>(),
             Self::Action => schema_of::<action::Proposal>(),
             Self::Packet => schema_of::<packet::EvidencePacket>(),
+            Self::Approval => schema_of::<approval::Approval>(),
+            Self::Decision => schema_of::<decision::Decision>(),
             Self::Profile => schema_of::<profile::Profile>(),
             Self::Evidence => schema_of::<evidence::ExecutionEvidence>(),
             Self::Run => schema_of::<run::RunResult>(),
@@ -133,6 +147,8 @@ impl Kind {
             }
             Self::Action => &["action_type", "request_id", "tool_call", "risk_envelope", "time_window"],
             Self::Packet => &["packet_type", "payload_hash", "payload", "sensor_id"],
+            Self::Approval => &["view_digest", "verdict", "approver"],
+            Self::Decision => &["decision_schema_version", "outcome", "decided_at_ms", "policy_hash"],
             Self::Profile => &["allow_network", "allowed_commands", "allowed_write_roots"],
             Self::Evidence => &["evidence_schema_version", "action_results", "test_results"],
             Self::Run => &["run_schema_version", "run_id", "kernel_result_kind"],

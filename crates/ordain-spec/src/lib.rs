@@ -14,6 +14,10 @@ pub mod action;
 
 pub mod packet;
 
+pub mod approval;
+
+pub mod decision;
+
 pub mod profile;
 
 pub mod evidence;

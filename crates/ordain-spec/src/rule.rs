@@ -23,6 +23,8 @@ pub enum RuleId {
     Numbered(Kind, u16),
     /// A link between the files of a run's folder.
     Link(u16),
+    /// A rule of the gate, which the decision kernel checks.
+    Gate(u16),
 }
 
 impl RuleId {
@@ -34,9 +36,12 @@ impl RuleId {
             Self::Kind => return "KIND".into(),
             Self::Schema => return "SCHEMA".into(),
             Self::Link(number) => ("RL", number),
+            Self::Gate(number) => ("G", number),
             Self::Numbered(kind, number) => match kind {
                 Kind::Action => return format!("V-PROP-{number:03}").into(),
                 Kind::Packet => return format!("V-EVID-{number:03}").into(),
+                Kind::Approval => ("AP", number),
+                Kind::Decision => ("DC", number),
                 Kind::Intent => ("IN", number),
                 Kind::Bundle => ("BS", number),
                 Kind::Plan => ("PR", number),

@@ -1,7 +1,10 @@
 //! JSON Schemas (2020-12) from the types.
 
 use crate::shape::{HEX64_PATTERN, SHA256_PATTERN};
-use ordain_canon::{BundleHash, ContentHash, EvidenceHash, IntentHash, PatchHash, PlanHash, RunFileHash};
+use ordain_canon::{
+    ActionHash, BundleHash, ContentHash, EvidenceHash, EvidenceSetHash, IntentHash, PatchHash, PlanHash,
+    PolicyHash, RunFileHash,
+};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -126,7 +129,7 @@ macro_rules! named_by {
         }
     )*};
 }
-named_by!(Sha256: ContentHash, EvidenceHash, PatchHash, PlanHash, RunFileHash);
+named_by!(Sha256: ActionHash, ContentHash, EvidenceHash, EvidenceSetHash, PatchHash, PlanHash, PolicyHash, RunFileHash);
 named_by!(Hex64: IntentHash);
 
 /// As a plan proposal's `source_bundle_hash` names it.

@@ -62,6 +62,8 @@ documents! {
     Patch: crate::patch::PatchSet,
     Action: crate::action::Proposal,
     Packet: crate::packet::EvidencePacket,
+    Approval: crate::approval::Approval,
+    Decision: crate::decision::Decision,
     Profile: crate::profile::Profile,
     Evidence: crate::evidence::ExecutionEvidence,
     Run: crate::run::RunResult,

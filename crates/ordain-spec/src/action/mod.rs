@@ -8,10 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use request::{KernelRequest, MapError, ToolCall, ToolMapping, map_request};
-pub(crate) use request::{check_evidence, is_request};
-pub use rules::RULES;
-pub(crate) use rules::field_value;
+pub(crate) use request::check_evidence;
+pub use request::{KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request};
+pub use rules::{RULES, field_value};
 
 /// One action, with everything that a decision needs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

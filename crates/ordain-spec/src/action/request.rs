@@ -52,7 +52,7 @@ pub struct ToolCall {
 }
 
 /// Whether a document is a KernelRequest rather than an action proposal.
-pub(crate) fn is_request(document: &Value<'_>) -> bool {
+pub fn is_request(document: &Value<'_>) -> bool {
     let has = |field: &&str| document.get(field).is_some();
     ["request_id", "tool_call", "params", "intent"].iter().any(has)
         && !["proposal_id", "action_type", "target", "parameters"].iter().any(has)

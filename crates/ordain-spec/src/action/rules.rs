@@ -243,7 +243,7 @@ fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findin
 }
 
 /// The value that a precondition's `field` names in a payload: a JSON Pointer, or a dotted path.
-pub(crate) fn field_value<'v>(payload: &'v Value<'v>, field: &str) -> Option<&'v Value<'v>> {
+pub fn field_value<'v>(payload: &'v Value<'v>, field: &str) -> Option<&'v Value<'v>> {
     let step = |value: &'v Value<'v>, token: &str| match value {
         Value::Array(elements) => elements.get(token.parse::<usize>().ok()?),
         _ => value.get(token),

@@ -1,0 +1,87 @@
+//! G1–G15: the rules of the gate, beyond those of a proposal and its evidence. The decision kernel checks them.
+
+use crate::rule::RuleId;
+
+/// What a reason does to the outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weight {
+    /// It denies.
+    Denies,
+    /// It makes the proposal wait for approvals.
+    Waits,
+    /// It only says something.
+    Tells,
+}
+
+/// A rule of the gate.
+pub struct Gate {
+    /// Its name.
+    pub id: RuleId,
+    /// What holds when it is kept, as a statement.
+    pub title: &'static str,
+    /// What it guards, and what to do when it is broken.
+    pub about: &'static str,
+}
+
+/// Nobody has halted the gate.
+pub const HALT: RuleId = RuleId::Gate(1);
+/// A KernelRequest maps to an action.
+pub const MAPPED: RuleId = RuleId::Gate(2);
+/// Names are what they look like.
+pub const NAMES: RuleId = RuleId::Gate(3);
+/// Required evidence is there.
+pub const EVIDENCE: RuleId = RuleId::Gate(4);
+/// Preconditions hold.
+pub const PRECONDITION: RuleId = RuleId::Gate(5);
+/// Effects are within the envelope.
+pub const EFFECTS: RuleId = RuleId::Gate(6);
+/// There is a way back.
+pub const ROLLBACK: RuleId = RuleId::Gate(7);
+/// What policies read has its type.
+pub const TYPES: RuleId = RuleId::Gate(8);
+/// A patch set can be judged.
+pub const OPERATIONS: RuleId = RuleId::Gate(9);
+/// No policy forbids.
+pub const FORBID: RuleId = RuleId::Gate(10);
+/// Policies can be evaluated.
+pub const EVALUATION: RuleId = RuleId::Gate(11);
+/// A policy permits.
+pub const PERMIT: RuleId = RuleId::Gate(12);
+/// Nobody rejected.
+pub const REJECTED: RuleId = RuleId::Gate(13);
+/// Enough people approved.
+pub const APPROVALS: RuleId = RuleId::Gate(14);
+/// Why an approval does not count.
+pub const NOT_COUNTED: RuleId = RuleId::Gate(15);
+
+/// All of them.
+#[rustfmt::skip]
+pub static GATES: &[Gate] = &[
+    Gate { id: HALT, title: "no operator has halted the gate", about: "A halt stops everything until an operator lifts it. Ask the operators; nothing about the proposal needs to change." },
+    Gate { id: MAPPED, title: "a KernelRequest names a tool that the policy maps to an action", about: "Only the policy's `tools.toml` knows what a tool does and to what. Map the tool there, or send an action proposal." },
+    Gate { id: NAMES, title: "the actor, the domain and the resource type are what they look like", about: "A name that differs from a known one only in case, in an invisible character or by a look-alike letter would pass by a\npolicy about the known one. Use the known name, or one that cannot be taken for it." },
+    Gate { id: EVIDENCE, title: "required evidence was given, once", about: "A binding that is required has its packet. Evidence that is not given does not exist." },
+    Gate { id: PRECONDITION, title: "every precondition holds", about: "A missing field and a comparison of two types are false: absence proves nothing." },
+    Gate { id: EFFECTS, title: "the declared effects of the action are within the risk envelope", about: "The policy says which side effects an action has. Each must be in `allowed_side_effects` and in no `forbidden_effects`;\nwithout an envelope none is allowed." },
+    Gate { id: ROLLBACK, title: "what must be reversible has a way back", about: "`reversible_required` needs `rollback_semantics` with a strategy other than `none`, or a `rollback` for this action in the\npolicy's `effects.toml`." },
+    Gate { id: TYPES, title: "the parameters and constraints that the policy declares have their types", about: "Policies can only be trusted with values of the type they were checked for. Cedar has no floating point numbers: a\nnumber is a `Long` or a `decimal` with four decimals, and what fits neither is refused." },
+    Gate { id: OPERATIONS, title: "a patch set lists its operations", about: "A patch set is judged by its strictest path, so each operation must name what it does and to which path." },
+    Gate { id: FORBID, title: "no policy forbids it", about: "A `forbid` wins over every `permit`. The reason names it." },
+    Gate { id: EVALUATION, title: "every policy can be evaluated", about: "Cedar leaves out a policy that fails. Here it denies, because a `forbid` that cannot be evaluated must not become\npermission." },
+    Gate { id: PERMIT, title: "a policy permits it", about: "What no policy permits is denied. The reasons name the policies that come closest and what is missing. With an ALLOW or a\nHOLD they name the policies that permit." },
+    Gate { id: REJECTED, title: "nobody who may approve has rejected it", about: "One rejection by an eligible approver is enough. Change the proposal: a new one has a new hash and starts anew." },
+    Gate { id: APPROVALS, title: "enough people have approved", about: "The reason names how many are missing and who can give them. With nothing else wrong the proposal is held." },
+    Gate { id: NOT_COUNTED, title: "approvals count", about: "Says why an approval was not counted: for another proposal, too old, by the actor, by the same person twice, by somebody\nwho may not." },
+];
+
+/// What a reason with this rule does to an outcome. With an ALLOW or a HOLD, [`PERMIT`] only tells.
+pub fn weight(rule_id: &str, permitted: bool) -> Weight {
+    let is = |id: RuleId| id.name() == rule_id;
+    if is(APPROVALS) {
+        Weight::Waits
+    } else if is(NOT_COUNTED) || is(PERMIT) && permitted {
+        Weight::Tells
+    } else {
+        Weight::Denies
+    }
+}
