@@ -221,6 +221,9 @@ fn hashes_differ_as_the_contract_says() {
     let expected = [
         ("bundle", sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}\n")),
         ("plan", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
+        ("action", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
+        ("packet", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
+        ("decision", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
         ("patch", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
         ("note", sha256sum("{\"a\":1,\"observed\":1}")),
         ("evidence", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\"}")),
