@@ -68,7 +68,8 @@ fn pid1_environ() -> Tried {
             return Ok(());
         }
     }
-    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("environ"));
+    let processes = fs::read_dir("/proc").map_err(|error| error.to_string())?;
+    let processes = processes.flatten().map(|entry| entry.path().join("environ"));
     let found = processes.filter_map(|file| holds_secret(file.to_str()?).ok()).next();
     found.ok_or_else(|| "no process has it".to_owned())
 }

@@ -1,12 +1,15 @@
 //! How much memory the processes of the sandbox have together, and the kernel has for them.
 
-use super::limits::{DESCRIPTOR_BYTES, MAPPING_BYTES, MAPPINGS_MAX, MEMORY_BYTES_MAX, SOCKET_BYTES_MIN};
-use super::root::Processes;
+use super::limits::{
+    DESCRIPTOR_BYTES, HIDDEN_MAPPINGS, MAPPING_BYTES, MAPPINGS_MAX, MEMORY_BYTES_MAX, SOCKET_BYTES_MIN,
+};
+use super::processes::Processes;
 use super::sys;
 use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -39,10 +42,11 @@ pub(crate) enum Care {
 ///
 /// Stops as soon as it is too much, and at the deadline: many processes with many mappings take a while.
 pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
-    let mut look = Look { bytes: socket_bytes(all), ..Look::default() };
+    let bytes = if all.are_among_others() { open_bytes(all, deadline) } else { socket_bytes(all) };
+    let mut look = Look { bytes, ..Look::default() };
     let mut spaces: Vec<Pid> = Vec::new();
     let mut tasks = Vec::new();
-    for process in processes(all) {
+    for process in all.each() {
         let mut task = Task::of(process.clone());
         if let Some(met) = task.as_ref().filter(|_| care == Care::Exact) {
             if !is_new(&mut spaces, met.id) {
@@ -72,16 +76,7 @@ pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
 
 /// How many processes there are besides pid 1.
 pub(crate) fn count(all: &Processes) -> u64 {
-    processes(all).count() as u64
-}
-
-/// In the order of their numbers: who moves on to a new process meanwhile is met there.
-fn processes(all: &Processes) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(all.path()).into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let number: u32 = entry.file_name().to_str()?.parse().ok()?;
-        (number != 1).then(|| entry.path())
-    })
+    all.each().count() as u64
 }
 
 /// Whether this address space was not met before. Where the kernel does not tell, it counts again.
@@ -135,7 +130,12 @@ impl Task {
     /// How many mappings it has; one more than `max` where there are more. Adds the `MAP_SHARED` memory without a
     /// file, by its inode, with its size.
     fn mapped(&self, max: u64, shared: &mut BTreeMap<String, u64>) -> u64 {
-        let Ok(maps) = File::open(self.folder.join("maps")) else { return 0 };
+        let maps = match File::open(self.folder.join("maps")) {
+            Ok(maps) => maps,
+            // Without namespaces a program that nobody may read hides them. Nobody needs many of these.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return HIDDEN_MAPPINGS,
+            Err(_) => return 0,
+        };
         let mut maps = BufReader::with_capacity(1 << 16, maps);
         let (mut line, mut count) = (Vec::new(), 0);
         while count <= max && maps.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
@@ -181,4 +181,34 @@ fn socket_bytes(all: &Processes) -> u64 {
         0 => 0,
         count => count * sys::socket_buffer_bytes().max(SOCKET_BYTES_MIN),
     }
+}
+
+/// What descriptors hold where others have sockets too: those of pairs, and files that have no name any more.
+fn open_bytes(all: &Processes, deadline: Instant) -> u64 {
+    let each = sys::socket_buffer_bytes().max(SOCKET_BYTES_MIN);
+    let mut held: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    let mut hidden = 0;
+    for folder in all.each().map(|process| process.join("fd")) {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                hidden += fs::metadata(&folder).map_or(0, |it| it.len()) * each;
+                continue;
+            }
+            Err(_) => continue,
+        };
+        // What a descriptor leads to, by the kernel's own link, whatever is at that path.
+        for what in entries.flatten().filter_map(|entry| fs::metadata(entry.path()).ok()) {
+            let bytes = match what.file_type() {
+                kind if kind.is_socket() => each,
+                kind if kind.is_file() && what.nlink() == 0 => what.blocks() * 512,
+                _ => continue,
+            };
+            held.insert((what.dev(), what.ino()), bytes);
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+    }
+    hidden + held.values().sum::<u64>()
 }
