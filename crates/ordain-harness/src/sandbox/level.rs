@@ -32,7 +32,7 @@ impl Level {
             Self::LandlockOnly => &[
                 "no namespaces: the host's own processes, mounts, network and name are those of the command",
                 "names, sizes, owners and times of all files can be seen, though their content cannot be read",
-                "modes and times of the caller's own files can be changed, wherever they are",
+                "modes and times of files can be changed wherever the caller could, as in its home; never their content",
                 "which processes there are can be found out, though not what they do",
                 "sizes and numbers of files are counted while the command runs, and limited by no file system",
                 "what a command started can outlive it if somebody kills the sandbox's own processes",

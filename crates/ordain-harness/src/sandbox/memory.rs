@@ -5,11 +5,13 @@ use super::limits::{
 };
 use super::processes::Processes;
 use super::sys;
+use crate::beneath::{FOLDER, names};
+use rustix::fs::{AtFlags, Mode, open, readlinkat, statat};
+use rustix::io::Errno;
 use rustix::process::Pid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -42,7 +44,7 @@ pub(crate) enum Care {
 ///
 /// Stops as soon as it is too much, and at the deadline: many processes with many mappings take a while.
 pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
-    let bytes = if all.are_among_others() { open_bytes(all, deadline) } else { socket_bytes(all) };
+    let bytes = if all.are_among_others() { 0 } else { socket_bytes(all) };
     let mut look = Look { bytes, ..Look::default() };
     let mut spaces: Vec<Pid> = Vec::new();
     let mut tasks = Vec::new();
@@ -61,6 +63,9 @@ pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
             return look;
         }
         tasks.push(task);
+    }
+    if all.are_among_others() {
+        look.bytes += open_bytes(all, deadline);
     }
     let mut shared = BTreeMap::new();
     for task in tasks {
@@ -186,29 +191,29 @@ fn socket_bytes(all: &Processes) -> u64 {
 /// What descriptors hold where others have sockets too: those of pairs, and files that have no name any more.
 fn open_bytes(all: &Processes, deadline: Instant) -> u64 {
     let each = sys::socket_buffer_bytes().max(SOCKET_BYTES_MIN);
-    let mut held: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    let mut hidden = 0;
-    for folder in all.each().map(|process| process.join("fd")) {
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                hidden += fs::metadata(&folder).map_or(0, |it| it.len()) * each;
+    let (mut sockets, mut files, mut hidden) = (BTreeSet::new(), BTreeMap::new(), 0);
+    for path in all.each().map(|process| process.join("fd")) {
+        let folder = match open(&path, FOLDER, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(Errno::ACCESS) => {
+                hidden += fs::metadata(&path).map_or(0, |it| it.len());
                 continue;
             }
             Err(_) => continue,
         };
-        // What a descriptor leads to, by the kernel's own link, whatever is at that path.
-        for what in entries.flatten().filter_map(|entry| fs::metadata(entry.path()).ok()) {
-            let bytes = match what.file_type() {
-                kind if kind.is_socket() => each,
-                kind if kind.is_file() && what.nlink() == 0 => what.blocks() * 512,
-                _ => continue,
-            };
-            held.insert((what.dev(), what.ino()), bytes);
+        for name in names(&folder).unwrap_or_default() {
+            let Ok(link) = readlinkat(&folder, &name, Vec::new()) else { continue };
+            if link.to_bytes().starts_with(b"socket:") {
+                sockets.insert(link);
+            } else if link.to_bytes().ends_with(b" (deleted)")
+                && let Ok(stat) = statat(&folder, &name, AtFlags::empty())
+            {
+                files.insert((stat.st_dev, stat.st_ino), stat.st_blocks.unsigned_abs() * 512);
+            }
         }
         if Instant::now() >= deadline {
             break;
         }
     }
-    hidden + held.values().sum::<u64>()
+    (sockets.len() as u64 + hidden) * each + files.values().sum::<u64>()
 }

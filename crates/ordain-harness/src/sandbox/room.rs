@@ -73,9 +73,9 @@ fn fill(top: BorrowedFd<'_>, bytes_max: u64, files_max: u64) -> (Filled, Option<
 pub(crate) fn unlock(top: BorrowedFd<'_>) {
     walk(top, |folder, name, stat| {
         let locked = if is_folder(stat) { stat.st_mode & 0o700 != 0o700 } else { stat.st_mode & 0o400 == 0 };
-        if locked && !FileType::from_raw_mode(stat.st_mode).is_symlink() {
+        if locked {
             // What cannot be unlocked is reported when it is read.
-            let _ = make_usable(folder, name, stat.st_mode);
+            let _ = make_usable(folder, name);
         }
         false
     });
@@ -106,7 +106,7 @@ fn walk(top: BorrowedFd<'_>, mut visit: impl FnMut(&OwnedFd, &CStr, &Stat) -> bo
             }
             if is_folder(&stat) {
                 if stat.st_mode & 0o500 != 0o500 {
-                    let _ = make_usable(&folder, &name, stat.st_mode);
+                    let _ = make_usable(&folder, &name);
                 }
                 folders.push((joined(&path, &name), depth + 1));
             }
@@ -119,15 +119,18 @@ fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode).is_dir()
 }
 
-/// Gives the owner every right to what has this name; not to what a link of that name leads to.
-fn make_usable(folder: &OwnedFd, name: &CStr, mode: u32) -> io::Result<()> {
+/// Lets the owner read what has this name, and enter and change a folder; not what a link of that name leads to.
+fn make_usable(folder: &OwnedFd, name: &CStr) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = openat(folder, name, flags, Mode::empty())?;
-    if FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode).is_symlink() {
-        return Ok(());
-    }
+    let mode = rustix::fs::fstat(&place)?.st_mode;
+    let more = match FileType::from_raw_mode(mode) {
+        FileType::Directory => 0o700,
+        FileType::RegularFile => 0o400,
+        _ => return Ok(()),
+    };
     let path = format!("/proc/self/fd/{}", place.as_raw_fd());
-    fs::set_permissions(path, Permissions::from_mode(mode & 0o777 | 0o700))
+    fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 | more))
 }
 
 /// Removes everything in a folder. What is deep in it is moved up first, so that no depth is too much.
@@ -145,7 +148,7 @@ pub(crate) fn empty(top: BorrowedFd<'_>) -> io::Result<()> {
                 if !is_folder(&stat) {
                     unlinkat(&inner, &below, AtFlags::empty())?;
                 } else if unlinkat(&inner, &below, AtFlags::REMOVEDIR).is_err() {
-                    make_usable(&inner, &below, stat.st_mode)?;
+                    make_usable(&inner, &below)?;
                     moved += 1;
                     match renameat(&inner, &below, top, format!(".moved-{moved}")) {
                         // Somebody has taken the name: the next one, next time.
@@ -170,7 +173,7 @@ fn entered(top: BorrowedFd<'_>, name: &CStr) -> io::Result<Result<OwnedFd, ()>> 
         return Ok(Err(()));
     }
     let folder = openat(top, ".", FOLDER, Mode::empty())?;
-    make_usable(&folder, name, stat.st_mode)?;
+    make_usable(&folder, name)?;
     Ok(Ok(openat(top, name, FOLDER, Mode::empty())?))
 }
 
