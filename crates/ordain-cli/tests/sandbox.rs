@@ -154,7 +154,7 @@ fn without_namespaces_a_run_needs_the_flag() {
         ordain_without_namespaces(&[&["run", intent.path(), "--workspace", folder], more].concat())
     };
     let ran = run(&[]);
-    assert_eq!(ran.code, 1);
+    assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("--allow-landlock-only"), "{}", ran.stderr);
     let ran = run(&["--allow-landlock-only"]);
     assert!(ran.stdout.contains("landlock-only: without namespaces"), "{}{}", ran.stdout, ran.stderr);

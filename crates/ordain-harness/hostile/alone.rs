@@ -76,7 +76,7 @@ fn fill_slowly(folder: &str, count: u32) -> Tried {
 fn fill_locked(count: u32) -> Tried {
     done(fs::create_dir_all("locked/inner"))?;
     done(std::env::set_current_dir("locked/inner"))?;
-    let lock = || fs::set_permissions("..", fs::Permissions::from_mode(0));
+    let lock = || fs::set_permissions("..", fs::Permissions::from_mode(0o000));
     done(lock())?;
     std::thread::spawn(move || {
         loop {

@@ -30,7 +30,7 @@ impl Level {
     pub fn leaves_open(self) -> &'static [&'static str] {
         match self {
             Self::LandlockOnly => &[
-                "no namespaces: the host's own processes, mounts, network and name are those of the command",
+                "no namespaces: processes, mounts and names are the host's, and only the filter keeps the network away",
                 "names, sizes, owners and times of all files can be seen, though their content cannot be read",
                 "modes and times of files can be changed wherever the caller could, as in its home; never their content",
                 "which processes there are can be found out, though not what they do",

@@ -197,7 +197,7 @@ mod tests {
         }
         fs::create_dir(top.join("locked")).unwrap();
         fs::write(top.join("locked/file"), "x").unwrap();
-        fs::set_permissions(top.join("locked"), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(top.join("locked"), Permissions::from_mode(0o000)).unwrap();
         std::os::unix::fs::symlink("/", top.join("link")).unwrap();
         let opened = rustix::fs::openat(CWD, &top, FOLDER, Mode::empty()).unwrap();
         assert!(matches!(fill(opened.as_fd(), u64::MAX, u64::MAX).1, Some(Stop::TooDeep)));
