@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
     let path = arguments.first().copied().unwrap_or_default();
-    // Of mebibytes, the last argument: less is enough where nobody counts.
+    // How much, the last argument: less is enough where nobody counts.
     let count = arguments.last().and_then(|it| it.parse().ok()).unwrap_or(1_500);
     Some(match name {
-        "hoppers" => hoppers(path),
+        "hoppers" => hoppers(path, if arguments.len() > 1 { count } else { 0 }),
         "fill_slowly" => fill_slowly(&format!("{path}/"), count),
         "fill_locked" => fill_locked(count),
         "fill_deleted" => fill_deleted(count),
@@ -31,12 +31,13 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
 }
 
 /// Processes that fork and end at once, again and again, each in a session of its own: whoever looks for them finds
-/// where they were. They leave a file if they are there after a while.
-fn hoppers(late: &str) -> Tried {
+/// where they were. They leave a file if they are there after a while. Whoever takes over orphans outside of the sandbox
+/// is slow to let them go, so they pause there for some milliseconds.
+fn hoppers(late: &str, pause_ms: u32) -> Tried {
     for _ in 0..20 {
         // SAFETY (this and all below): plain system calls whose arguments own their memory.
         if unsafe { libc::fork() } == 0 {
-            hop(late);
+            hop(late, Duration::from_millis(pause_ms.into()));
         }
     }
     println!("WAITING");
@@ -44,9 +45,10 @@ fn hoppers(late: &str) -> Tried {
     Ok(())
 }
 
-fn hop(late: &str) -> ! {
+fn hop(late: &str, pause: Duration) -> ! {
     let start = Instant::now();
     loop {
+        std::thread::sleep(pause);
         match unsafe { libc::fork() } {
             0 => {
                 unsafe { libc::setsid() };
