@@ -26,6 +26,8 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
         "give_away" => done(std::os::unix::fs::chown(path, None, Some(unsafe { libc::getgid() }))),
         "attribute_out" => attribute(path),
         "unreadable" => unreadable(),
+        "second_listener" => second_listener(),
+        "kill_all" => kill_all(),
         _ => return None,
     })
 }
@@ -182,4 +184,27 @@ fn unreadable() -> Tried {
     }
     done(children.iter_mut().try_for_each(|child| child.wait().map(drop)))?;
     done(mode(0o755))
+}
+
+/// A filter that asks the command itself about new processes, once nobody else is asked.
+fn second_listener() -> Tried {
+    const NEW_LISTENER: libc::c_ulong = 8;
+    let instruction = |code: u16, k: u32| libc::sock_filter { code, jt: 0, jf: 0, k };
+    let allow = [instruction(0x06, 0x7fff_0000)];
+    let program = libc::sock_fprog { len: 1, filter: allow.as_ptr().cast_mut() };
+    unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    let refused = |flags: libc::c_ulong| unsafe {
+        libc::syscall(libc::SYS_seccomp, 1 as libc::c_ulong, flags, &raw const program)
+    };
+    // There can be only one at a time, which is another reason.
+    match (called(refused(NEW_LISTENER)), std::io::Error::last_os_error().raw_os_error()) {
+        (Err(_), Some(libc::EBUSY)) => Ok(()),
+        (tried, _) => tried,
+    }
+}
+
+/// Signals whoever can be signalled. Only in the sandbox.
+fn kill_all() -> Tried {
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+    Ok(())
 }

@@ -317,7 +317,20 @@ fn what_is_locked_is_looked_at() {
         let report = ground.confined("dev", TIME_MS, &["sh", "-c", script, "--then", "true"]);
         assert_eq!(paths(&report.produced), ["locked/file"]);
         assert!(matches!(report.inspected[0].state, FileState::File { size: 7, .. }));
+        let script = "chmod 0 $HOME $HOME/.. $TMPDIR .; chmod 0 $TMPDIR/.. || true";
+        let report = ground.confined("dev", TIME_MS, &["sh", "-c", script, "--then", "cat", "a.txt"]);
+        assert_eq!(stdout(&report.steps[1]), "content", "{report:#?}");
     }
+}
+
+/// Nothing but the content tells whether a file was changed.
+#[test]
+fn a_change_that_leaves_times_is_seen() {
+    let ground = Ground::new(Caller::User);
+    let script = "import os, mmap\ntimes = os.stat('a.txt')\nfile = open('a.txt', 'r+b')\n\
+                  mmap.mmap(file.fileno(), 0)[0:1] = b'C'\nos.utime('a.txt', ns=(times.st_atime_ns, times.st_mtime_ns))";
+    let report = ground.succeeds("dev", &["python3", "-c", script]);
+    assert_eq!(paths(&report.produced), ["a.txt"]);
 }
 
 #[test]
@@ -360,6 +373,11 @@ fn what_cannot_be_read_is_named() {
     std::os::unix::fs::chown(ground.fixture.path("ws/private"), Some(0), Some(0)).unwrap();
     fs::set_permissions(ground.fixture.path("ws/private"), PermissionsExt::from_mode(0o600)).unwrap();
     let said = ground.said("dev+landlock-only", 10_000, &["true"]);
+    assert!(said.contains("copying the workspace: `private`: Permission denied"), "{said}");
+    // Root could, but it is neither the workspace's own nor everybody's.
+    let mut command = Command::new(ground.fixture.text("bin/hostile"));
+    command.args(WITHOUT).args(ground.fixture.drive("dev+landlock-only", &["true"]));
+    let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
     assert!(said.contains("copying the workspace: `private`: Permission denied"), "{said}");
 }
 
@@ -501,6 +519,20 @@ fn the_collector_is_out_of_reach() {
         let ground = Ground::new(caller);
         let report = ground.confined("dev", 20_000, &["hostile", "stop_parent"]);
         assert!(stdout(only(&report)).contains("STOPPED stop_parent"), "{report:#?}");
+        let report = ground.confined("dev", 20_000, &["hostile", "second_listener"]);
+        assert!(stdout(only(&report)).contains("STOPPED second_listener"), "{report:#?}");
+        assert!(ground.fixture.free(&["second_listener"]).contains("DID"));
+    }
+}
+
+#[test]
+fn a_signal_for_all_reaches_nobody_else() {
+    for caller in CALLERS {
+        let mut ground = Ground::new(caller);
+        let victim = ground.fixture.victim();
+        let report = ground.confined("dev", 20_000, &["hostile", "kill_all"]);
+        assert!(stdout(only(&report)).contains("DID kill_all"), "{report:#?}");
+        assert!(ground.fixture.free(&["kill_victim", &victim]).contains("DID"), "the victim is there");
     }
 }
 

@@ -8,8 +8,8 @@ use super::copy::{self, Originals};
 use super::identity::{self, Identity};
 use super::init::{Caller, Files, gate, namespaces_of};
 use super::limits::{
-    OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX, TEMPORARY_BYTES_MAX,
-    TEMPORARY_FILES_MAX,
+    OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, READ_BYTES_PER_MS, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX,
+    TEMPORARY_BYTES_MAX, TEMPORARY_FILES_MAX,
 };
 use super::processes::Processes;
 use super::room::{self, Room};
@@ -24,18 +24,16 @@ use rustix::process::{
     set_parent_process_death_signal, wait,
 };
 use rustix::time::Timespec;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The folders that stand for those of the sandbox's root.
 const FOLDERS: &[&str] = &[WORKSPACE, "/tmp", "/scratch", "/toolchain"];
 const SCRATCH: &[&str] = &["/scratch/home", "/scratch/cache", "/scratch/cargo"];
-/// No file system's clock for changes is coarser.
-const CLOCK: Duration = Duration::from_millis(20);
 
 /// Does everything that the order says, and answers; a fault is one of this process.
 pub(crate) fn supervise(order: &RunOrder, files: Files<'_>, caller_alive: &File) -> Result<(), Fault> {
@@ -49,6 +47,9 @@ pub(crate) fn supervise(order: &RunOrder, files: Files<'_>, caller_alive: &File)
     };
     let originals = copy::workspace(Path::new(&order.workspace), base.workspace()?.as_fd(), owner)?;
     base.give(owner)?;
+    // The whole copy is read before the first command, and after each.
+    let bytes: u64 = originals.values().map(|it| it.stat.st_size.unsigned_abs()).sum();
+    let time_ms = order.time_ms + bytes / READ_BYTES_PER_MS * (order.steps.len() as u64 + 1);
     let (alive, tie) = gate().stage("making a pipe")?;
     let answer = files.answer;
     let Some(process) = sys::clone_process(0).stage("starting the collector")? else {
@@ -56,7 +57,7 @@ pub(crate) fn supervise(order: &RunOrder, files: Files<'_>, caller_alive: &File)
         collect(order, files, originals, &alive);
     };
     let ended = pidfd_open(process, PidfdFlags::empty()).stage("watching the collector")?;
-    let in_time = wait_for(&ended, caller_alive, order.time_ms);
+    let in_time = wait_for(&ended, caller_alive, time_ms);
     let _ = pidfd_send_signal(&ended, Signal::KILL);
     end_all().stage("ending everything")?;
     drop(tie);
@@ -128,19 +129,20 @@ impl Base {
         open(path, FOLDER, Mode::empty()).stage("making a private folder")
     }
 
-    /// Gives what was made here to the commands' user. The copy belongs to it already.
+    /// Gives what was made here to the commands' user: the copy belongs to it already, and the folder itself stays root's.
     fn give(&self, owner: Option<u32>) -> Result<(), Fault> {
         let Some(id) = owner else { return Ok(()) };
-        let names =
-            FOLDERS.iter().chain(SCRATCH).filter(|name| **name != WORKSPACE && **name != "/toolchain");
-        for name in names.chain(&[""]) {
+        for name in FOLDERS.iter().chain(SCRATCH).filter(|name| !["/toolchain", WORKSPACE].contains(name)) {
             let path = self.0.join(name.trim_start_matches('/'));
             let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
             chownat(CWD, &path, Some(uid), Some(gid), rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
                 .stage("giving the private folder to the commands' user")?;
         }
-        let toolchain = self.0.join("toolchain");
-        rustix::fs::chmod(&toolchain, Mode::from_raw_mode(0o755)).stage("making a private folder")
+        for (name, mode) in [("", 0o711), ("toolchain", 0o755)] {
+            rustix::fs::chmod(self.0.join(name), Mode::from_raw_mode(mode))
+                .stage("making a private folder")?;
+        }
+        Ok(())
     }
 }
 
@@ -152,11 +154,22 @@ impl Drop for Base {
 
 /// Removes a private folder, if it is there.
 pub(crate) fn remove(base: &Path) {
+    // Commands of the caller's own user could have locked it.
+    let _ = unlock(base);
     if let Ok(folder) = open(base, FOLDER, Mode::empty()) {
         // Nobody can do more about it than to try.
-        let _ = room::empty(folder.as_fd());
-        let _ = fs::remove_dir(base);
+        let _ = room::empty(folder.as_fd()).and_then(|()| fs::remove_dir(base));
+        let _ = fs::remove_dir_all(base);
     }
+}
+
+/// Lets its owner into a private folder.
+pub(crate) fn unlock(base: &Path) -> io::Result<()> {
+    let mode = fs::symlink_metadata(base)?.permissions().mode();
+    if mode & 0o700 == 0o700 {
+        return Ok(());
+    }
+    fs::set_permissions(base, Permissions::from_mode(mode & 0o777 | 0o700))
 }
 
 fn collect(order: &RunOrder, files: Files<'_>, originals: Originals, helper_alive: &File) -> ! {
@@ -211,8 +224,6 @@ fn become_collector(
         },
     ];
     let processes = Processes::of_this().stage("opening /proc")?;
-    // A change must not have the time of the copy.
-    std::thread::sleep(CLOCK);
     let view = View { lower: Lower::Copied(originals), upper, processes, rooms };
     Ok((Caller { identity: order.identity, outside: own }, view))
 }

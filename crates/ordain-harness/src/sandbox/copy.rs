@@ -34,21 +34,12 @@ pub(crate) enum Content {
     Link { target: CString },
 }
 
-impl Original {
-    /// Whether nobody has touched the copy since. The kernel notes the time of each change, and no command sets that.
-    pub(crate) fn is_untouched(&self, now: &Stat) -> bool {
-        let stamp = |stat: &Stat| {
-            (stat.st_dev, stat.st_ino, stat.st_mode, stat.st_size, stat.st_ctime, stat.st_ctime_nsec)
-        };
-        stamp(&self.stat) == stamp(now)
-    }
-}
-
 /// Copies a workspace into an empty folder. All of it belongs to `owner`, or else to the caller.
 pub(crate) fn workspace(from: &Path, to: BorrowedFd<'_>, owner: Option<u32>) -> Result<Originals, Fault> {
     let from = openat2(CWD, from, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS);
     let from = from.stage("opening the workspace")?;
-    let mut copy = Copy { from: from.as_fd(), to, owner, originals: Originals::new(), bytes: 0 };
+    let from_owner = fstat(&from).stage("opening the workspace")?.st_uid;
+    let mut copy = Copy { from: from.as_fd(), from_owner, to, owner, originals: Originals::new(), bytes: 0 };
     copy.all().stage(STAGE)?;
     Ok(copy.originals)
 }
@@ -58,6 +49,7 @@ pub(crate) const STAGE: &str = "copying the workspace";
 
 struct Copy<'c> {
     from: BorrowedFd<'c>,
+    from_owner: u32,
     to: BorrowedFd<'c>,
     owner: Option<u32>,
     originals: Originals,
@@ -138,6 +130,10 @@ impl Copy<'_> {
         let stat = fstat(&source)?;
         if !FileType::from_raw_mode(stat.st_mode).is_file() {
             return Ok(None);
+        }
+        // Root reads everything, but a file that is there by chance or by a link is not the workspace's to show.
+        if self.owner.is_some() && stat.st_uid != self.from_owner && stat.st_mode & 0o004 == 0 {
+            return Err(rustix::io::Errno::ACCESS.into());
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut target = File::from(openat(to, name, flags, Mode::RUSR | Mode::WUSR)?);

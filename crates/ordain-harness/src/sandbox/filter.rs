@@ -173,6 +173,8 @@ static GUARDED_ALONE: &[Guarded] = &[
             refuse_if(1, SOCKET_KIND, libc::SOCK_RAW as u32),
         ],
     },
+    // Of two filters that ask, the newer one is heard: once the collector no longer answers, a command could.
+    Guarded { number: libc::SYS_seccomp, error: EPERM, tests: &[refuse_if(1, NEW_LISTENER, NEW_LISTENER)] },
     Guarded { number: libc::SYS_fchown, error: EPERM, tests: &ALWAYS },
     Guarded { number: libc::SYS_fchownat, error: EPERM, tests: &ALWAYS },
     #[cfg(target_arch = "x86_64")]
@@ -188,6 +190,7 @@ static GUARDED_ALONE: &[Guarded] = &[
 ];
 
 const SOCKET_KIND: u32 = 0xf;
+const NEW_LISTENER: u32 = 8;
 
 /// Without namespaces the collector is asked for each new process and thread: once it no longer answers, there are no
 /// more of them, and those that are there can be ended one by one.
@@ -510,6 +513,10 @@ mod tests {
         for (kind, answer) in [(1, ALLOW), (5, ALLOW), (2, error(EAFNOSUPPORT)), (3, error(EAFNOSUPPORT))] {
             assert_eq!(asked(libc::SYS_socketpair, &[1, kind | libc::SOCK_CLOEXEC as u32]), answer);
         }
+        assert_eq!(
+            (asked(libc::SYS_seccomp, &[1, 0]), asked(libc::SYS_seccomp, &[1, 9])),
+            (ALLOW, error(EPERM))
+        );
         assert_eq!(asked(libc::SYS_fchown, &[3]), error(EPERM));
         assert_eq!(asked(libc::SYS_setxattr, &[3]), error(EOPNOTSUPP));
         assert_eq!(asked(libc::SYS_getxattr, &[3]), ALLOW);

@@ -230,12 +230,12 @@ impl Left {
     fn size(&self) -> u64 {
         u64::try_from(self.stat.st_size).unwrap_or_default()
     }
+}
 
-    /// Whether it may still turn out to be what the workspace has.
-    fn looks_like(&self, lower: &Stat) -> bool {
-        let kind = |stat: &Stat| (is_regular(stat), stat.st_mode & (SPECIAL_BITS | 0o100));
-        kind(lower) == kind(&self.stat) && lower.st_size == self.stat.st_size
-    }
+/// Whether a file may still turn out to be what the workspace has.
+fn looks_like(file: &Stat, lower: &Stat) -> bool {
+    let kind = |stat: &Stat| (is_regular(stat), stat.st_mode & (SPECIAL_BITS | 0o100));
+    kind(lower) == kind(file) && lower.st_size == file.st_size
 }
 
 fn is_folder(stat: &Stat) -> bool {
@@ -272,7 +272,7 @@ impl<'v> Walk<'v> {
                 }
                 if let Some(original) = self.original(&path) {
                     self.met.insert(path.clone());
-                    if original.is_untouched(&stat) {
+                    if self.is_as_copied(&path, &stat, original)? {
                         continue;
                     }
                 }
@@ -407,14 +407,21 @@ impl<'v> Walk<'v> {
         }
     }
 
-    /// Of a file that the workspace has.
+    /// Whether a file is still what was copied. It is read for that: times tell nothing where a file can be changed by
+    /// its mapping, or change places with another.
+    fn is_as_copied(&self, path: &[u8], stat: &Stat, original: &Original) -> io::Result<bool> {
+        let Content::File { sha256 } = &original.content else { return Ok(false) };
+        if !looks_like(stat, &original.stat) {
+            return Ok(false);
+        }
+        Ok(hash_file(beneath_far(self.view.upper.as_fd(), path, REGULAR)?)?.0 == *sha256)
+    }
+
+    /// Of a file below the layer of changes. What was copied has been compared already.
     fn hash_below(&self, path: &[u8]) -> io::Result<Option<String>> {
         match &self.view.lower {
             Lower::Layer(lower) => Ok(Some(hash_file(beneath_far(lower.as_fd(), path, REGULAR)?)?.0)),
-            Lower::Copied(originals) => Ok(originals.get(path).and_then(|it| match &it.content {
-                Content::File { sha256 } => Some(sha256.clone()),
-                Content::Folder | Content::Link { .. } => None,
-            })),
+            Lower::Copied(_) => Ok(None),
         }
     }
 
@@ -450,7 +457,7 @@ impl<'v> Walk<'v> {
             if file.stat.st_nlink > 1 {
                 hashes.insert(file.stat.st_ino, sha256.clone());
             }
-            if file.lower.is_some_and(|lower| file.looks_like(&lower)) && room >= file.size() {
+            if file.lower.is_some_and(|lower| looks_like(&file.stat, &lower)) && room >= file.size() {
                 room -= file.size();
                 if self.hash_below(&file.path)?.as_ref() == Some(&sha256) {
                     self.same(&file.path);

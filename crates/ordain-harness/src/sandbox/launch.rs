@@ -82,9 +82,9 @@ fn on_a_copy(session: &Session, workspace: &Path, watch: Watch<'_>) -> Result<Re
         private_folder(workspace).stage("finding a place for a private folder").map_err(setup_error)?;
     let places = Places { identity, namespaces: None, owner_mapped: None };
     let order = order_of(session, workspace, &places, Some(&base));
-    let copying_ms = COPY_BYTES_MAX / READ_BYTES_PER_MS;
+    let reading_ms = COPY_BYTES_MAX / READ_BYTES_PER_MS * (order.steps.len() as u64 + 2);
     // The helper ends everything by itself, and is given the time for it.
-    let time = Duration::from_millis(order.time_ms + copying_ms + ENDING_MS);
+    let time = Duration::from_millis(order.time_ms + reading_ms + ENDING_MS);
     let done = ask(helper, session, order, time);
     // The helper has removed it, unless somebody killed the helper.
     alone::remove(Path::new(&base));

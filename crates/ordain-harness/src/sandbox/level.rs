@@ -43,8 +43,10 @@ impl Level {
 }
 
 /// What allows [`Level::LandlockOnly`] on the command line.
+#[cfg(target_os = "linux")]
 pub(crate) const FLAG: &str = "--allow-landlock-only";
 /// What it would not protect, in one sentence.
+#[cfg(target_os = "linux")]
 pub(crate) const FLAG_MEANS: &str = "commands then run on a copy and can write nothing else, but they see which files \
      and processes there are, and can change modes and times of the caller's own files";
 

@@ -83,6 +83,11 @@ pub(crate) fn unlock(top: BorrowedFd<'_>) {
 
 /// Goes through everything below a folder, without following links, until `visit` says to stop. Says what was missed.
 fn walk(top: BorrowedFd<'_>, mut visit: impl FnMut(&OwnedFd, &CStr, &Stat) -> bool) -> Option<Stop> {
+    if let Ok(stat) = rustix::fs::fstat(top)
+        && stat.st_mode & 0o700 != 0o700
+    {
+        let _ = rustix::fs::fchmod(top, Mode::from_raw_mode(stat.st_mode & 0o777 | 0o700));
+    }
     let mut folders = vec![(Vec::new(), 0)];
     let mut missed = None;
     while let Some((path, depth)) = folders.pop() {

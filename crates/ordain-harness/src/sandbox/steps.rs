@@ -91,6 +91,10 @@ pub(crate) fn run(
         Ok(program) => program,
         Err(reason) => return Ok(Ran::not(End::NotStarted { reason })),
     };
+    if let Some(base) = &kernel.order.base {
+        // The command before may have locked it. Root's commands cannot, nor can their collector.
+        let _ = alone::unlock(Path::new(base));
+    }
     let texts = |list: Vec<String>| -> Result<Vec<CString>, Fault> {
         list.into_iter().map(|text| CString::new(text).stage("passing an argument")).collect()
     };
