@@ -40,6 +40,7 @@ pub(crate) fn supervise(order: &RunOrder, files: Files<'_>, caller_alive: &File)
     // The end of the caller is told by the pipe. To be killed by it would leave commands behind.
     set_parent_process_death_signal(None).stage("outliving the caller")?;
     set_child_subreaper(Some(rustix::process::getpid())).stage("taking over orphans")?;
+    Processes::of_this().stage("opening /proc")?;
     let base = Base::make(order)?;
     let owner = match order.identity {
         Identity::Root { id } => Some(id),
@@ -251,6 +252,7 @@ pub(crate) fn attempt() -> Result<(), Fault> {
     let identity = Identity::without_namespaces()?;
     become_user(identity).stage("becoming the user of the commands")?;
     rustix::thread::set_no_new_privs(true).stage("giving up new privileges")?;
+    Processes::of_this().stage("opening /proc")?;
     let abi = sys::landlock_version().stage(LANDLOCK)?;
     check_landlock(abi)?;
     let listener = sys::install_filter_that_asks(&super::filter::program_alone());

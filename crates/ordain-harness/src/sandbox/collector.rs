@@ -1,4 +1,5 @@
-//! pid 1 of the sandbox: makes the writes, runs the steps one after the other, and collects.
+//! pid 1 of the sandbox, without namespaces an ordinary process: makes the writes, runs the steps one after the other, and
+//! collects.
 
 use super::fence::Fence;
 use super::harvest::{self, Changes, Snapshot};

@@ -15,6 +15,9 @@ const OWN_ID: u32 = 1_870_659_584;
 /// The same where a container has fewer ids.
 const NOBODY_ID: u32 = 65_534;
 
+/// The same without namespaces: everybody who has no id in a container looks like nobody there, the kernel's user 0 too.
+const OTHER_ID: u32 = 65_533;
+
 /// Told apart from other failures by what can be done about it.
 pub(crate) const AS_KERNEL_ROOT: &str = "finding a user for the commands";
 
@@ -62,7 +65,7 @@ impl Identity {
         let [users, groups] = ["/proc/self/uid_map", "/proc/self/gid_map"].map(fs::read_to_string);
         let (users, groups) =
             users.and_then(|users| Ok((users, groups?))).stage("reading the caller's ids")?;
-        let id = [OWN_ID, NOBODY_ID].into_iter().find(|id| maps(&users, *id) && maps(&groups, *id));
+        let id = [OWN_ID, OTHER_ID].into_iter().find(|id| maps(&users, *id) && maps(&groups, *id));
         let none = || io::Error::other("the caller is root, and has nobody else for commands");
         Ok(Self::Root { id: id.ok_or_else(none).stage(AS_KERNEL_ROOT)? })
     }

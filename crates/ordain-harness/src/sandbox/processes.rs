@@ -24,6 +24,9 @@ impl Processes {
 
     /// All that this process started, and what they started. It must be the one that takes over orphans.
     pub(crate) fn of_this() -> io::Result<Self> {
+        if hides_some(&fs::read_to_string("/proc/self/mountinfo")?) {
+            return Err(io::Error::other("it hides processes (`hidepid`), which could then not be ended"));
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = open("/proc", flags, Mode::empty())?;
         Ok(Self { folder, top: Some(rustix::process::getpid()) })
@@ -112,6 +115,15 @@ impl Processes {
     }
 }
 
+/// Whether a `/proc` in this list of mounts does not show all processes to everybody.
+fn hides_some(mounts: &str) -> bool {
+    let mut options = mounts
+        .lines()
+        .filter_map(|line| line.split_once(" - proc "))
+        .flat_map(|(_, it)| it.split([' ', ',']));
+    options.any(|option| option.strip_prefix("hidepid=").is_some_and(|it| !["0", "off"].contains(&it)))
+}
+
 /// Where a process comes from.
 struct Origin {
     parent: i32,
@@ -127,6 +139,15 @@ fn number(process: Pid) -> i32 {
 #[allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proc_that_hides_is_told() {
+        let mounts = "22 1 8:1 / / rw - ext4 a rw\n23 22 0:5 / /proc rw,nosuid - proc proc rw";
+        assert!(!hides_some(mounts));
+        assert!(!hides_some(&format!("{mounts},hidepid=off")));
+        assert!(hides_some(&format!("{mounts},gid=5,hidepid=invisible")));
+        assert!(hides_some(&format!("{mounts},hidepid=2")));
+    }
 
     #[test]
     fn descendants_are_found() {
