@@ -170,6 +170,42 @@ fn the_evidence_says_what_was_active_and_what_not() {
     }
 }
 
+/// Runs a program as the root of a user namespace that has ids of its own, as a container has.
+const CONTAINER: &str = "
+import ctypes, os, sys
+(made, say_made), (mapped, say_mapped) = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0
+    os.write(say_made, b'!')
+    os.read(mapped, 1)
+    os.setgroups([]), os.setgid(0), os.setuid(0)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.read(made, 1)
+for name in ['uid_map', 'gid_map']:
+    open(f'/proc/{child}/{name}', 'w').write('0 100000 65536')
+os.write(say_mapped, b'!')
+os.waitpid(child, 0)
+";
+
+#[test]
+fn the_root_of_a_container_is_somebody_else() {
+    let ground = Ground::new(Caller::Root);
+    for path in ["ws", "ws/a.txt"] {
+        std::os::unix::fs::chown(ground.fixture.path(path), Some(100_000), Some(100_000)).unwrap();
+    }
+    let script = "id -u; chmod 700 \"$0\"; cat a.txt";
+    let workspace = ground.fixture.text("ws");
+    let inner = ground.command(&WITHOUT, "dev+landlock-only", 10_000, &["sh", "-c", script, &workspace]);
+    let mut outer = Command::new("python3");
+    outer.args(["-c", CONTAINER]).arg(inner.get_program()).args(inner.get_args());
+    let said = outer.env("TMPDIR", &ground.temporary).output().unwrap().stdout;
+    let report: Report = serde_json::from_slice(&said).unwrap();
+    assert_eq!(stdout(only(&report)), "65533\ncontent", "{report:#?}");
+    assert!(stderr(only(&report)).contains("not permitted"), "{}", stderr(only(&report)));
+    ground.is_clean();
+}
+
 #[test]
 fn another_filter_is_another_hash() {
     let ground = Ground::new(Caller::User);

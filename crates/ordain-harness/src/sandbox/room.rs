@@ -72,8 +72,7 @@ fn fill(top: BorrowedFd<'_>, bytes_max: u64, files_max: u64) -> (Filled, Option<
 /// Lets the owner look into everything: without namespaces the collector has no way around a locked folder or file.
 pub(crate) fn unlock(top: BorrowedFd<'_>) {
     walk(top, |folder, name, stat| {
-        let locked = if is_folder(stat) { stat.st_mode & 0o700 != 0o700 } else { stat.st_mode & 0o400 == 0 };
-        if locked {
+        if stat.st_mode & 0o400 == 0 {
             // What cannot be unlocked is reported when it is read.
             let _ = make_usable(folder, name);
         }
@@ -81,10 +80,11 @@ pub(crate) fn unlock(top: BorrowedFd<'_>) {
     });
 }
 
-/// Goes through everything below a folder, without following links, until `visit` says to stop. Says what was missed.
+/// Goes through everything below a folder, without following links, until `visit` says to stop. What is locked is
+/// opened. Says what was missed.
 fn walk(top: BorrowedFd<'_>, mut visit: impl FnMut(&OwnedFd, &CStr, &Stat) -> bool) -> Option<Stop> {
     if let Ok(stat) = rustix::fs::fstat(top)
-        && stat.st_mode & 0o700 != 0o700
+        && stat.st_mode & 0o500 != 0o500
     {
         let _ = rustix::fs::fchmod(top, Mode::from_raw_mode(stat.st_mode & 0o777 | 0o700));
     }
