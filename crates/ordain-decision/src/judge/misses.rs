@@ -1,8 +1,8 @@
 //! What would have to change: the permits that come closest, and why a forbid applies.
 
-use super::subject::{Asker, Subject};
+use super::subject::Asker;
 use crate::limits::{MISSES_LOOKED_AT, MISSES_TOLD};
-use crate::policy::{Condition, PolicySet, Statement};
+use crate::policy::{Condition, PolicySet, Reads, Statement};
 use cedar_policy::{Effect, EvalResult, Expression, eval_expression};
 use serde::Serialize;
 
@@ -62,39 +62,29 @@ impl Examined {
 pub(crate) fn examine(
     set: &PolicySet,
     asker: &Asker<'_>,
-    subject: &Subject<'_>,
+    at: usize,
+    action: &str,
     approvals: usize,
     effect: Option<Effect>,
 ) -> Vec<Examined> {
-    let Ok(question) = asker.question(subject, approvals) else { return Vec::new() };
+    let Ok((request, entities)) = asker.question(at, approvals, &Reads::all()) else { return Vec::new() };
     let about = |statement: &&Statement| {
-        statement.actions.contains(&question.action) && effect.is_none_or(|effect| statement.effect == effect)
-    };
-    let scope = |statement: &Statement| {
-        [
-            (
-                statement.principal.fits(asker.principal(), asker.groups()),
-                statement.principal.text("principal"),
-            ),
-            (
-                statement.resource.fits(&question.resource, &question.ancestors),
-                statement.resource.text("resource"),
-            ),
-        ]
+        statement.actions.contains(&action) && effect.is_none_or(|effect| statement.effect == effect)
     };
     let mut candidates: Vec<&Statement> = set.statements.iter().filter(about).collect();
-    candidates.sort_by_key(|statement| scope(statement).iter().filter(|(fits, _)| !fits).count());
+    candidates
+        .sort_by_key(|statement| asker.scope_of(at, statement).iter().filter(|(fits, _)| !fits).count());
     candidates.truncate(MISSES_LOOKED_AT);
     let mut examined = Vec::new();
     for statement in candidates {
-        let mut checks: Vec<Check> = scope(statement)
+        let mut checks: Vec<Check> = asker
+            .scope_of(at, statement)
             .into_iter()
             .filter(|(_, text)| text != "true")
             .map(|(holds, condition)| Check { condition, holds, failed: false, found: None })
             .collect();
         for condition in &statement.conditions {
-            let value =
-                |expression: &Expression| eval_expression(&question.request, &question.entities, expression);
+            let value = |expression: &Expression| eval_expression(&request, &entities, expression);
             let result = value(&condition.expression);
             let holds = matches!(result, Ok(EvalResult::Bool(true)));
             let found = condition.compared.as_ref().filter(|_| !holds && may_show(set, condition));

@@ -3,11 +3,12 @@
 use super::annotations::Terms;
 use super::people::entity_values;
 use super::schema::{ACTIONS, groups_of};
-use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
+use cedar_policy::pst::{self, BinaryOp, Clause, Expr, UnaryOp};
 use cedar_policy::{
     ActionConstraint, Effect, EntityUid, Expression, Policy, PrincipalConstraint, ResourceConstraint,
 };
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -25,10 +26,79 @@ pub(crate) struct Statement {
     /// All must hold for the policy to apply.
     pub(crate) conditions: Vec<Condition>,
     pub(crate) terms: Terms,
-    /// Whether its conditions look at the number of approvals.
-    pub(crate) counts_approvals: bool,
-    /// Whether its conditions look at the time.
-    pub(crate) reads_time: bool,
+    /// What its conditions look at.
+    pub(crate) reads: Reads,
+    /// The policy without its scope, for whoever has looked at that already.
+    pub(crate) unscoped: Policy,
+}
+
+/// What conditions look at. Nothing else needs to be made ready for them.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Reads {
+    pub(crate) principal: bool,
+    pub(crate) action: bool,
+    pub(crate) resource: bool,
+    /// Entities that conditions look into by name.
+    pub(crate) named: bool,
+    /// Attributes of the context.
+    context: BTreeSet<String>,
+    /// The context as a whole.
+    whole_context: bool,
+}
+
+impl Reads {
+    /// Everything.
+    pub(crate) fn all() -> Self {
+        Self {
+            principal: true,
+            action: true,
+            resource: true,
+            named: true,
+            whole_context: true,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.principal |= other.principal;
+        self.action |= other.action;
+        self.resource |= other.resource;
+        self.named |= other.named;
+        self.whole_context |= other.whole_context;
+        self.context.extend(other.context.iter().cloned());
+    }
+
+    /// Whether an attribute of the context is looked at.
+    pub(crate) fn context(&self, name: &str) -> bool {
+        self.whole_context || self.context.contains(name)
+    }
+
+    fn walk(&mut self, json: &Json) {
+        match json {
+            Json::Array(elements) => elements.iter().for_each(|element| self.walk(element)),
+            Json::Object(members) => {
+                for (operator, operands) in members {
+                    let left = operands.get("left").and_then(|left| left.get("Var"));
+                    let attribute = operands.get("attr").and_then(Json::as_str);
+                    match (operator.as_str(), operands) {
+                        ("Var", Json::String(variable)) => match variable.as_str() {
+                            "principal" => self.principal = true,
+                            "action" => self.action = true,
+                            "resource" => self.resource = true,
+                            _ => self.whole_context = true,
+                        },
+                        ("." | "has", _)
+                            if left.is_some_and(|left| left == "context") && attribute.is_some() =>
+                        {
+                            self.context.extend(attribute.map(str::to_owned));
+                        }
+                        _ => self.walk(operands),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whom or what a policy is about.
@@ -101,14 +171,25 @@ impl Statement {
             }
         }
         let json = policy.to_json().map_err(|error| error.to_string())?;
-        let attributes = json.get("conditions").map(Json::to_string).unwrap_or_default();
+        let conditions_json = json.get("conditions").unwrap_or(&Json::Null);
+        let mut reads = Reads::default();
+        reads.walk(conditions_json);
+        let mut named = Vec::new();
+        looked_into(conditions_json, &mut named);
+        reads.named = !named.is_empty();
+        let mut body = tree.body().clone();
+        body.principal = pst::PrincipalConstraint::Any;
+        body.action = pst::ActionConstraint::Any;
+        body.resource = pst::ResourceConstraint::Any;
+        let body = pst::StaticPolicy::try_from(body).map_err(|error| error.to_string())?;
+        let unscoped = Policy::from_pst(body.into()).map_err(|error| error.to_string())?;
         Ok(Self {
             effect: policy.effect(),
             principal: principal_scope(&policy.principal_constraint()),
             resource: resource_scope(&policy.resource_constraint()),
             actions: actions_of(&policy.action_constraint()),
-            counts_approvals: attributes.contains("\"approvals\""),
-            reads_time: attributes.contains("\"now\""),
+            reads,
+            unscoped,
             id,
             file,
             line,
