@@ -5,6 +5,7 @@ use crate::limits::{MISSES_LOOKED_AT, MISSES_TOLD};
 use crate::policy::{Condition, PolicySet, Reads, Statement};
 use cedar_policy::{Effect, EvalResult, Expression, eval_expression};
 use serde::Serialize;
+use std::str::FromStr;
 
 /// A condition of a policy and whether it holds.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -84,12 +85,15 @@ pub(crate) fn examine(
             .map(|(holds, condition)| Check { condition, holds, failed: false, found: None })
             .collect();
         for condition in &statement.conditions {
-            let value = |expression: &Expression| eval_expression(&request, &entities, expression);
-            let result = value(&condition.expression);
-            let holds = matches!(result, Ok(EvalResult::Bool(true)));
+            let value = |text: &str| {
+                let expression = Expression::from_str(text).ok()?;
+                eval_expression(&request, &entities, &expression).ok()
+            };
+            let result = value(&condition.text);
+            let holds = matches!(result, Some(EvalResult::Bool(true)));
             let found = condition.compared.as_ref().filter(|_| !holds && may_show(set, condition));
-            let found = found.and_then(|(_, expression)| value(expression).ok()).as_ref().and_then(short);
-            checks.push(Check { condition: condition.text.clone(), holds, failed: result.is_err(), found });
+            let found = found.and_then(|text| value(text)).as_ref().and_then(short);
+            checks.push(Check { condition: condition.text.clone(), holds, failed: result.is_none(), found });
         }
         examined.push(Examined {
             policy: statement.id.clone(),
@@ -142,7 +146,7 @@ fn plain(condition: &Condition) -> &str {
 
 /// Whether the compared value may stand in a message.
 fn may_show(set: &PolicySet, condition: &Condition) -> bool {
-    let name = condition.compared.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default();
+    let name = condition.compared.as_deref().unwrap_or_default();
     let mut parts = name.split(|character: char| !character.is_alphanumeric() && character != '_');
     !parts.any(|part| set.redact.contains(part))
 }

@@ -264,8 +264,13 @@ fn policies_of_others_are_not_evaluated() {
             let _infallible = writeln!(
                 text,
                 "@id(\"p{number}\") permit(principal in Group::\"g{number}\", action == Action::\"write\", \
-                 resource in Domain::\"d{number}.com\") when {{ context.approvals >= 0 }};\n\
-                 @id(\"r{number}\") permit(principal, action == Action::\"read\", resource == Resource::\"d/t/{number}\");\n\
+                 resource in Domain::\"d{number}.com\") when {{ context.approvals >= 0 }};"
+            );
+        }
+        for number in 0..10 {
+            let _infallible = writeln!(
+                text,
+                "@id(\"r{number}\") permit(principal, action == Action::\"read\", resource == Resource::\"d/t/{number}\");\n\
                  @id(\"f{number}\") forbid(principal == Actor::\"a{number}\", action in Action::\"modify\", resource);"
             );
         }

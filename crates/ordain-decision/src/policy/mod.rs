@@ -159,7 +159,7 @@ impl PolicySet {
         let index =
             Index::of(&statements).map_err(|message| problems.push(Problem::error("", message))).ok()?;
         let mut always: BTreeMap<_, Entity> = BTreeMap::new();
-        for uid in statements.iter().flat_map(Statement::entities_looked_into) {
+        for uid in statements.iter().flat_map(|statement| statement.named.clone()) {
             always.extend(people.reach(&uid).into_iter().map(|entity| (entity.uid(), entity)));
         }
         let mut reads = Reads::default();

@@ -4,12 +4,9 @@ use super::annotations::Terms;
 use super::people::entity_values;
 use super::schema::{ACTIONS, groups_of};
 use cedar_policy::pst::{self, BinaryOp, Clause, Expr, UnaryOp};
-use cedar_policy::{
-    ActionConstraint, Effect, EntityUid, Expression, Policy, PrincipalConstraint, ResourceConstraint,
-};
+use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy, PrincipalConstraint, ResourceConstraint};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// A policy of the set.
@@ -28,6 +25,8 @@ pub(crate) struct Statement {
     pub(crate) terms: Terms,
     /// What its conditions look at.
     pub(crate) reads: Reads,
+    /// The entities that its conditions look into by name, beyond comparing with them.
+    pub(crate) named: Vec<EntityUid>,
     /// The policy without its scope, for whoever has looked at that already.
     pub(crate) unscoped: Policy,
 }
@@ -143,12 +142,11 @@ impl Scope {
     }
 }
 
-/// One condition that must hold.
+/// One condition that must hold. Its expressions are read when somebody asks why, which is seldom.
 pub(crate) struct Condition {
     pub(crate) text: String,
-    pub(crate) expression: Expression,
     /// What is compared, where the condition is a comparison: its value says how far off it is.
-    pub(crate) compared: Option<(String, Expression)>,
+    pub(crate) compared: Option<String>,
     /// Whether it comes from `unless`.
     pub(crate) negated: bool,
 }
@@ -166,8 +164,8 @@ impl Statement {
         let mut conditions = Vec::new();
         for clause in tree.body().clauses() {
             match clause {
-                Clause::When(expression) => collect(expression, false, &mut conditions)?,
-                Clause::Unless(expression) => collect(expression, true, &mut conditions)?,
+                Clause::When(expression) => collect(expression, false, &mut conditions),
+                Clause::Unless(expression) => collect(expression, true, &mut conditions),
             }
         }
         let json = policy.to_json().map_err(|error| error.to_string())?;
@@ -189,6 +187,7 @@ impl Statement {
             resource: resource_scope(&policy.resource_constraint()),
             actions: actions_of(&policy.action_constraint()),
             reads,
+            named,
             unscoped,
             id,
             file,
@@ -197,14 +196,6 @@ impl Statement {
             conditions,
             terms,
         })
-    }
-
-    /// The entities that its conditions look into, beyond comparing with them.
-    pub(crate) fn entities_looked_into(&self) -> Vec<EntityUid> {
-        let json = self.policy.to_json().unwrap_or_default();
-        let mut found = Vec::new();
-        looked_into(json.get("conditions").unwrap_or(&Json::Null), &mut found);
-        found
     }
 }
 
@@ -256,25 +247,19 @@ fn actions_of(constraint: &ActionConstraint) -> Vec<&'static str> {
 }
 
 /// The conditions that must all hold for an expression to be true, or false where it is negated.
-fn collect(expression: &Arc<Expr>, negated: bool, found: &mut Vec<Condition>) -> Result<(), String> {
+fn collect(expression: &Arc<Expr>, negated: bool, found: &mut Vec<Condition>) {
     match (expression.as_ref(), negated) {
         (Expr::BinaryOp { op: BinaryOp::And, left, right }, false)
         | (Expr::BinaryOp { op: BinaryOp::Or, left, right }, true) => {
-            collect(left, negated, found)?;
-            collect(right, negated, found)
+            collect(left, negated, found);
+            collect(right, negated, found);
         }
         (Expr::UnaryOp { op: UnaryOp::Not, expr }, _) if is_connective(expr) => {
             collect(expr, !negated, found)
         }
         (inner, _) => {
             let text = if negated { format!("!({inner})") } else { inner.to_string() };
-            let expression = Expression::from_str(&text).map_err(|error| error.to_string())?;
-            let compared = compared(inner).and_then(|text| {
-                let expression = Expression::from_str(&text).ok()?;
-                Some((text, expression))
-            });
-            found.push(Condition { text, expression, compared, negated });
-            Ok(())
+            found.push(Condition { text, compared: compared(inner), negated });
         }
     }
 }
