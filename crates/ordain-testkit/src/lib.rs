@@ -3,6 +3,7 @@
 mod damage;
 mod facts;
 mod large;
+pub mod model;
 mod vectors;
 
 pub use damage::damaged;
