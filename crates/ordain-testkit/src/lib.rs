@@ -1,5 +1,6 @@
 //! What tests share: the conformance vectors, and documents that are large or damaged on purpose.
 
+pub mod cases;
 mod damage;
 mod facts;
 mod large;
