@@ -382,6 +382,63 @@ def signed_packet() -> dict:
     return {**packet(), "sensor_signature": SIGNATURE}
 
 
+def gated_action() -> dict:
+    """What the approvals and decisions are about: it needs evidence, and two people who approve."""
+    return {**action_with_precondition(), "approval_class": "dual"}
+
+
+def approval(**changed: Any) -> dict:
+    return {
+        "proposal_hash": hash_of(gated_action()),
+        "approver": "alice",
+        "verdict": "approve",
+        "reason": "The customer confirmed the new address by phone.",
+        "view_digest": hash_of({"proposal": gated_action(), "evidence": [packet()]}),
+        "at_ms": NOW_MS - 60000,
+        **changed,
+    }
+
+
+def rejection() -> dict:
+    return approval(approver="bob", verdict="reject", reason="The record is under a legal hold.")
+
+
+PERMITTED = {"rule_id": "G12", "path": "", "message": "permitted by `crm-updates`", "policies": ["crm-updates"]}
+
+
+def decision(**changed: Any) -> dict:
+    """Allowed: a policy permits it, and both people it takes have approved."""
+    return {
+        "decision_schema_version": "0.1.0",
+        "outcome": "ALLOW",
+        "proposal_id": gated_action()["proposal_id"],
+        "proposal_hash": hash_of(gated_action()),
+        "policy_hash": hash_of({"crm.cedar": "permit (principal, action == Action::\"write\", resource);\n"}),
+        "evidence_set_hash": hash_of([hash_of(packet())]),
+        "approvals": {"class": "dual", "required": 2, "have": ["alice", "bob"]},
+        "reasons": [PERMITTED],
+        "decided_at_ms": NOW_MS,
+        **changed,
+    }
+
+
+def held_decision() -> dict:
+    missing = {"rule_id": "G14", "path": "/approval_class", "policies": ["crm-updates"],
+               "message": "1 of 2 approvals is missing; bob or carol can give it"}
+    return decision(outcome="HOLD", approvals={"class": "dual", "required": 2, "have": ["alice"]},
+                    reasons=[PERMITTED, missing])
+
+
+def denied_decision() -> dict:
+    """Denied although both have approved: approvals mend nothing that is wrong."""
+    return decision(outcome="DENY", reasons=[
+        {"rule_id": "G10", "path": "", "message": "forbidden by `legal-hold` and `quiet-hours`",
+         "policies": ["legal-hold", "quiet-hours"]},
+        {"rule_id": "G6", "path": "/risk_envelope/forbidden_effects", "policies": [],
+         "message": "the action has the effect `workflow_trigger`, which the envelope forbids"},
+    ])
+
+
 def profile() -> dict:
     return {
         "name": "docs-build",
@@ -571,7 +628,8 @@ class Case:
 
 
 DOCUMENTS = {"intent": intent, "bundle": bundle, "plan": plan, "patch": patch, "action": action, "packet": packet,
-             "profile": profile, "evidence": evidence, "run": run, "note": note, "routing": routing}
+             "approval": approval, "decision": decision, "profile": profile, "evidence": evidence, "run": run,
+             "note": note, "routing": routing}
 
 # Rules about the verifier or the writer: no document can break them, so they have only about.md.
 ABOUT_ONLY = [("bundle", "BS8"), ("patch", "PS10")]
@@ -677,6 +735,23 @@ CASES = [
     Case("packet", "V-EVID-022", put("/payload/record_exists", False),
          facts={"evidence": [OTHER_PACKET], "fields": ["record_exists"]}),
     Case("packet", "SCHEMA", put("/trusted", True)),
+    #
+    Case("approval", "AP1", put("/proposal_hash", hash_of(gated_action())[len("sha256:"):])),
+    Case("approval", "AP2", put("/approver", "")),
+    Case("approval", "AP3", put("/verdict", "approved")),
+    Case("approval", "AP4", put("/reason", " "), accept=rejection),
+    Case("approval", "AP5", drop("/view_digest")),
+    Case("approval", "AP6", put("/at_ms", "2024-01-13T18:40:40Z")),
+    Case("approval", "SCHEMA", put("/on_behalf_of", "carol")),
+    #
+    Case("decision", "DC1", put("/decision_schema_version", "1.0.0")),
+    Case("decision", "DC2", put("/outcome", "MAYBE"), accept=held_decision),
+    Case("decision", "DC3", put("/policy_hash", "crm policies of Monday")),
+    Case("decision", "DC4", put("/approvals/have", ["alice"])),
+    Case("decision", "DC5", swap_first_two("/reasons"), accept=denied_decision),
+    Case("decision", "DC6", put("/outcome", "ALLOW"), accept=denied_decision),
+    Case("decision", "DC7", put("/decided_at_ms", 0)),
+    Case("decision", "SCHEMA", put("/overridden_by", "carol"), accept=denied_decision),
     #
     Case("profile", "PF1", put("/name", "Docs Build")),
     Case("profile", "PF2", put("/allow_network", "false")),

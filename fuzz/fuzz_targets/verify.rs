@@ -6,8 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_spec::limits::INTENT_BYTES_MAX;
 use ordain_spec::{
-    Document, Facts, Kind, Violation, action, bundle, document_text, evidence, intent, note, packet, patch,
-    plan, profile, routing, run, verify_text,
+    Document, Facts, Kind, Violation, action, approval, bundle, decision, document_text, evidence, intent,
+    note, packet, patch, plan, profile, routing, run, verify_text,
 };
 
 fuzz_target!(|input: &[u8]| {
@@ -54,6 +54,8 @@ fn has_its_type(kind: Kind, document: &Value<'_>) {
         Kind::Action if document.get("request_id").is_some() => {}
         Kind::Action => can_be::<action::Proposal>(document),
         Kind::Packet => can_be::<packet::EvidencePacket>(document),
+        Kind::Approval => can_be::<approval::Approval>(document),
+        Kind::Decision => can_be::<decision::Decision>(document),
         Kind::Profile => can_be::<profile::Profile>(document),
         Kind::Evidence => can_be::<evidence::ExecutionEvidence>(document),
         Kind::Run => can_be::<run::RunResult>(document),

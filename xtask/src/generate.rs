@@ -74,6 +74,8 @@ fn files() -> std::result::Result<BTreeMap<String, String>, String> {
         files.insert(format!("schemas/{kind}.json"), schema(kind)?);
         files.insert(format!("docs/rules/{kind}.md"), rule_pages::page(kind)?);
     }
+    files.insert("docs/rules/gate.md".to_owned(), rule_pages::gate_page());
+    files.insert("docs/rules/run-folder.md".to_owned(), rule_pages::run_folder_page());
     files.insert("docs/rules/README.md".to_owned(), rule_pages::index());
     files.insert(CLARITY_PAGE.to_owned(), clarity_page::page());
     Ok(files)

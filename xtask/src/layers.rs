@@ -18,6 +18,7 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-canon", may_use: &[], pure: true },
     Layer { name: "ordain-spec", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-kernel", may_use: &["ordain-canon", "ordain-spec"], pure: true },
+    Layer { name: "ordain-decision", may_use: &["ordain-canon", "ordain-spec"], pure: true },
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer {
         name: "ordain-workflow",
@@ -27,7 +28,14 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-testkit", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer {
         name: "ordain-cli",
-        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-harness", "ordain-workflow"],
+        may_use: &[
+            "ordain-canon",
+            "ordain-spec",
+            "ordain-kernel",
+            "ordain-decision",
+            "ordain-harness",
+            "ordain-workflow",
+        ],
         pure: false,
     },
     Layer { name: "xtask", may_use: &["ordain-canon", "ordain-spec", "ordain-kernel"], pure: false },

@@ -2,7 +2,9 @@
 
 use crate::process::root;
 use ordain_canon::Value;
-use ordain_spec::{Kind, Rule};
+use ordain_spec::decision::gate::GATES;
+use ordain_spec::run::links::LINKS;
+use ordain_spec::{Category, Kind, Rule, RuleId};
 use similar::TextDiff;
 use std::fmt::Write;
 use std::fs;
@@ -17,12 +19,45 @@ pub(crate) fn index() -> String {
     page.push_str("\n| rule | in a valid document | kind | category |\n|---|---|---|---|\n");
     for kind in Kind::ALL {
         for rule in kind.rules() {
-            let (id, category) = (rule.id, rule.category.name());
-            let title = rule.title.replace('|', "\\|");
-            let anchor = anchor(&heading(rule));
-            let _ =
-                writeln!(page, "| [{id}]({kind}.md#{anchor}) | {title} | [{kind}]({kind}.md) | {category} |");
+            row(&mut page, kind.name(), rule.id, rule.title, rule.category);
         }
+    }
+    page.push_str(
+        "\nRules about more than one document:\n\n| rule | what holds | of | category |\n|---|---|---|---|\n",
+    );
+    for gate in GATES {
+        row(&mut page, "gate", gate.id, gate.title, Category::Gate);
+    }
+    for link in LINKS {
+        row(&mut page, "run-folder", link.id, link.title, Category::Reference);
+    }
+    page
+}
+
+fn row(page: &mut String, file: &str, id: RuleId, title: &str, category: Category) {
+    let (anchor, category) = (anchor(&heading(id, title)), category.name());
+    let title = title.replace('|', "\\|");
+    let _ = writeln!(page, "| [{id}]({file}.md#{anchor}) | {title} | [{file}]({file}.md) | {category} |");
+}
+
+/// `docs/rules/gate.md`.
+pub(crate) fn gate_page() -> String {
+    let mut page = format!("{NOTICE}\n# The gate: rules\n\n");
+    page.push_str("What the decision kernel asks about an action proposal, beyond the rules of [actions](action.md) and of their\n");
+    page.push_str("[evidence](packet.md). The contract: [decision](../contracts/decision.md).\n");
+    for gate in GATES {
+        let heading = heading(gate.id, gate.title);
+        let _ = write!(page, "\n## {heading}\n\nIt {}.\n\n{}\n", gate.effect(), gate.about);
+    }
+    page
+}
+
+/// `docs/rules/run-folder.md`.
+pub(crate) fn run_folder_page() -> String {
+    let mut page = format!("{NOTICE}\n# Run folders: rules\n\n");
+    page.push_str("What must hold between the files of a run's folder. The contract: [run folders](../contracts/run-folder.md).\n");
+    for link in LINKS {
+        let _ = write!(page, "\n## {}\n\n{}\n", heading(link.id, link.title), link.about);
     }
     page
 }
@@ -30,11 +65,13 @@ pub(crate) fn index() -> String {
 /// `docs/rules/<kind>.md`.
 pub(crate) fn page(kind: Kind) -> Result<String, String> {
     let mut page = format!("{NOTICE}\n# {kind}: rules\n\n");
-    let title = kind.title();
-    let _ =
-        writeln!(page, "What must hold in a valid {title}. Its fields: [{kind}](../contracts/{kind}.md).");
+    let (title, contract) = (kind.title(), kind.contract());
+    let _ = writeln!(
+        page,
+        "What must hold in a valid {title}. Its fields: [{contract}](../contracts/{contract}.md)."
+    );
     for rule in kind.rules() {
-        let _ = write!(page, "\n## {}\n\n", heading(rule));
+        let _ = write!(page, "\n## {}\n\n", heading(rule.id, rule.title));
         let _ = writeln!(page, "Section: {}. Category: {}.\n", rule.section, rule.category.name());
         let about = file(kind, rule, "about.md")?;
         let about = about.ok_or_else(|| format!("{}/about.md is missing", folder(kind, rule)))?;
@@ -98,8 +135,8 @@ fn violations(report: &str) -> Result<String, String> {
     Ok(list)
 }
 
-fn heading(rule: &Rule) -> String {
-    format!("{}: {}", rule.id, rule.title)
+fn heading(id: RuleId, title: &str) -> String {
+    format!("{id}: {title}")
 }
 
 /// The name that a heading gets in a page: lower case, hyphens for spaces, no punctuation.

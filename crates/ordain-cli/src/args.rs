@@ -409,6 +409,12 @@ pub(crate) enum HashOf {
     Plan,
     /// A patch set
     Patch,
+    /// An action proposal, as approvals and decisions name it
+    Action,
+    /// An evidence packet
+    Packet,
+    /// A decision
+    Decision,
     /// A note proposal, without its `hash`
     Note,
     /// Execution evidence, without what was `observed`

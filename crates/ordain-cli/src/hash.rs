@@ -5,8 +5,8 @@ use crate::canon::{document_failure, each};
 use crate::exit::{Failure, Outcome};
 use crate::input::Unreadable;
 use ordain_canon::{
-    BundleHash, Canonicalizer, ContentHash, DerivedId, EvidenceHash, IntentHash, NoteHash, PatchHash,
-    PlanHash, ReadError, Value,
+    ActionHash, BundleHash, Canonicalizer, ContentHash, DecisionHash, DerivedId, EvidenceHash, IntentHash,
+    NoteHash, PacketHash, PatchHash, PlanHash, ReadError, Value,
 };
 use ordain_spec::{Kind, document_text, intent};
 use std::io::Write;
@@ -56,6 +56,9 @@ fn hash_text(canon: &mut Canonicalizer, what: HashOf, text: &[u8]) -> Result<Str
         HashOf::Bundle => named(BundleHash::of_text(canon, text)),
         HashOf::Plan => named(PlanHash::of_text(canon, text)),
         HashOf::Patch => named(PatchHash::of_text(canon, text)),
+        HashOf::Action => named(ActionHash::of_text(canon, text)),
+        HashOf::Packet => named(PacketHash::of_text(canon, text)),
+        HashOf::Decision => named(DecisionHash::of_text(canon, text)),
         HashOf::Note => named(NoteHash::of_text(canon, text)),
         HashOf::Evidence => named(EvidenceHash::of_text(canon, text)),
         HashOf::Content => Ok(ContentHash::of(text).to_string()),

@@ -87,7 +87,8 @@ pub(crate) fn checked(
     if let Some(kind) = checked.kind.filter(|_| !violations.is_empty()) {
         let first = violations.first().map(|it| it.rule.name()).unwrap_or_default();
         let select = if first == "SCHEMA" { format!(" --kind {kind}") } else { String::new() };
-        writeln!(out, "  see `ordain rules {first}{select}` or docs/contracts/{kind}.md")?;
+        let page = kind.contract();
+        writeln!(out, "  see `ordain rules {first}{select}` or docs/contracts/{page}.md")?;
     }
     Ok(())
 }

@@ -4,8 +4,9 @@ use crate::args;
 use crate::exit::{Failure, Outcome};
 use crate::report::{BOLD, GREEN, RED};
 use ordain_canon::Canonicalizer;
-use ordain_spec::run::links::{LINKS, Link};
-use ordain_spec::{Category, Kind, Rule};
+use ordain_spec::decision::gate::GATES;
+use ordain_spec::run::links::LINKS;
+use ordain_spec::{Category, Kind, Rule, RuleId};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 use std::io::{BufWriter, Write};
@@ -51,10 +52,9 @@ pub(crate) fn run(args: &args::Rules, json: bool) -> Result<Outcome, Failure> {
     };
     if rules.is_empty() {
         let id = args.id.as_deref().unwrap_or_default();
-        let of_runs = args.kind.is_none_or(|kind| kind == Kind::Run);
-        let wanted = |link: &&Link| link.id.name().eq_ignore_ascii_case(id) && of_runs;
-        if let Some(link) = LINKS.iter().find(wanted) {
-            return show_links(std::slice::from_ref(link), json);
+        let found = wider_rules().find(|rule| rule.id.name().eq_ignore_ascii_case(id) && wanted(&rule.kind));
+        if let Some(rule) = found {
+            return explain_wider(&rule, json);
         }
         let answer = ANSWERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(id) && args.kind.is_none());
         if let Some((name, about)) = answer {
@@ -92,36 +92,71 @@ pub(crate) fn run(args: &args::Rules, json: bool) -> Result<Outcome, Failure> {
             writeln!(out, "{GREEN}{id:<11}{GREEN:#} {kind:<9} {category:<12} {}", rule.title)?;
         }
     }
-    out.flush()?;
-    drop(out);
-    if args.id.is_none() && args.kind.is_none_or(|kind| kind == Kind::Run) {
-        show_links(LINKS, json)?;
+    for rule in wider_rules().filter(|rule| args.id.is_none() && wanted(&rule.kind)) {
+        if json {
+            out.write_all(canon.value(&rule.view(&rule.id.name(), None))?)?;
+            writeln!(out)?;
+        } else {
+            let WiderRule { id, kind, title, .. } = rule;
+            let category = rule.category.name();
+            writeln!(out, "{GREEN}{id:<11}{GREEN:#} {kind:<9} {category:<12} {title}")?;
+        }
     }
+    out.flush()?;
     Ok(Outcome::Ok)
 }
 
-/// Links are rules between the files of a run's folder.
-fn show_links(links: &[Link], json: bool) -> Result<Outcome, Failure> {
+/// A rule about more than one document: a link between the files of a run's folder, or what the gate asks.
+struct WiderRule {
+    id: RuleId,
+    /// The kind it is listed with.
+    kind: Kind,
+    title: &'static str,
+    about: &'static str,
+    section: &'static str,
+    category: Category,
+    /// What stands below its title.
+    origin: String,
+}
+
+fn wider_rules() -> impl Iterator<Item = WiderRule> {
+    let links = LINKS.iter().map(|link| WiderRule {
+        id: link.id,
+        kind: Kind::Run,
+        title: link.title,
+        about: link.about,
+        section: "run folders",
+        category: Category::Reference,
+        origin: "folder of a run · reference · docs/contracts/run-folder.md".to_owned(),
+    });
+    let gates = GATES.iter().map(|gate| WiderRule {
+        id: gate.id,
+        kind: Kind::Decision,
+        title: gate.title,
+        about: gate.about,
+        section: "gate",
+        category: Category::Gate,
+        origin: format!("gate · it {} · docs/contracts/decision.md", gate.effect()),
+    });
+    gates.chain(links)
+}
+
+impl WiderRule {
+    fn view<'a>(&'a self, rule_id: &'a str, about: Option<&'a str>) -> RuleView<'a> {
+        let (kind, category) = (self.kind.name(), self.category.name());
+        RuleView { rule_id, kind, title: self.title, section: self.section, category, about }
+    }
+}
+
+fn explain_wider(rule: &WiderRule, json: bool) -> Result<Outcome, Failure> {
     let mut out = anstream::stdout().lock();
-    for link in links {
-        let (name, title) = (link.id.name(), link.title);
-        if json {
-            let view = RuleView {
-                rule_id: &name,
-                kind: Kind::Run.name(),
-                title,
-                section: "run folders",
-                category: Category::Reference.name(),
-                about: (links.len() == 1).then_some(link.about),
-            };
-            out.write_all(Canonicalizer::new().value(&view)?)?;
-            writeln!(out)?;
-        } else if links.len() == 1 {
-            writeln!(out, "{BOLD}{name}: {title}{BOLD:#}")?;
-            writeln!(out, "folder of a run · reference · docs/contracts/run-folder.md\n\n{}", link.about)?;
-        } else {
-            writeln!(out, "{GREEN}{name:<11}{GREEN:#} {:<9} {:<12} {title}", "run", "reference")?;
-        }
+    let name = rule.id.name();
+    if json {
+        out.write_all(Canonicalizer::new().value(&rule.view(&name, Some(rule.about)))?)?;
+        writeln!(out)?;
+    } else {
+        writeln!(out, "{BOLD}{name}: {}{BOLD:#}", rule.title)?;
+        writeln!(out, "{}\n\n{}", rule.origin, rule.about)?;
     }
     out.flush()?;
     Ok(Outcome::Ok)
@@ -136,10 +171,11 @@ fn explain(out: &mut impl Write, kind: Kind, rule: &Rule) -> std::io::Result<()>
     writeln!(out, "{BOLD}{}: {}{BOLD:#}", rule.id, rule.title)?;
     writeln!(
         out,
-        "{} · {} · {} · docs/contracts/{kind}.md",
+        "{} · {} · {} · docs/contracts/{}.md",
         kind.title(),
         rule.section,
-        rule.category.name()
+        rule.category.name(),
+        kind.contract()
     )?;
     let Some([about, accept, reject, report]) = example(kind, rule) else { return Ok(()) };
     if let Some(about) = about {

@@ -221,6 +221,9 @@ fn hashes_differ_as_the_contract_says() {
     let expected = [
         ("bundle", sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}\n")),
         ("plan", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
+        ("action", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
+        ("packet", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
+        ("decision", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
         ("patch", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}")),
         ("note", sha256sum("{\"a\":1,\"observed\":1}")),
         ("evidence", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\"}")),
@@ -303,6 +306,31 @@ fn yaml_is_read_by_the_file_name() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The rules of the gate are listed with decisions, which name them.
+#[test]
+fn rules_explain_the_gate() {
+    let ran = ordain(&["rules", "g5"], b"");
+    let expected =
+        "G5: every precondition holds\ngate · it denies · docs/contracts/decision.md\n\nA missing field";
+    assert!(ran.code == 0 && ran.stdout.starts_with(expected), "{}", ran.stdout);
+    let listed = |args: &[&str]| ordain(&[&["rules"], args].concat(), b"").stdout.matches("\nG").count();
+    assert_eq!((listed(&[]), listed(&["--kind", "decision"]), listed(&["--kind", "action"])), (15, 15, 0));
+    let ran = ordain(&["rules", "--json", "--kind", "decision"], b"");
+    let gates = ran.stdout.lines().filter(|line| line.contains("\"category\":\"gate\""));
+    assert_eq!(gates.filter(|line| !line.contains("about")).count(), 15, "{}", ran.stdout);
+    assert!(ordain(&["rules", "--json", "G12"], b"").stdout.starts_with("{\"about\":\"What no policy"));
+    assert_eq!(ordain(&["rules", "G16"], b"").code, 64);
+    assert_eq!(ordain(&["rules", "G5", "--kind", "patch"], b"").code, 64);
+}
+
+/// One page describes approvals and decisions.
+#[test]
+fn approvals_refer_to_the_contract_of_decisions() {
+    let ran = ordain(&["verify", "conformance/approval/AP4/reject.json"], b"");
+    assert!(ran.stdout.contains("`ordain rules AP4` or docs/contracts/decision.md"), "{}", ran.stdout);
+    assert!(ordain(&["rules", "AP4"], b"").stdout.contains("· docs/contracts/decision.md"));
+}
+
 #[test]
 fn completions_manuals_and_schemas() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
@@ -311,8 +339,8 @@ fn completions_manuals_and_schemas() {
     }
     assert!(ordain(&["man"], b"").stdout.contains(".TH ordain"));
     for kind in [
-        "intent", "bundle", "plan", "patch", "action", "packet", "profile", "evidence", "run", "note",
-        "routing",
+        "intent", "bundle", "plan", "patch", "action", "packet", "approval", "decision", "profile",
+        "evidence", "run", "note", "routing",
     ] {
         let ran = ordain(&["schema", kind], b"");
         let schema: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();

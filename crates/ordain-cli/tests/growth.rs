@@ -67,6 +67,17 @@ fn document(kind: Kind, count: usize) -> String {
                 .collect::<serde_json::Map<_, _>>()
                 .into();
         }
+        Kind::Approval => {
+            document["verdict"] = json!("reject");
+            document["reason"] = json!("\u{a0}".repeat(count * 20));
+        }
+        Kind::Decision => {
+            document["approvals"]["have"] = repeat(count, |n| json!(format!("{}", n / 2)));
+            document["reasons"] = repeat(count, |n| {
+                json!({"rule_id": format!("G{}", n % 16), "path": format!("/parameters/operations/{n}"), "message": "x",
+                    "policies": ["b", "a"]})
+            });
+        }
         Kind::Profile => {
             document["allowed_commands"] = repeat(count, |n| json!(format!("c{}", n / 2)));
             document["allowed_write_roots"] = repeat(count, |n| json!(format!("../{}", n / 2)));
@@ -117,6 +128,6 @@ macro_rules! growth_tests {
     )*};
 }
 growth_tests! {
-    intent: Intent, bundle: Bundle, plan: Plan, patch: Patch, action: Action, packet: Packet, profile: Profile,
-    evidence: Evidence, run: Run, note: Note, routing: Routing,
+    intent: Intent, bundle: Bundle, plan: Plan, patch: Patch, action: Action, packet: Packet,
+    approval: Approval, decision: Decision, profile: Profile, evidence: Evidence, run: Run, note: Note, routing: Routing,
 }

@@ -367,6 +367,84 @@ fn a_note_and_a_routing() {
     ");
 }
 
+#[test]
+fn decisions_and_approvals() {
+    assert_snapshot!(show(&document("decision/DC1/accept.json"), &[]), @r"
+    decision  on 550e8400-e29b-41d4-a716-446655440000
+    outcome     ALLOW
+    proposal    sha256:f83dccbda7c1…
+    approvals   2 of 2 (alice, bob), class dual
+    policy      sha256:1cd9b8a52ad8…
+    evidence    sha256:a79e87c15f90…
+    decided     2024-01-13T18:41:40Z (1705171300000 ms)
+
+    Reasons (1)
+      rule  where and why
+      G12   the proposal
+            permitted by `crm-updates`
+            policies: crm-updates
+    ");
+    assert_snapshot!(show(&document("decision/DC5/accept.json"), &[]), @r"
+    decision  on 550e8400-e29b-41d4-a716-446655440000
+    outcome     DENY
+    proposal    sha256:f83dccbda7c1…
+    approvals   2 of 2 (alice, bob), class dual
+    policy      sha256:1cd9b8a52ad8…
+    evidence    sha256:a79e87c15f90…
+    decided     2024-01-13T18:41:40Z (1705171300000 ms)
+
+    Reasons (2)
+      rule  where and why
+      G10   the proposal
+            forbidden by `legal-hold` and `quiet-hours`
+            policies: legal-hold, quiet-hours
+      G6    /risk_envelope/forbidden_effects
+            the action has the effect `workflow_trigger`, which the envelope forbids
+    ");
+    let mut unread = document("decision/DC5/accept.json");
+    unread["proposal_id"] = json!(null);
+    unread["proposal_hash"] = json!(null);
+    unread["approvals"] = json!({"class": "none", "required": 0, "have": []});
+    let message = "the text ends before the document is complete";
+    unread["reasons"] = json!([{"rule_id": "PARSE", "path": "", "message": message, "policies": []}]);
+    assert_snapshot!(show(&unread, &[]), @r"
+    decision  on a proposal without an id
+    outcome     DENY
+    proposal    could not be read
+    approvals   none
+    policy      sha256:1cd9b8a52ad8…
+    evidence    sha256:a79e87c15f90…
+    decided     2024-01-13T18:41:40Z (1705171300000 ms)
+
+    Reasons (1)
+      rule   where and why
+      PARSE  the proposal
+             the text ends before the document is complete
+    ");
+    assert_snapshot!(show(&document("approval/AP4/accept.json"), &[]), @r"
+    approval  by bob
+    verdict     reject
+    reason      The record is under a legal hold.
+    given       2024-01-13T18:40:40Z (1705171240000 ms)
+    proposal    sha256:f83dccbda7c1b26cf8553454b6618a23b80428d5306e4eb0c9e7018b8b00ba47
+    was shown   sha256:dee2c291ff4b1cfd1958cd23b5728d2f969e5a4345a758cdcb3e5aebce4da79f
+    ");
+    let mut approval = document("approval/AP1/accept.json");
+    approval["reason"] = json!("");
+    assert!(show(&approval, &[]).contains("\nreason      none given\n"));
+}
+
+#[test]
+fn outcomes_have_colours() {
+    let shown = |vector: &str| {
+        ordain(&["show", "--color", "always", &format!("conformance/decision/{vector}/accept.json")], "")
+            .stdout
+    };
+    for (vector, colour) in [("DC1", "32mALLOW"), ("DC2", "33mHOLD"), ("DC5", "31mDENY")] {
+        assert!(shown(vector).contains(colour), "{vector}: {:?}", shown(vector));
+    }
+}
+
 /// A broken rule is said and the page is shown all the same; only what has not the fields of its kind is shown as JSON.
 #[test]
 fn invalid_documents() {
@@ -484,6 +562,8 @@ fn every_conformance_document_is_shown() {
             "patch" => &["/source_proposal_id", "/operations/0/path"],
             "action" => &["/actor"],
             "packet" => &["/evidence_id", "/sensor_id", "/payload_hash"],
+            "approval" => &["/approver", "/verdict", "/proposal_hash", "/view_digest"],
+            "decision" => &["/outcome", "/proposal_id", "/reasons/0/rule_id", "/reasons/0/message"],
             "profile" => &["/name"],
             "evidence" => &["/proposal_id", "/status", "/action_results/0/action_id"],
             "run" => &["/run_id", "/kernel_result_kind", "/intent/path", "/policy/name"],

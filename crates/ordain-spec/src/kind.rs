@@ -87,6 +87,15 @@ impl Kind {
         }
     }
 
+    /// The page of `docs/contracts/` that describes it, without `.md`.
+    pub fn contract(self) -> &'static str {
+        match self {
+            // An approval is only ever part of a decision.
+            Self::Approval => Self::Decision.name(),
+            _ => self.name(),
+        }
+    }
+
     /// The kind of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)

@@ -84,6 +84,8 @@ pub enum Category {
     Limit,
     /// Time.
     Time,
+    /// What the gate asks before an action may happen.
+    Gate,
     /// The verifier or the writer itself.
     Verifier,
 }
@@ -101,6 +103,7 @@ impl Category {
             Self::Consistency => "consistency",
             Self::Limit => "limit",
             Self::Time => "time",
+            Self::Gate => "gate",
             Self::Verifier => "verifier",
         }
     }

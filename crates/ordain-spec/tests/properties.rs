@@ -82,6 +82,13 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 || (pointer == "/context" && damage == "unknown field")
                 || (pointer == "/sensor_signature" && damage == "empty")
         }
+        // Whoever approves need not say why.
+        Kind::Approval => damage == "empty" && pointer == "/reason",
+        // A proposal that cannot be read has neither id nor hash, and an empty pointer is the whole proposal.
+        Kind::Decision => {
+            (damage == "null" && matches!(pointer, "/proposal_id" | "/proposal_hash"))
+                || (damage == "empty" && (pointer == "/proposal_id" || pointer.ends_with("/path")))
+        }
         Kind::Evidence => {
             // Another failure is still a failure.
             (damage == "negative" && pointer.ends_with("/exit_code"))
@@ -266,6 +273,8 @@ fn verified_documents_survive_their_types() {
         Kind::Patch => round_trip::<ordain_spec::patch::PatchSet>(facts, document),
         Kind::Action => round_trip::<ordain_spec::action::Proposal>(facts, document),
         Kind::Packet => round_trip::<ordain_spec::packet::EvidencePacket>(facts, document),
+        Kind::Approval => round_trip::<ordain_spec::approval::Approval>(facts, document),
+        Kind::Decision => round_trip::<ordain_spec::decision::Decision>(facts, document),
         Kind::Profile => round_trip::<ordain_spec::profile::Profile>(facts, document),
         Kind::Evidence => round_trip::<ordain_spec::evidence::ExecutionEvidence>(facts, document),
         Kind::Run => round_trip::<ordain_spec::run::RunResult>(facts, document),
@@ -380,6 +389,82 @@ fn evidence_must_not_contradict_itself() {
     other["evidence_id"] = "evidence-001".into();
     assert_eq!(check(&[&packet, &other]), refused);
     assert_eq!(check(&[]), refused);
+}
+
+/// Every outcome with every sort of reason: exactly one outcome follows, and the others are found.
+#[test]
+fn an_outcome_follows_from_its_reasons() {
+    let found = |outcome: &str, rule_ids: &[&str]| {
+        let reason =
+            |id: &&str| serde_json::json!({"rule_id": id, "path": "", "message": "x", "policies": []});
+        let reasons: Vec<_> = rule_ids.iter().map(reason).collect();
+        found_after(Kind::Decision, "DC1", &Facts::default(), |it| {
+            it["outcome"] = outcome.into();
+            it["reasons"] = reasons.clone().into();
+        })
+    };
+    for (rule_ids, right) in [
+        (&["G12"][..], &["ALLOW", "DENY"][..]),
+        (&["G12", "G15"], &["ALLOW", "DENY"]),
+        (&["G12", "G14"], &["HOLD", "DENY"]),
+        (&["G14"], &["HOLD"]),
+        (&[], &["ALLOW"]),
+        (&["G15"], &["ALLOW"]),
+        (&["G1"], &["DENY"]),
+        (&["G14", "V-PROP-004"], &["DENY"]),
+        (&["PARSE"], &["DENY"]),
+        (&["not a rule"], &["DENY"]),
+    ] {
+        for outcome in ["ALLOW", "HOLD", "DENY"] {
+            let expected: &[&str] = if right.contains(&outcome) { &[] } else { &["DC6 /outcome"] };
+            assert_eq!(found(outcome, rule_ids), expected, "{outcome} {rule_ids:?}");
+        }
+    }
+}
+
+/// Reasons sort by UTF-16 code units, as everything does, and the order of the type is that of the rule.
+#[test]
+fn reasons_and_approvers_have_one_order() {
+    use ordain_spec::decision::Reason;
+    let reason = |path: &str, policies: &[&str]| Reason {
+        rule_id: "G1".to_owned(),
+        path: path.to_owned(),
+        message: "x".to_owned(),
+        policies: policies.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    let reasons = [
+        reason("/a", &[]),
+        reason("/a", &["p"]),
+        reason("/a", &["p", "q"]),
+        reason("/a", &["q"]),
+        reason("/\u{1f600}", &[]),
+        reason("/\u{fb33}", &[]),
+    ];
+    assert!(reasons.is_sorted());
+    let found = |reasons: &[Reason]| {
+        found_after(Kind::Decision, "DC5", &Facts::default(), |it| {
+            it["reasons"] = serde_json::to_value(reasons).unwrap()
+        })
+    };
+    assert_eq!(found(&reasons), [""; 0]);
+    for at in 1..reasons.len() {
+        let mut swapped = reasons.to_vec();
+        swapped.swap(at - 1, at);
+        assert_eq!(found(&swapped), [format!("DC5 /reasons/{at}")]);
+    }
+    assert_eq!(
+        found(&[reason("", &["q", "p"]), reason("", &["r", "r"])]),
+        ["DC5 /reasons/0/policies/1", "DC5 /reasons/1/policies/1"]
+    );
+    let have = |names: &[&str]| {
+        found_after(Kind::Decision, "DC4", &Facts::default(), |it| {
+            it["approvals"]["have"] = names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>().into()
+        })
+    };
+    assert_eq!(have(&["alice", "bob", "carol"]), [""; 0]);
+    assert_eq!(have(&["bob", "alice"]), ["DC4 /approvals/have/1"]);
+    assert_eq!(have(&["alice", "alice"]), ["DC4 /approvals/have/1"]);
+    assert_eq!(have(&[]), ["DC4 /approvals/have"]);
 }
 
 /// A document that lacks any one field is still recognised, and told what it lacks.

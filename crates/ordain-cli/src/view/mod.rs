@@ -2,6 +2,7 @@
 
 mod action;
 mod bundle;
+pub(crate) mod decision;
 mod intent;
 mod note;
 mod patch;
@@ -92,7 +93,8 @@ fn show(page: &mut Page, document: &Recognised<'_>, full: bool) -> bool {
             typed(value, |it| action::show(page, &it)) || typed(value, |it| action::show_request(page, &it))
         }
         Kind::Packet => typed(value, |it| action::show_packet(page, &it)),
-        Kind::Approval | Kind::Decision => false,
+        Kind::Approval => typed(value, |it| decision::show_approval(page, &it)),
+        Kind::Decision => typed(value, |it| decision::show(page, &it)),
         Kind::Profile => typed(value, |it| run::show_profile(page, &it)),
         Kind::Evidence => typed(value, |it| run::show_evidence(page, &it)),
         Kind::Run => typed(value, |it| run::show(page, &it)),

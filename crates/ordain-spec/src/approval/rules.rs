@@ -25,6 +25,6 @@ fn rejection_has_reason(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findi
     if approval.get("verdict").str() == Some("reject")
         && reason.str().is_some_and(|text| text.trim().is_empty())
     {
-        found.at(reason, "must not be empty: the reason of a rejection reaches whoever proposed");
+        found.at(reason, "must not be blank: a rejection says why");
     }
 }

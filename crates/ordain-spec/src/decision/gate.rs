@@ -23,6 +23,19 @@ pub struct Gate {
     pub about: &'static str,
 }
 
+impl Gate {
+    /// What a reason with this rule does to the outcome, as the end of "it …".
+    pub fn effect(&self) -> &'static str {
+        let name = self.id.name();
+        match (weight(&name, false), weight(&name, true)) {
+            (Weight::Waits, _) => "waits",
+            (Weight::Tells, _) => "tells",
+            (Weight::Denies, Weight::Denies) => "denies",
+            (Weight::Denies, _) => "denies, or tells with an ALLOW or a HOLD",
+        }
+    }
+}
+
 /// Nobody has halted the gate.
 pub const HALT: RuleId = RuleId::Gate(1);
 /// A KernelRequest maps to an action.
@@ -71,7 +84,7 @@ pub static GATES: &[Gate] = &[
     Gate { id: PERMIT, title: "a policy permits it", about: "What no policy permits is denied. The reasons name the policies that come closest and what is missing. With an ALLOW or a\nHOLD they name the policies that permit." },
     Gate { id: REJECTED, title: "nobody who may approve has rejected it", about: "One rejection by an eligible approver is enough. Change the proposal: a new one has a new hash and starts anew." },
     Gate { id: APPROVALS, title: "enough people have approved", about: "The reason names how many are missing and who can give them. With nothing else wrong the proposal is held." },
-    Gate { id: NOT_COUNTED, title: "approvals count", about: "Says why an approval was not counted: for another proposal, too old, by the actor, by the same person twice, by somebody\nwho may not." },
+    Gate { id: NOT_COUNTED, title: "every approval that was given counts", about: "Says why an approval was not counted: for another proposal, too old, by the actor, by the same person twice, by somebody\nwho may not." },
 ];
 
 /// What a reason with this rule does to an outcome. With an ALLOW or a HOLD, [`PERMIT`] only tells.
@@ -83,5 +96,32 @@ pub fn weight(rule_id: &str, permitted: bool) -> Weight {
         Weight::Tells
     } else {
         Weight::Denies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_reads_as_statements() {
+        for (number, gate) in (1..).zip(GATES) {
+            assert_eq!(gate.id, RuleId::Gate(number));
+            assert!(gate.title.split(' ').count() >= 3 && !gate.title.ends_with('.'), "{}", gate.title);
+            assert!(gate.about.ends_with('.'), "{}", gate.about);
+        }
+        assert_eq!(GATES.len(), 15);
+    }
+
+    #[test]
+    fn three_rules_do_not_simply_deny() {
+        let others: Vec<_> = GATES.iter().filter(|gate| gate.effect() != "denies").collect();
+        let others: Vec<_> = others.iter().map(|gate| (gate.id, gate.effect())).collect();
+        let expected = [
+            (PERMIT, "denies, or tells with an ALLOW or a HOLD"),
+            (APPROVALS, "waits"),
+            (NOT_COUNTED, "tells"),
+        ];
+        assert_eq!(others, expected);
     }
 }

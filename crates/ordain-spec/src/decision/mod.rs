@@ -5,8 +5,10 @@ mod rules;
 
 use crate::action::ApprovalClass;
 use crate::schema::{Nullable, Sha256};
+use ordain_canon::compare_utf16;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 pub use rules::RULES;
 
@@ -75,20 +77,41 @@ pub struct Approvals {
     /// How many it takes.
     pub required: u64,
     /// Whose approvals count, sorted.
-    #[schemars(extend("x-rule" = "DC4"))]
+    #[schemars(inner(length(min = 1)), extend("x-rule" = "DC4"))]
     pub have: Vec<String>,
 }
 
 /// One thing that the outcome follows from.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
     /// A rule of the gate, of the proposal or of its evidence.
+    #[schemars(length(min = 1))]
     pub rule_id: String,
     /// A JSON Pointer into the proposal.
     pub path: String,
     /// For people.
+    #[schemars(length(min = 1))]
     pub message: String,
     /// The policies that decided, by id, sorted.
+    #[schemars(inner(length(min = 1)), extend("x-rule" = "DC5"))]
     pub policies: Vec<String>,
+}
+
+/// By the fields in their order, each as text (DC5).
+impl Ord for Reason {
+    fn cmp(&self, other: &Self) -> Ordering {
+        fn texts(reason: &Reason) -> impl Iterator<Item = &str> {
+            let fields = [&reason.rule_id, &reason.path, &reason.message];
+            fields.into_iter().chain(&reason.policies).map(String::as_str)
+        }
+        let pairs = texts(self).zip(texts(other)).map(|(left, right)| compare_utf16(left, right));
+        pairs.fold(Ordering::Equal, Ordering::then).then(self.policies.len().cmp(&other.policies.len()))
+    }
+}
+
+impl PartialOrd for Reason {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }

@@ -1,13 +1,13 @@
 //! DC1–DC7, in order.
 
+use super::Reason;
 use super::gate::{Weight, weight};
 use crate::facts::Facts;
 use crate::kind::Kind;
 use crate::node::Node;
+use crate::order::{check_order, check_strings};
 use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use crate::version::check_version;
-use ordain_canon::compare_utf16;
-use std::cmp::Ordering;
 
 const DC: Kind = Kind::Decision;
 
@@ -19,7 +19,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: DC.rule(2), title: "the outcome is ALLOW, HOLD or DENY", section: "decisions", category: Category::Field, check: by_shape },
     Rule { id: DC.rule(3), title: "the proposal, the policies and the evidence are named by their hashes", section: "decisions", category: Category::Reference, check: by_shape },
     Rule { id: DC.rule(4), title: "approvers are named once, in order, and an ALLOW has as many as it takes", section: "decisions", category: Category::Consistency, check: approvals_suffice },
-    Rule { id: DC.rule(5), title: "reasons are sorted", section: "decisions", category: Category::Order, check: reasons_are_sorted },
+    Rule { id: DC.rule(5), title: "reasons are sorted, and so are the policies of each", section: "decisions", category: Category::Order, check: reasons_are_sorted },
     Rule { id: DC.rule(6), title: "the outcome follows from the reasons", section: "decisions", category: Category::Consistency, check: outcome_follows },
     Rule { id: DC.rule(7), title: "decided_at_ms is a positive integer", section: "decisions", category: Category::Time, check: by_shape },
 ];
@@ -33,15 +33,7 @@ fn version_is_known(_: &Facts<'_>, decision: Node<'_, '_>, found: &mut Findings)
 fn approvals_suffice(_: &Facts<'_>, decision: Node<'_, '_>, found: &mut Findings) {
     let approvals = decision.get("approvals");
     let have = approvals.get("have");
-    let mut before: Option<&str> = None;
-    for name in have.elements() {
-        if let (Some(before), Some(here)) = (before, name.str())
-            && compare_utf16(before, here) != Ordering::Less
-        {
-            found.at(name, "approvers must be sorted and named once");
-        }
-        before = name.str().or(before);
-    }
+    check_strings(have, true, found);
     let Some(required) = approvals.get("required").integer() else { return };
     let count = i64::try_from(have.elements().len()).unwrap_or(i64::MAX);
     if decision.get("outcome").str() == Some("ALLOW") && have.array().is_some() && count < required {
@@ -51,21 +43,11 @@ fn approvals_suffice(_: &Facts<'_>, decision: Node<'_, '_>, found: &mut Findings
 
 /// DC5.
 fn reasons_are_sorted(_: &Facts<'_>, decision: Node<'_, '_>, found: &mut Findings) {
-    let key = |reason: Node<'_, '_>| {
-        let text = |name| reason.get(name).str().unwrap_or_default().to_owned();
-        [text("rule_id"), text("path"), text("message")]
-    };
-    let order = |left: &[String; 3], right: &[String; 3]| {
-        let pairs = left.iter().zip(right).map(|(left, right)| compare_utf16(left, right));
-        pairs.fold(Ordering::Equal, Ordering::then)
-    };
-    let mut before: Option<[String; 3]> = None;
-    for reason in decision.get("reasons").elements() {
-        let here = key(reason);
-        if before.is_some_and(|before| order(&before, &here) == Ordering::Greater) {
-            found.at(reason, "reasons must be sorted by `rule_id`, `path` and `message`");
-        }
-        before = Some(here);
+    let reasons = decision.get("reasons");
+    let key = |reason: Node<'_, '_>| reason.value().and_then(|reason| reason.to_typed::<Reason>().ok());
+    check_order(reasons, key, Reason::cmp, "rule_id, path, message and policies, as text", found);
+    for reason in reasons.elements() {
+        check_strings(reason.get("policies"), true, found);
     }
 }
 

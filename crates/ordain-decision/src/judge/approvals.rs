@@ -1,0 +1,307 @@
+//! Who approved, who must, and whether waiting would help.
+
+use super::reasons::Reasons;
+use crate::limits::{APPROVAL_MS_MAX, APPROVALS_MAX};
+use crate::policy::PolicySet;
+use ordain_canon::Value;
+use ordain_spec::action::{ApprovalClass, Proposal};
+use ordain_spec::approval::{Approval, Verdict};
+use ordain_spec::decision::gate;
+use ordain_spec::limits::CLOCK_SKEW_MS;
+use ordain_spec::{Facts, Kind, verify_value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where reasons about approvals point to.
+pub(crate) const PATH: &str = "/approval_class";
+
+/// The people who may approve, and those who did.
+pub(crate) struct Approved<'s> {
+    /// The actor's person.
+    actor: &'s str,
+    /// People in scope, without the actor.
+    in_scope: BTreeSet<&'s str>,
+    /// Whose approval counts: the person, and the id they used.
+    pub(crate) by: BTreeMap<&'s str, &'s str>,
+}
+
+impl<'s> Approved<'s> {
+    /// Counts the approvals, and says why others do not count.
+    pub(crate) fn count(
+        set: &'s PolicySet,
+        actor: &'s str,
+        approvers: &'s BTreeSet<String>,
+        proposal_hash: &str,
+        documents: &[Value<'_>],
+        now_ms: u64,
+        reasons: &mut Reasons,
+    ) -> Self {
+        let actor = set.people.person(actor);
+        let mut in_scope = set.people.persons(approvers);
+        in_scope.remove(actor);
+        let mut approved = Self { actor, in_scope, by: BTreeMap::new() };
+        let mut valid: Vec<Approval> = Vec::new();
+        for (at, document) in documents.iter().enumerate() {
+            let report = verify_value(Kind::Approval, &Facts::default(), document);
+            match (report.violations().first(), document.to_typed::<Approval>()) {
+                (None, Ok(approval)) => valid.push(approval),
+                (problem, _) => {
+                    let problem = problem.map(|it| format!("{} at `{}`: {}", it.rule, it.path, it.message));
+                    let problem = problem.unwrap_or_default();
+                    reasons.tell(gate::NOT_COUNTED, format!("approval {} is not valid: {problem}", at + 1));
+                }
+            }
+        }
+        // The order in which they were given must not matter.
+        valid.sort_by(|left, right| (left.at_ms, &left.approver).cmp(&(right.at_ms, &right.approver)));
+        for approval in &valid {
+            if let Err(message) = approved.add(set, approvers, approval, proposal_hash, now_ms, reasons) {
+                let message =
+                    format!("the approval by `{}` does not count: {message}", approval.approver.as_str());
+                reasons.tell(gate::NOT_COUNTED, message);
+            }
+        }
+        approved
+    }
+
+    fn add(
+        &mut self,
+        set: &'s PolicySet,
+        approvers: &'s BTreeSet<String>,
+        approval: &Approval,
+        proposal_hash: &str,
+        now_ms: u64,
+        reasons: &mut Reasons,
+    ) -> Result<(), String> {
+        let id = approval.approver.as_str();
+        if approval.proposal_hash.as_str() != proposal_hash {
+            return Err("it is for another proposal".to_owned());
+        }
+        if !set.people.has_actor(id) {
+            let like = set.known.actors.like(id);
+            let like = like
+                .map(|known| format!(", though there is `{known}`, which looks like it"))
+                .unwrap_or_default();
+            return Err(format!("the policy has no such actor{like}"));
+        }
+        let Some(id) = approvers.get(id) else {
+            return Err("no permit that is about this proposal names them in `@approvers`".to_owned());
+        };
+        let person = set.people.person(id);
+        if person == self.actor {
+            return Err("the actor cannot approve, under no name".to_owned());
+        }
+        if approval.verdict == Verdict::Reject {
+            reasons.deny(gate::REJECTED, "", format!("`{id}` rejected it: {}", approval.reason.trim()));
+            return Ok(());
+        }
+        let skew_ms = u64::try_from(CLOCK_SKEW_MS).unwrap_or_default();
+        if approval.at_ms > now_ms.saturating_add(skew_ms) {
+            return Err(format!("it is {} ms in the future", approval.at_ms - now_ms));
+        }
+        let age_ms = now_ms.saturating_sub(approval.at_ms);
+        if age_ms > APPROVAL_MS_MAX {
+            return Err(format!(
+                "it expired: it is {age_ms} ms old, and approvals hold for {APPROVAL_MS_MAX} ms"
+            ));
+        }
+        match self.by.get(person) {
+            Some(before) if *before == id => Err("they approved already".to_owned()),
+            Some(before) => Err(format!("they approved already, as `{before}`")),
+            None => {
+                self.by.insert(person, id);
+                Ok(())
+            }
+        }
+    }
+
+    /// People in scope who have not approved.
+    pub(crate) fn available(&self) -> BTreeSet<&'s str> {
+        self.in_scope.iter().filter(|person| !self.by.contains_key(*person)).copied().collect()
+    }
+
+    /// The ids that count, sorted.
+    pub(crate) fn have(&self) -> Vec<String> {
+        let mut ids: Vec<String> = self.by.values().map(|&id| id.to_owned()).collect();
+        ids.sort_by(|left, right| ordain_canon::compare_utf16(left, right));
+        ids
+    }
+}
+
+/// A number of approvals that somebody asks for.
+pub(crate) struct Demand<'s> {
+    pub(crate) class: ApprovalClass,
+    pub(crate) count: usize,
+    /// The people who can give them, without the actor.
+    people: BTreeSet<&'s str>,
+    /// As the policies name them.
+    names: Vec<&'s str>,
+    /// The permit that asks; none if the proposal does.
+    policy: Option<&'s str>,
+}
+
+impl Demand<'_> {
+    fn given(&self, approved: &Approved<'_>) -> usize {
+        self.people.iter().filter(|person| approved.by.contains_key(*person)).count()
+    }
+
+    pub(crate) fn is_met(&self, approved: &Approved<'_>) -> bool {
+        self.given(approved) >= self.count
+    }
+
+    pub(crate) fn is_possible(&self) -> bool {
+        self.people.len() >= self.count
+    }
+
+    fn policies(&self) -> Vec<&str> {
+        self.policy.into_iter().collect()
+    }
+
+    fn asks(&self) -> String {
+        match self.policy {
+            Some(policy) => format!("`{policy}`"),
+            None => "the proposal".to_owned(),
+        }
+    }
+
+    /// V-PROP-014.
+    pub(crate) fn deny_impossible(&self, reasons: &mut Reasons) {
+        let message = format!(
+            "{} asks for {} from {}, but {} besides the actor",
+            self.asks(),
+            counted(self.count, "approval"),
+            named(&self.names),
+            match self.people.len() {
+                0 => "nobody may approve".to_owned(),
+                1 => "only one person may approve".to_owned(),
+                count => format!("only {count} people may approve"),
+            }
+        );
+        reasons.deny_by(Kind::Action.rule(14), PATH, message, &self.policies());
+    }
+
+    /// G14.
+    pub(crate) fn wait(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
+        let given = self.given(approved);
+        let message = format!(
+            "{} asks for {} from {}, {given} of them given; still needed: {} of {}",
+            self.asks(),
+            counted(self.count, "approval"),
+            named(&self.names),
+            self.count.saturating_sub(given),
+            people(self.people.iter().filter(|person| !approved.by.contains_key(*person)).copied()),
+        );
+        reasons.wait(gate::APPROVALS, PATH, message, &self.policies());
+    }
+}
+
+/// As in `2 approvals`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn named(names: &[&str]) -> String {
+    match names {
+        [] => "nobody".to_owned(),
+        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Some people, by name.
+pub(crate) fn people<'p>(people: impl Iterator<Item = &'p str>) -> String {
+    const SHOWN_MAX: usize = 8;
+    let all: Vec<String> = people.map(|person| format!("`{person}`")).collect();
+    match all.get(..SHOWN_MAX) {
+        Some(shown) if all.len() > SHOWN_MAX => {
+            format!("{} and {} more", shown.join(", "), all.len() - SHOWN_MAX)
+        }
+        _ => all.join(", "),
+    }
+}
+
+/// What the matching permits and the proposal ask for. An error where the proposal asks for a number that nobody says.
+pub(crate) fn demands<'s>(
+    set: &'s PolicySet,
+    proposal: &Proposal,
+    permits: &BTreeSet<String>,
+    approved: &Approved<'s>,
+) -> Result<Vec<Demand<'s>>, &'static str> {
+    let statements: Vec<_> = permits.iter().filter_map(|id| set.statement(id)).collect();
+    let without_actor = |ids: &'s BTreeSet<String>| {
+        let mut people = set.people.persons(ids);
+        people.remove(approved.actor);
+        people
+    };
+    let mut demands = Vec::new();
+    for statement in &statements {
+        let terms = &statement.terms;
+        if terms.approvals > 0 {
+            demands.push(Demand {
+                class: terms.class,
+                count: terms.approvals,
+                people: without_actor(&terms.approvers),
+                names: terms.approver_names.iter().map(String::as_str).collect(),
+                policy: Some(&statement.id),
+            });
+        }
+    }
+    let class = proposal.approval_class.unwrap_or(ApprovalClass::None);
+    let count = match class {
+        ApprovalClass::None => return Ok(demands),
+        ApprovalClass::Single => 1,
+        ApprovalClass::Dual => 2,
+        ApprovalClass::Threshold => {
+            let thresholds = demands.iter().filter(|demand| demand.class == ApprovalClass::Threshold);
+            thresholds.map(|demand| demand.count).max().ok_or(
+                "the proposal asks for `threshold`, and no policy that permits it says how many that is",
+            )?
+        }
+    };
+    let people = statements.iter().flat_map(|it| without_actor(&it.terms.approvers)).collect();
+    let names: BTreeSet<&str> =
+        statements.iter().flat_map(|it| it.terms.approver_names.iter().map(String::as_str)).collect();
+    demands.push(Demand { class, count, people, names: names.into_iter().collect(), policy: None });
+    Ok(demands)
+}
+
+/// Whether exactly `more` further approvals can meet all demands.
+pub(crate) fn can_meet(demands: &[Demand<'_>], approved: &Approved<'_>, more: usize) -> bool {
+    let available = approved.available();
+    let missing: Vec<usize> =
+        demands.iter().map(|demand| demand.count.saturating_sub(demand.given(approved))).collect();
+    // People who can serve the same demands are alike.
+    let mut alike: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
+    for person in &available {
+        let serves = demands.iter().map(|demand| demand.people.contains(person)).collect();
+        *alike.entry(serves).or_default() += 1;
+    }
+    let mut groups: Vec<(Vec<bool>, usize)> = alike.into_iter().collect();
+    available.len() >= more && more <= APPROVALS_MAX && choose(&mut groups, missing, more)
+}
+
+/// Takes people of one sort after another until nothing is missing.
+fn choose(groups: &mut [(Vec<bool>, usize)], missing: Vec<usize>, more: usize) -> bool {
+    let Some(unmet) = missing.iter().position(|count| *count > 0) else { return true };
+    if missing.iter().any(|count| *count > more) {
+        return false;
+    }
+    for at in 0..groups.len() {
+        let Some((serves, left)) = groups.get_mut(at) else { continue };
+        if *left == 0 || serves.get(unmet) != Some(&true) {
+            continue;
+        }
+        *left -= 1;
+        let after = missing
+            .iter()
+            .zip(serves.iter())
+            .map(|(count, serves)| count.saturating_sub(usize::from(*serves)));
+        let after = after.collect();
+        let found = choose(groups, after, more - 1);
+        if let Some((_, left)) = groups.get_mut(at) {
+            *left += 1;
+        }
+        if found {
+            return true;
+        }
+    }
+    false
+}

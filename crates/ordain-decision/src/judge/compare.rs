@@ -1,0 +1,155 @@
+//! Compares a field of evidence with what a precondition expects.
+
+use super::timestamp::Timestamp;
+use crate::limits::{PATTERN_BYTES_MAX, PATTERN_MEMORY_MAX};
+use ordain_canon::Value;
+use ordain_spec::action::Operator;
+use regex::RegexBuilder;
+
+/// Whether it holds; if not, why, as the end of a sentence about the field.
+pub(crate) fn compare(field: &Value<'_>, operator: Operator, value: &Value<'_>) -> Result<(), String> {
+    match operator {
+        Operator::Eq => same_type(field, value).and_then(|()| holds(field.same_as(value), "is not equal")),
+        Operator::Ne => same_type(field, value).and_then(|()| holds(!field.same_as(value), "is equal")),
+        Operator::Gt => ordered(field, value, |field, value| field > value, "is not greater"),
+        Operator::Lt => ordered(field, value, |field, value| field < value, "is not less"),
+        Operator::Contains => contains(field, value),
+        Operator::Matches => matches(field, value),
+    }
+}
+
+fn holds(it_does: bool, otherwise: &str) -> Result<(), String> {
+    if it_does { Ok(()) } else { Err(otherwise.to_owned()) }
+}
+
+fn types(field: &Value<'_>, value: &Value<'_>) -> String {
+    format!("is {} and cannot be compared with {}", field.kind(), value.kind())
+}
+
+fn same_type(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
+    holds(std::mem::discriminant(field) == std::mem::discriminant(value), &types(field, value))
+}
+
+/// Numbers, or moments in time.
+fn ordered(
+    field: &Value<'_>,
+    value: &Value<'_>,
+    compare: fn(&Ordered, &Ordered) -> bool,
+    otherwise: &str,
+) -> Result<(), String> {
+    match (field, value) {
+        (Value::Number(field), Value::Number(value)) => {
+            holds(compare(&Ordered::Number(*field), &Ordered::Number(*value)), otherwise)
+        }
+        (Value::String(field), Value::String(value)) => {
+            let moment = |text: &str, whose: &str| {
+                Timestamp::parse(text).map(Ordered::Moment).ok_or_else(|| {
+                    format!("cannot be compared: {whose} is no RFC 3339 timestamp with a zone")
+                })
+            };
+            let (field, value) = (moment(field, "it")?, moment(value, "the expected value")?);
+            holds(compare(&field, &value), otherwise)
+        }
+        _ => Err(types(field, value)),
+    }
+}
+
+#[derive(PartialEq, PartialOrd)]
+enum Ordered {
+    Number(f64),
+    Moment(Timestamp),
+}
+
+fn contains(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
+    match (field, value) {
+        (Value::String(field), Value::String(value)) => {
+            holds(field.contains(value.as_ref()), "does not contain it")
+        }
+        (Value::Array(elements), value) => {
+            holds(elements.iter().any(|element| element.same_as(value)), "has no such element")
+        }
+        (Value::String(_), other) => Err(format!("is a string and cannot contain {}", other.kind())),
+        (field, _) => Err(format!("is {} and contains nothing", field.kind())),
+    }
+}
+
+fn matches(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
+    let (Value::String(field), Value::String(pattern)) = (field, value) else {
+        return Err(types(field, value));
+    };
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(format!("cannot be matched: the pattern has more than {PATTERN_BYTES_MAX} bytes"));
+    }
+    let build = |pattern: &str| {
+        let pattern = RegexBuilder::new(pattern)
+            .size_limit(PATTERN_MEMORY_MAX)
+            .dfa_size_limit(PATTERN_MEMORY_MAX)
+            .build();
+        pattern.map_err(|error| {
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            format!("cannot be matched: the pattern is not valid: {last}")
+        })
+    };
+    // First alone, so that a pattern cannot close the group that anchors it.
+    build(pattern)?;
+    let anchored = build(&format!(r"\A(?:{pattern})\z"))?;
+    holds(anchored.is_match(field), "does not match")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(field: &str, operator: Operator, value: &str) -> bool {
+        let (field, value) = (Value::read(field.as_bytes()).unwrap(), Value::read(value.as_bytes()).unwrap());
+        compare(&field, operator, &value).is_ok()
+    }
+
+    #[test]
+    fn every_operator_with_every_pair_of_types() {
+        use Operator::{Contains, Eq, Gt, Lt, Matches, Ne};
+        let samples = ["null", "true", "7", "\"a\"", "[7]", "{\"a\":1}"];
+        for (at, field) in samples.iter().enumerate() {
+            for (other, value) in samples.iter().enumerate() {
+                assert_eq!(check(field, Eq, value), at == other, "{field} eq {value}");
+                assert!(!check(field, Ne, value), "{field} ne {value}: equal, or of two types");
+                assert!(!check(field, Gt, value) && !check(field, Lt, value), "{field} {value}");
+                let contains = (*field == "[7]" && *value == "7") || (*field == "\"a\"" && *value == "\"a\"");
+                assert_eq!(check(field, Contains, value), contains, "{field} contains {value}");
+                assert_eq!(
+                    check(field, Matches, value),
+                    *field == "\"a\"" && at == other,
+                    "{field} matches {value}"
+                );
+            }
+        }
+        let others =
+            [("false", "true"), ("8", "7"), ("\"b\"", "\"a\""), ("[8]", "[7]"), ("{\"a\":2}", "{\"a\":1}")];
+        for (field, value) in others {
+            assert!(check(field, Ne, value) && !check(field, Eq, value), "{field} {value}");
+        }
+        assert!(check("8", Gt, "7") && check("-1", Lt, "0.5") && !check("8", Lt, "7"));
+        assert!(check("50", Eq, "50.0"));
+        assert!(check("\"2024-01-01T01:00:00+01:00\"", Lt, "\"2024-01-01T00:00:00.001Z\""));
+        assert!(!check("\"b\"", Gt, "\"a\""), "text is not ordered");
+        assert!(check("[[1],{\"x\":null}]", Contains, "{\"x\":null}"));
+        assert!(check("\"haystack\"", Contains, "\"st\"") && !check("{\"a\":1}", Contains, "\"a\""));
+    }
+
+    #[test]
+    fn a_pattern_is_anchored_and_cannot_escape() {
+        use Operator::Matches;
+        assert!(check("\"abc\"", Matches, "\"a.c\""));
+        assert!(!check("\"xabc\"", Matches, "\"abc\"") && !check("\"abc\\n\"", Matches, "\"abc\""));
+        assert!(!check("\"ab\"", Matches, "\"a|b\""));
+        assert!(!check("\"anything\"", Matches, "\")|(?:.*\""), "an unbalanced pattern is not valid");
+        assert!(!check("\"x\\nabc\\ny\"", Matches, "\"(?m)^abc$\""));
+        assert!(!check("\"anything\"", Matches, "\"(?x)a #\""));
+        let bomb = "\"(a+)+$\"".to_owned();
+        let long = format!("\"{}b\"", "a".repeat(50_000));
+        assert!(!check(&long, Matches, &bomb));
+        assert!(!check("\"a\"", Matches, "\"a{1000}{1000}{1000}\""), "too large to compile");
+        assert!(!check("\"a\"", Matches, &format!("\"{}\"", "a?".repeat(4_000))));
+    }
+}

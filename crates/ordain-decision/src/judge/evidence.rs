@@ -1,0 +1,199 @@
+//! The evidence that a proposal refers to, and its preconditions.
+
+use super::compare::compare;
+use super::reasons::Reasons;
+use crate::policy::PolicySet;
+use ordain_canon::{Value, with_number_text};
+use ordain_spec::action::{Operator, Proposal, field_value};
+use ordain_spec::decision::gate;
+use ordain_spec::{Facts, Kind, verify_value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What policies may know about the evidence.
+pub(crate) struct Observed {
+    pub(crate) packets: usize,
+    pub(crate) types: BTreeSet<String>,
+    pub(crate) sensors: BTreeSet<String>,
+    pub(crate) preconditions: usize,
+    pub(crate) preconditions_hold: bool,
+    pub(crate) signed: bool,
+}
+
+/// One packet that the proposal refers to.
+enum Packet<'v> {
+    Absent,
+    /// Given twice, with other content.
+    Twice,
+    Invalid,
+    Valid(&'v Value<'v>),
+}
+
+/// Where a packet is referred to, and how old it may be.
+struct Reference {
+    path: String,
+    freshness_ms: Option<i64>,
+}
+
+/// Checks the evidence and the preconditions. `doubted` says whether the verifier found anything to say about it.
+pub(crate) fn observe(
+    set: &PolicySet,
+    facts: &Facts<'_>,
+    proposal: &Proposal,
+    document: &Value<'_>,
+    doubted: bool,
+    reasons: &mut Reasons,
+) -> Observed {
+    let preconditions = proposal.preconditions.as_deref().unwrap_or_default();
+    let bindings = proposal.evidence_bindings.as_deref().unwrap_or_default();
+    let mut references: BTreeMap<&str, Reference> = BTreeMap::new();
+    for (at, precondition) in preconditions.iter().enumerate() {
+        let path = || format!("/preconditions/{at}/evidence_ref");
+        references
+            .entry(&precondition.evidence_ref)
+            .or_insert_with(|| Reference { path: path(), freshness_ms: None });
+    }
+    for (at, binding) in bindings.iter().enumerate() {
+        let path = || format!("/evidence_bindings/{at}/evidence_id");
+        let entry = references
+            .entry(binding.evidence_id.as_str())
+            .or_insert_with(|| Reference { path: path(), freshness_ms: None });
+        let limit_ms = i64::try_from(binding.freshness_ms).unwrap_or(i64::MAX);
+        entry.freshness_ms = Some(entry.freshness_ms.map_or(limit_ms, |least| least.min(limit_ms)));
+    }
+    let needed: BTreeSet<&str> = preconditions.iter().map(|it| it.evidence_ref.as_str()).collect();
+    let mut packets: BTreeMap<&str, Packet<'_>> = BTreeMap::new();
+    for (id, reference) in &references {
+        // What the verifier looked at and had nothing to say about need not be looked at again.
+        let known_valid = !doubted && needed.contains(id);
+        packets.insert(id, packet(facts, id, reference, known_valid, reasons));
+    }
+    for (at, binding) in bindings.iter().enumerate() {
+        let path = format!("/evidence_bindings/{at}/evidence_id");
+        let id = binding.evidence_id.as_str();
+        match packets.get(id) {
+            Some(Packet::Absent) if binding.required => {
+                reasons.deny(
+                    gate::EVIDENCE,
+                    path,
+                    format!("the evidence `{id}` is required and was not given"),
+                );
+            }
+            Some(Packet::Twice) => {
+                reasons.deny(
+                    gate::EVIDENCE,
+                    path,
+                    format!("the evidence `{id}` was given twice, with other content"),
+                );
+            }
+            _ => {}
+        }
+    }
+    let mut preconditions_hold = true;
+    for (at, precondition) in preconditions.iter().enumerate() {
+        let problem = match packets.get(precondition.evidence_ref.as_str()) {
+            Some(Packet::Valid(packet)) => {
+                let expected =
+                    document.get("preconditions").and_then(Value::as_array).and_then(|all| all.get(at));
+                let expected = expected.and_then(|it| it.get("value")).unwrap_or(&Value::Null);
+                let field = precondition.field.as_str();
+                let found = packet.get("payload").and_then(|payload| field_value(payload, field));
+                precondition_problem(set, field, precondition.operator, found, expected)
+            }
+            // That the evidence is not there or not valid is a reason already.
+            _ => {
+                preconditions_hold = false;
+                None
+            }
+        };
+        if let Some(message) = problem {
+            preconditions_hold = false;
+            reasons.deny(gate::PRECONDITION, format!("/preconditions/{at}"), message);
+        }
+    }
+    let valid: Vec<&Value<'_>> = packets
+        .values()
+        .filter_map(|packet| if let Packet::Valid(packet) = packet { Some(*packet) } else { None })
+        .collect();
+    let texts = |key: &str| -> BTreeSet<String> {
+        valid.iter().filter_map(|packet| packet.get(key)?.as_str().map(str::to_owned)).collect()
+    };
+    let is_signed = |packet: &&Value<'_>| {
+        let sensor = packet.get("sensor_id").and_then(Value::as_str).and_then(|id| set.sensors.by_id.get(id));
+        packet.get("sensor_signature").is_some() && sensor.is_some_and(|sensor| sensor.public_key.is_some())
+    };
+    Observed {
+        packets: valid.len(),
+        types: texts("packet_type"),
+        sensors: texts("sensor_id"),
+        preconditions: preconditions.len(),
+        preconditions_hold,
+        signed: !valid.is_empty() && valid.iter().all(is_signed),
+    }
+}
+
+fn packet<'v>(
+    facts: &Facts<'v>,
+    id: &str,
+    reference: &Reference,
+    known_valid: bool,
+    reasons: &mut Reasons,
+) -> Packet<'v> {
+    let mut given =
+        facts.evidence.iter().filter(|packet| packet.get("evidence_id").and_then(Value::as_str) == Some(id));
+    let Some(packet) = given.next() else { return Packet::Absent };
+    if given.any(|other| !other.same_as(packet)) {
+        return Packet::Twice;
+    }
+    if known_valid {
+        return Packet::Valid(packet);
+    }
+    let facts =
+        Facts { freshness_ms: reference.freshness_ms.unwrap_or(facts.freshness_ms), evidence: &[], ..*facts };
+    let report = verify_value(Kind::Packet, &facts, packet);
+    for violation in report.violations() {
+        let message = format!("evidence `{id}`, `{}`: {}", violation.path, violation.message);
+        reasons.deny(violation.rule, reference.path.clone(), message);
+    }
+    if report.ok() { Packet::Valid(packet) } else { Packet::Invalid }
+}
+
+/// Why a precondition does not hold.
+fn precondition_problem(
+    set: &PolicySet,
+    field: &str,
+    operator: Operator,
+    found: Option<&Value<'_>>,
+    expected: &Value<'_>,
+) -> Option<String> {
+    let Some(found) = found else {
+        return Some(format!("`{field}` is not in the evidence; absence proves nothing"));
+    };
+    let why = compare(found, operator, expected).err()?;
+    let name = match operator {
+        Operator::Eq => "eq",
+        Operator::Ne => "ne",
+        Operator::Gt => "gt",
+        Operator::Lt => "lt",
+        Operator::Contains => "contains",
+        Operator::Matches => "matches",
+    };
+    let secret = field.split(['/', '.']).any(|part| set.redact.contains(part));
+    let shown = if secret { None } else { scalar(found) };
+    let found = shown.map(|found| format!(", found {found}")).unwrap_or_default();
+    let expected = scalar(expected).map(|value| format!(" {value}")).unwrap_or_default();
+    Some(format!("`{field}` {why}: expected {name}{expected}{found}"))
+}
+
+/// A short value, for a message.
+fn scalar(value: &Value<'_>) -> Option<String> {
+    const CHARS_MAX: usize = 60;
+    match value {
+        Value::Null => Some("null".to_owned()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Number(number) => Some(with_number_text(*number, str::to_owned)),
+        Value::String(text) if text.chars().count() <= CHARS_MAX => {
+            Some(format!("`{}`", text.escape_debug()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! What would have to change: the permits that come closest, and why a forbid applies.
+
+use super::subject::{Asker, Subject};
+use crate::limits::{MISSES_LOOKED_AT, MISSES_TOLD};
+use crate::policy::{Condition, PolicySet, Statement};
+use cedar_policy::{Effect, EvalResult, Expression, eval_expression};
+use serde::Serialize;
+
+/// A condition of a policy and whether it holds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Check {
+    /// The condition, in Cedar's words.
+    pub condition: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// What the compared value is, where the condition compares one and nothing forbids to show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+}
+
+/// A policy, condition by condition.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Examined {
+    /// The policy's id.
+    pub policy: String,
+    /// `permit` or `forbid`.
+    pub effect: &'static str,
+    /// Its scope first, then its conditions in order.
+    pub checks: Vec<Check>,
+    /// Its `@reason`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Examined {
+    /// Whether the policy applies.
+    pub fn applies(&self) -> bool {
+        self.checks.iter().all(|check| check.holds)
+    }
+
+    fn failing(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|check| !check.holds)
+    }
+
+    /// What is missing, in words.
+    pub(crate) fn would_if(&self) -> String {
+        let missing: Vec<String> = self
+            .failing()
+            .map(|check| match &check.found {
+                Some(found) => format!("`{}` (found {found})", check.condition),
+                None => format!("`{}`", check.condition),
+            })
+            .collect();
+        missing.join(" and ")
+    }
+}
+
+/// Looks at all policies about a subject's action, those of its scope or near it first.
+pub(crate) fn examine(
+    set: &PolicySet,
+    asker: &Asker<'_>,
+    subject: &Subject<'_>,
+    approvals: usize,
+    effect: Option<Effect>,
+) -> Vec<Examined> {
+    let Ok(question) = asker.question(subject, approvals) else { return Vec::new() };
+    let about = |statement: &&Statement| {
+        statement.actions.contains(&question.action) && effect.is_none_or(|effect| statement.effect == effect)
+    };
+    let scope = |statement: &Statement| {
+        [
+            (
+                statement.principal.fits(asker.principal(), asker.groups()),
+                statement.principal.text("principal"),
+            ),
+            (
+                statement.resource.fits(&question.resource, &question.ancestors),
+                statement.resource.text("resource"),
+            ),
+        ]
+    };
+    let mut candidates: Vec<&Statement> = set.statements.iter().filter(about).collect();
+    candidates.sort_by_key(|statement| scope(statement).iter().filter(|(fits, _)| !fits).count());
+    candidates.truncate(MISSES_LOOKED_AT);
+    let mut examined = Vec::new();
+    for statement in candidates {
+        let mut checks: Vec<Check> = scope(statement)
+            .into_iter()
+            .filter(|(_, text)| text != "true")
+            .map(|(holds, condition)| Check { condition, holds, found: None })
+            .collect();
+        for condition in &statement.conditions {
+            let value =
+                |expression: &Expression| eval_expression(&question.request, &question.entities, expression);
+            let holds = matches!(value(&condition.expression), Ok(EvalResult::Bool(true)));
+            let found = condition.compared.as_ref().filter(|_| !holds && may_show(set, condition));
+            let found = found.and_then(|(_, expression)| value(expression).ok()).as_ref().and_then(short);
+            checks.push(Check { condition: condition.text.clone(), holds, found });
+        }
+        examined.push(Examined {
+            policy: statement.id.clone(),
+            effect: if statement.effect == Effect::Permit { "permit" } else { "forbid" },
+            checks,
+            reason: statement.terms.reason.clone(),
+        });
+    }
+    examined
+}
+
+/// The permits that come closest, the closest first.
+pub(crate) fn nearest(mut permits: Vec<Examined>) -> Vec<Examined> {
+    permits.retain(|permit| !permit.applies());
+    permits.sort_by(|left, right| {
+        left.failing().count().cmp(&right.failing().count()).then_with(|| left.policy.cmp(&right.policy))
+    });
+    permits.truncate(MISSES_TOLD);
+    permits
+}
+
+/// Why a forbid applies and what would end that.
+pub(crate) fn forbid_message(statement: &Statement) -> String {
+    let reason = statement.terms.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let quoted = |negated: bool| {
+        let conditions = statement.conditions.iter().filter(|it| it.negated == negated);
+        conditions.map(|it| format!("`{}`", plain(it))).collect::<Vec<_>>()
+    };
+    let (when, unless) = (quoted(false), quoted(true));
+    let mut message = format!("`{}` forbids it{reason}", statement.id);
+    if !when.is_empty() {
+        message.push_str(&format!("; it applies because {}", when.join(" and ")));
+    }
+    if !unless.is_empty() {
+        message.push_str(&format!("; it would not if {}", unless.join(" or ")));
+    }
+    message
+}
+
+/// The condition as the policy has it, without the negation of `unless`.
+fn plain(condition: &Condition) -> &str {
+    let text = condition.text.as_str();
+    match condition.negated {
+        true => text.strip_prefix("!(").and_then(|text| text.strip_suffix(')')).unwrap_or(text),
+        false => text,
+    }
+}
+
+/// Whether the compared value may stand in a message.
+fn may_show(set: &PolicySet, condition: &Condition) -> bool {
+    let name = condition.compared.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default();
+    let mut parts = name.split(|character: char| !character.is_alphanumeric() && character != '_');
+    !parts.any(|part| set.redact.contains(part))
+}
+
+fn short(value: &EvalResult) -> Option<String> {
+    const CHARS_MAX: usize = 60;
+    let text = match value {
+        EvalResult::Bool(value) => value.to_string(),
+        EvalResult::Long(value) => value.to_string(),
+        EvalResult::String(text) => format!("{text:?}"),
+        EvalResult::ExtensionValue(text) => text.clone(),
+        _ => return None,
+    };
+    (text.chars().count() <= CHARS_MAX).then_some(text)
+}

@@ -1,0 +1,625 @@
+//! `decide`: from a proposal's bytes to a decision with every reason.
+
+mod approvals;
+mod compare;
+mod evidence;
+mod misses;
+mod reasons;
+mod subject;
+mod timestamp;
+
+use crate::limits::{APPROVALS_MAX, WINDOW_MS_DEFAULT};
+use crate::permit::Grant;
+use crate::policy::{PolicySet, Verdicts, name_fault};
+use approvals::{Approved, Demand, can_meet, counted, demands};
+use cedar_policy::Effect;
+use misses::{examine, forbid_message, nearest};
+use ordain_canon::{
+    ActionHash, Canonicalizer, ContentHash, EvidenceSetHash, PacketHash, ParametersHash, TargetHash, Value,
+};
+use ordain_spec::action::{
+    ApprovalClass, KernelRequest, Proposal, RollbackStrategy, is_request, map_request,
+};
+use ordain_spec::decision::{Approvals, Decision, Outcome, SCHEMA_VERSION, gate};
+use ordain_spec::limits::FRESHNESS_MS_DEFAULT;
+use ordain_spec::{Facts, Kind, Nullable, RuleId, Sha256, verify_value};
+use reasons::Reasons;
+use std::collections::BTreeSet;
+use subject::{Asker, Subject, rollback, subjects, table_effects};
+
+pub use misses::{Check, Examined};
+
+/// Everything that a decision depends on.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// The text of an action proposal or a KernelRequest.
+    pub proposal: &'a [u8],
+    /// The policies in force.
+    pub policies: &'a PolicySet,
+    /// The evidence packets held.
+    pub evidence: &'a [Value<'a>],
+    /// The approvals and rejections given.
+    pub approvals: &'a [Value<'a>],
+    /// The time, in milliseconds since 1970.
+    pub now_ms: u64,
+    /// Whether an operator has halted the gate.
+    pub halted: bool,
+}
+
+/// A decision, and what follows from it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Judgement {
+    /// What goes on record.
+    pub decision: Decision,
+    /// With an ALLOW: what a permit can be made of.
+    pub grant: Option<Grant>,
+    /// How many policies were evaluated.
+    pub evaluated: usize,
+}
+
+/// Decides.
+///
+/// ```
+/// use ordain_decision::{Case, PolicyFiles, PolicySet, decide};
+/// use ordain_spec::decision::Outcome;
+/// let policy = "@id(\"read\") permit(principal, action in Action::\"observe\", resource);";
+/// let files = PolicyFiles::from([("read.cedar".to_owned(), policy.to_owned())]);
+/// let policies = PolicySet::load(&files).unwrap_or_else(|problems| panic!("{problems:?}"));
+/// let proposal = br#"{"proposal_id": "1", "ts_ms": 1, "actor": "agent", "action_type": "read", "parameters": {},
+///     "target": {"resource_type": "file", "resource_id": "README.md", "domain": "workspace", "constraints": {}}}"#;
+/// let case = Case { proposal, policies: &policies, evidence: &[], approvals: &[], now_ms: 1, halted: false };
+/// assert_eq!(decide(&case).decision.outcome, Outcome::Allow);
+/// let halted = decide(&Case { halted: true, ..case });
+/// assert_eq!(halted.decision.outcome, Outcome::Deny);
+/// ```
+pub fn decide(case: &Case<'_>) -> Judgement {
+    let mut judge = Judge::new(case);
+    match Value::read(case.proposal) {
+        Err(error) => judge.reasons.deny(RuleId::Parse, error.pointer.clone(), error.to_string()),
+        Ok(document) if is_request(&document) => judge.judge_request(&document),
+        Ok(document) => judge.judge_proposal(&document),
+    }
+    judge.finish()
+}
+
+/// Why the policies say what they say: every policy about the action, condition by condition. Of a patch set, for its first
+/// operation.
+pub fn explain(case: &Case<'_>) -> Vec<Examined> {
+    let mut judge = Judge::new(case);
+    judge.explaining = Some(Vec::new());
+    if let Ok(document) = Value::read(case.proposal) {
+        if is_request(&document) {
+            judge.judge_request(&document);
+        } else {
+            judge.judge_proposal(&document);
+        }
+    }
+    judge.explaining.unwrap_or_default()
+}
+
+struct Judge<'a> {
+    case: &'a Case<'a>,
+    canon: Canonicalizer,
+    reasons: Reasons,
+    proposal_id: Option<String>,
+    proposal_hash: Option<ActionHash>,
+    evidence_hash: Option<EvidenceSetHash>,
+    approvals: Approvals,
+    grant: Option<Grant>,
+    evaluated: usize,
+    explaining: Option<Vec<Examined>>,
+}
+
+/// What the policies say about all subjects together, at one number of approvals.
+#[derive(Clone, Default)]
+struct Answer {
+    /// All permits that match somewhere, and the first subject where.
+    permits: Vec<(String, usize)>,
+    permit_ids: BTreeSet<String>,
+    forbids: Vec<(String, usize)>,
+    errors: Vec<(String, String, usize)>,
+    /// The first subject that nothing permits.
+    unpermitted: Option<usize>,
+}
+
+impl Answer {
+    fn add(&mut self, at: usize, verdicts: Verdicts) {
+        if verdicts.permits.is_empty() {
+            self.unpermitted.get_or_insert(at);
+        }
+        for id in verdicts.permits {
+            if self.permit_ids.insert(id.clone()) {
+                self.permits.push((id, at));
+            }
+        }
+        self.forbids.extend(verdicts.forbids.into_iter().map(|id| (id, at)));
+        self.errors.extend(verdicts.errors.into_iter().map(|(id, message)| (id, message, at)));
+    }
+
+    fn allows(&self) -> bool {
+        self.unpermitted.is_none() && self.forbids.is_empty() && self.errors.is_empty()
+    }
+}
+
+impl<'a> Judge<'a> {
+    fn new(case: &'a Case<'a>) -> Self {
+        let mut reasons = Reasons::default();
+        if case.halted {
+            reasons.deny(
+                gate::HALT,
+                "",
+                "an operator has halted the gate; nothing is allowed until the halt is lifted",
+            );
+        }
+        Self {
+            case,
+            canon: Canonicalizer::new(),
+            reasons,
+            proposal_id: None,
+            proposal_hash: None,
+            evidence_hash: None,
+            approvals: Approvals { class: ApprovalClass::None, required: 0, have: Vec::new() },
+            grant: None,
+            evaluated: 0,
+            explaining: None,
+        }
+    }
+
+    fn facts(&self) -> Facts<'a> {
+        let sensors = &self.case.policies.sensors;
+        Facts {
+            now_ms: Some(i64::try_from(self.case.now_ms).unwrap_or(i64::MAX)),
+            evidence: self.case.evidence,
+            freshness_ms: sensors.freshness_ms.unwrap_or(FRESHNESS_MS_DEFAULT),
+            sensors: Some(&sensors.by_id),
+            ..Facts::default()
+        }
+    }
+
+    /// G2, and then the proposal that the request stands for.
+    fn judge_request(&mut self, document: &Value<'_>) {
+        let id = document.get("request_id").and_then(Value::as_str);
+        self.proposal_id = id.map(str::to_owned);
+        self.proposal_hash = ActionHash::of(&mut self.canon, document).ok();
+        let report = verify_value(Kind::Action, &self.facts(), document);
+        self.reasons.deny_report(&report);
+        let Ok(request) = document.to_typed::<KernelRequest>() else { return };
+        match map_request(&request, &self.case.policies.tools) {
+            Err(error) => {
+                let message = format!("{error}; the policy's `tools.toml` says what a tool does");
+                self.reasons.deny(gate::MAPPED, "/tool_call", message);
+            }
+            Ok(proposal) => {
+                let bytes = self.canon.value(&proposal).map(<[u8]>::to_vec);
+                let bytes = bytes.unwrap_or_default();
+                match Value::read(&bytes) {
+                    Ok(document) => self.judge_proposal(&document),
+                    Err(error) => self.reasons.deny(RuleId::Parse, "", error.to_string()),
+                }
+            }
+        }
+    }
+
+    fn judge_proposal(&mut self, document: &Value<'_>) {
+        let id = document.get("proposal_id").and_then(Value::as_str);
+        self.proposal_id = id.map(str::to_owned);
+        let facts = self.facts();
+        let report = verify_value(Kind::Action, &facts, document);
+        self.reasons.deny_report(&report);
+        let hash = match ActionHash::of(&mut self.canon, document) {
+            Ok(hash) => hash,
+            Err(error) => return self.reasons.deny(Kind::Action.rule(0), "", error.to_string()),
+        };
+        self.proposal_hash = Some(hash);
+        let Ok(proposal) = document.to_typed::<Proposal>() else {
+            if report.ok() {
+                self.reasons.deny(Kind::Action.rule(0), "", "is no action proposal");
+            }
+            return;
+        };
+        let set = self.case.policies;
+        self.check_names(&proposal);
+        let doubted = report.violations().iter().any(|violation| violation.rule == Kind::Action.rule(13));
+        let observed = evidence::observe(set, &facts, &proposal, document, doubted, &mut self.reasons);
+        self.check_rollback(&proposal);
+        let subjects = subjects(&proposal, document, &mut self.reasons);
+        let class = proposal.approval_class.unwrap_or(ApprovalClass::None);
+        self.approvals.class = class;
+        self.approvals.required = match class {
+            ApprovalClass::None | ApprovalClass::Threshold => 0,
+            ApprovalClass::Single => 1,
+            ApprovalClass::Dual => 2,
+        };
+        if subjects.is_empty() {
+            return;
+        }
+        let asker =
+            Asker::new(set, &proposal, document, &subjects, &observed, self.case.now_ms, &mut self.reasons);
+        let Some(mut asker) = asker else {
+            let none = Answer::default();
+            return self.check_effects(&proposal, &subjects, &none);
+        };
+        if let Some(explaining) = &mut self.explaining
+            && let Some(subject) = subjects.first()
+        {
+            *explaining = examine(set, &asker, subject, 0, None);
+        }
+        let answer = self.ask_and_count(&proposal, &subjects, &mut asker, hash);
+        self.evaluated = asker.evaluated;
+        self.check_effects(&proposal, &subjects, &answer);
+        if self.reasons.outcome() == Outcome::Allow {
+            self.grant(&proposal, document, hash, &answer);
+        }
+    }
+
+    /// G3.
+    fn check_names(&mut self, proposal: &Proposal) {
+        let known = &self.case.policies.known;
+        let names = [
+            ("/actor", "actor", proposal.actor.as_str(), &known.actors),
+            ("/target/domain", "domain", proposal.target.domain.as_str(), &known.domains),
+            (
+                "/target/resource_type",
+                "resource type",
+                proposal.target.resource_type.as_str(),
+                &known.resource_types,
+            ),
+        ];
+        for (path, what, name, known) in names {
+            if let Some(fault) = name_fault(name) {
+                self.reasons.deny(gate::NAMES, path, format!("the name {fault}"));
+            } else if let Some(other) = known.like(name) {
+                let message =
+                    format!("looks like the {what} `{other}`, which the policy knows, but is another name");
+                self.reasons.deny(gate::NAMES, path, message);
+            }
+        }
+    }
+
+    /// G7.
+    fn check_rollback(&mut self, proposal: &Proposal) {
+        let required = proposal.risk_envelope.as_ref().is_some_and(|envelope| envelope.reversible_required);
+        if required && rollback(self.case.policies, proposal) == RollbackStrategy::None {
+            let message = "`reversible_required` needs a way back: a `strategy` other than `none` here, or a `rollback` for \
+                           this action in the policy's `effects.toml`";
+            self.reasons.deny(gate::ROLLBACK, "/rollback_semantics", message);
+        }
+    }
+
+    /// Effects that the envelope does not allow, and the policies that declare them.
+    fn effect_problems(
+        &self,
+        proposal: &Proposal,
+        subjects: &[Subject<'_>],
+        permits: &BTreeSet<String>,
+    ) -> Vec<(String, String, Vec<String>)> {
+        let set = self.case.policies;
+        let mut declared = table_effects(set, proposal, subjects);
+        let of_permits = |effect: &str| -> Vec<String> {
+            let declares = |id: &&String| {
+                set.statement(id).is_some_and(|it| it.terms.effects.iter().any(|it| it == effect))
+            };
+            permits.iter().filter(declares).cloned().collect()
+        };
+        for statement in permits.iter().filter_map(|id| set.statement(id)) {
+            declared.extend(statement.terms.effects.iter().cloned());
+        }
+        let mut problems = Vec::new();
+        for effect in declared {
+            let (path, message) = match &proposal.risk_envelope {
+                None => (
+                    "/risk_envelope",
+                    format!("the action has the effect `{effect}`, and without an envelope none is allowed"),
+                ),
+                Some(envelope) if envelope.forbidden_effects.contains(&effect) => (
+                    "/risk_envelope/forbidden_effects",
+                    format!("the action has the effect `{effect}`, which the envelope forbids"),
+                ),
+                Some(envelope) if !envelope.allowed_side_effects.contains(&effect) => {
+                    let message = format!(
+                        "the action has the effect `{effect}`, which is not among `allowed_side_effects`"
+                    );
+                    ("/risk_envelope/allowed_side_effects", message)
+                }
+                Some(_) => continue,
+            };
+            problems.push((path.to_owned(), message, of_permits(&effect)));
+        }
+        problems
+    }
+
+    /// G6.
+    fn check_effects(&mut self, proposal: &Proposal, subjects: &[Subject<'_>], answer: &Answer) {
+        for (path, message, policies) in self.effect_problems(proposal, subjects, &answer.permit_ids) {
+            let policies: Vec<&str> = policies.iter().map(String::as_str).collect();
+            self.reasons.deny_by(gate::EFFECTS, path, message, &policies);
+        }
+    }
+
+    /// Asks the policies, counts the approvals, and finds out whether more of them would help.
+    fn ask_and_count(
+        &mut self,
+        proposal: &Proposal,
+        subjects: &[Subject<'_>],
+        asker: &mut Asker<'_>,
+        hash: ActionHash,
+    ) -> Answer {
+        let set = self.case.policies;
+        let in_scope: BTreeSet<usize> =
+            subjects.iter().flat_map(|subject| asker.permits_in_scope(subject)).collect();
+        let in_scope = in_scope.into_iter().filter_map(|at| set.statements.get(at));
+        let approvers: BTreeSet<String> =
+            in_scope.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect();
+        let actor = proposal.actor.as_str();
+        let approved = Approved::count(
+            set,
+            actor,
+            &approvers,
+            &hash.to_string(),
+            self.case.approvals,
+            self.case.now_ms,
+            &mut self.reasons,
+        );
+        self.approvals.have = approved.have();
+        let count = approved.by.len();
+        let now = self.ask(subjects, asker, count);
+        let wanted = |answer: &Answer| demands(set, proposal, &answer.permit_ids, &approved);
+        let wanted_now = wanted(&now);
+        let met =
+            wanted_now.as_ref().is_ok_and(|demands| demands.iter().all(|demand| demand.is_met(&approved)));
+        let no_effects = |judge: &Self, answer: &Answer| {
+            judge.effect_problems(proposal, subjects, &answer.permit_ids).is_empty()
+        };
+        if now.allows() && met && (no_effects(self, &now) || !self.counts_approvals()) {
+            self.set_class(proposal, &now, wanted_now.as_deref().unwrap_or_default());
+            self.tell_permits(subjects, &now);
+            return now;
+        }
+        // Would it be allowed with more approvals? The first number at which everything fits; else the first at which the
+        // policies and the approvers would agree, so that what else is wrong is said of that.
+        let mut agreed: Option<(usize, Answer)> = None;
+        for more in 1..=approved.available().len().min(APPROVALS_MAX) {
+            let answer = match self.counts_approvals() {
+                true => self.ask(subjects, asker, count + more),
+                false => now.clone(),
+            };
+            if answer.allows() && wanted(&answer).is_ok_and(|demands| can_meet(&demands, &approved, more)) {
+                let whole = no_effects(self, &answer);
+                if whole || agreed.is_none() {
+                    agreed = Some((count + more, answer));
+                }
+                if whole {
+                    break;
+                }
+            }
+        }
+        match agreed {
+            Some((number, then)) if !(now.allows() && met) || no_effects(self, &then) => {
+                return self.wait(proposal, subjects, &approved, number, &now, then);
+            }
+            _ => {}
+        }
+        self.deny_policies(subjects, asker, count, &now);
+        if now.unpermitted.is_none() {
+            self.set_class(proposal, &now, wanted_now.as_deref().unwrap_or_default());
+            match wanted_now {
+                Err(message) => self.reasons.deny(Kind::Action.rule(14), approvals::PATH, message),
+                Ok(demands) => {
+                    for demand in demands.iter().filter(|demand| !demand.is_met(&approved)) {
+                        if demand.is_possible() {
+                            demand.wait(&approved, &mut self.reasons);
+                        } else {
+                            demand.deny_impossible(&mut self.reasons);
+                        }
+                    }
+                }
+            }
+        }
+        now
+    }
+
+    fn counts_approvals(&self) -> bool {
+        self.case.policies.statements.iter().any(|statement| statement.counts_approvals)
+    }
+
+    fn ask(&mut self, subjects: &[Subject<'_>], asker: &mut Asker<'_>, approvals: usize) -> Answer {
+        let mut answer = Answer::default();
+        for (at, subject) in subjects.iter().enumerate() {
+            match asker.ask(subject, approvals) {
+                Ok(verdicts) => answer.add(at, verdicts),
+                Err(message) => {
+                    answer.unpermitted.get_or_insert(at);
+                    answer.errors.push((String::new(), message, at));
+                }
+            }
+        }
+        answer
+    }
+
+    /// Held, if nothing else is wrong: what is missing, and what permits it then.
+    fn wait(
+        &mut self,
+        proposal: &Proposal,
+        subjects: &[Subject<'_>],
+        approved: &Approved<'_>,
+        number: usize,
+        now: &Answer,
+        then: Answer,
+    ) -> Answer {
+        let set = self.case.policies;
+        let wanted = demands(set, proposal, &then.permit_ids, approved).unwrap_or_default();
+        let mut asked = false;
+        for demand in wanted.iter().filter(|demand| !demand.is_met(approved)) {
+            demand.wait(approved, &mut self.reasons);
+            asked = true;
+        }
+        if !asked {
+            let mut policies: Vec<&str> = now.forbids.iter().map(|(id, _)| id.as_str()).collect();
+            policies.extend(then.permit_ids.difference(&now.permit_ids).map(String::as_str));
+            let message = format!(
+                "the policies ask for {}, {} given; these people may approve: {}",
+                counted(number, "approval"),
+                approved.by.len(),
+                approvals::people(approved.available().into_iter())
+            );
+            self.reasons.wait(gate::APPROVALS, approvals::PATH, message, &policies);
+        }
+        self.set_class(proposal, &then, &wanted);
+        self.tell_permits(subjects, &then);
+        then
+    }
+
+    /// The strictest class and the largest number that anybody asks for.
+    fn set_class(&mut self, proposal: &Proposal, answer: &Answer, wanted: &[Demand<'_>]) {
+        let rank = |class: &ApprovalClass| match class {
+            ApprovalClass::None => 0,
+            ApprovalClass::Single => 1,
+            ApprovalClass::Dual => 2,
+            ApprovalClass::Threshold => 3,
+        };
+        let of_permits = answer
+            .permit_ids
+            .iter()
+            .filter_map(|id| self.case.policies.statement(id))
+            .map(|it| it.terms.class);
+        let own = proposal.approval_class.unwrap_or(ApprovalClass::None);
+        self.approvals.class = of_permits.chain([own]).max_by_key(rank).unwrap_or(own);
+        self.approvals.required = wanted.iter().map(|demand| demand.count).max().unwrap_or_default() as u64;
+    }
+
+    /// G12, telling.
+    fn tell_permits(&mut self, subjects: &[Subject<'_>], answer: &Answer) {
+        for (id, at) in &answer.permits {
+            let reason =
+                self.case.policies.statement(id).and_then(|statement| statement.terms.reason.as_ref());
+            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            let path = subjects.get(*at).map(|subject| subject.path.as_str()).unwrap_or_default();
+            self.reasons.permit(gate::PERMIT, path, format!("`{id}` permits it{reason}"), id);
+        }
+    }
+
+    /// G10, G11 and G12, denying.
+    fn deny_policies(
+        &mut self,
+        subjects: &[Subject<'_>],
+        asker: &Asker<'_>,
+        approvals: usize,
+        answer: &Answer,
+    ) {
+        let set = self.case.policies;
+        let path = |at: usize| subjects.get(at).map(|subject| subject.path.clone()).unwrap_or_default();
+        for (id, at) in &answer.forbids {
+            if self.reasons.first(gate::FORBID, &[id]) {
+                let message = set.statement(id).map(forbid_message).unwrap_or_default();
+                self.reasons.deny_by(gate::FORBID, path(*at), message, &[id]);
+            }
+        }
+        for (id, message, at) in &answer.errors {
+            let policies: Vec<&str> = [id.as_str()].into_iter().filter(|id| !id.is_empty()).collect();
+            if self.reasons.first(gate::EVALUATION, &policies) {
+                let message =
+                    format!("`{id}` cannot be evaluated, and what is in doubt is denied: {message}");
+                self.reasons.deny_by(gate::EVALUATION, path(*at), message, &policies);
+            }
+        }
+        let Some(at) = answer.unpermitted else { return };
+        let Some(subject) = subjects.get(at) else { return };
+        let misses = nearest(examine(set, asker, subject, approvals, Some(Effect::Permit)));
+        let action = crate::policy::schema::action_name(subject.action);
+        let mut message = format!(
+            "no policy permits `{action}` on the {} `{}` of `{}`",
+            subject.resource_type, subject.resource_id, subject.domain
+        );
+        if misses.is_empty() {
+            message.push_str(&format!("; there is no permit for `{action}` at all"));
+        }
+        self.reasons.deny(gate::PERMIT, path(at), message);
+        for miss in misses {
+            let message = format!("`{}` would permit it if {}", miss.policy, miss.would_if());
+            self.reasons.deny_by(gate::PERMIT, path(at), message, &[&miss.policy]);
+        }
+    }
+
+    fn grant(
+        &mut self,
+        proposal: &Proposal,
+        document: &Value<'_>,
+        proposal_hash: ActionHash,
+        answer: &Answer,
+    ) {
+        let null = Value::Null;
+        let part = |name: &str| document.get(name).unwrap_or(&null);
+        let target_hash = TargetHash::of(&mut self.canon, part("target"));
+        let parameters_hash = ParametersHash::of(&mut self.canon, part("parameters"));
+        let evidence_set_hash = self.evidence_set_hash();
+        let (Ok(target_hash), Ok(parameters_hash), Some(evidence_set_hash)) =
+            (target_hash, parameters_hash, evidence_set_hash)
+        else {
+            return self.reasons.deny(Kind::Action.rule(0), "", "its parts have no canonical form");
+        };
+        let set = self.case.policies;
+        let permits = answer.permit_ids.iter().filter_map(|id| set.statement(id));
+        let now_ms = self.case.now_ms;
+        let window = proposal.time_window.as_ref();
+        self.grant = Some(Grant {
+            actor: proposal.actor.as_str().to_owned(),
+            proposal_id: proposal.proposal_id.clone(),
+            proposal_hash,
+            action_type: proposal.action_type,
+            target_hash,
+            parameters_hash,
+            evidence_set_hash,
+            policy_hash: set.hash(),
+            decided_at_ms: now_ms,
+            valid_from_ms: window.map_or(now_ms, |window| window.valid_from_ms),
+            valid_until_ms: window
+                .map_or(now_ms.saturating_add(WINDOW_MS_DEFAULT), |window| window.valid_until_ms),
+            max_executions: permits.map(|permit| permit.terms.max_executions).min().unwrap_or(1),
+            max_duration_ms: window.map(|window| window.max_duration_ms),
+            max_affected_records: proposal
+                .risk_envelope
+                .as_ref()
+                .map(|envelope| envelope.max_affected_records),
+        });
+    }
+
+    /// The hash of all packets. A packet that has no canonical form cannot be recorded, so nothing is allowed with it.
+    fn evidence_set_hash(&mut self) -> Option<EvidenceSetHash> {
+        if self.evidence_hash.is_none() {
+            let mut hashes = Vec::with_capacity(self.case.evidence.len());
+            for packet in self.case.evidence {
+                hashes.push(PacketHash::of(&mut self.canon, packet).ok()?);
+            }
+            self.evidence_hash = EvidenceSetHash::of(&mut self.canon, &hashes).ok();
+        }
+        self.evidence_hash
+    }
+
+    fn finish(mut self) -> Judgement {
+        let evidence_set_hash = match self.evidence_set_hash() {
+            Some(hash) => Sha256::from(hash),
+            None => {
+                self.reasons.deny(
+                    gate::EVIDENCE,
+                    "",
+                    "a packet has no canonical form and cannot be recorded",
+                );
+                Sha256::from(ContentHash::of(b""))
+            }
+        };
+        let outcome = self.reasons.outcome();
+        let decision = Decision {
+            decision_schema_version: SCHEMA_VERSION.to_owned(),
+            outcome,
+            proposal_id: Nullable(self.proposal_id),
+            proposal_hash: Nullable(self.proposal_hash.map(Sha256::from)),
+            policy_hash: Sha256::from(self.case.policies.hash()),
+            evidence_set_hash,
+            approvals: self.approvals,
+            reasons: self.reasons.into_sorted(),
+            decided_at_ms: self.case.now_ms,
+        };
+        let grant = self.grant.filter(|_| outcome == Outcome::Allow);
+        Judgement { decision, grant, evaluated: self.evaluated }
+    }
+}

@@ -1,0 +1,97 @@
+//! Reasons as they are found, and the outcome that follows from them.
+
+use ordain_canon::compare_utf16;
+use ordain_spec::decision::{Outcome, Reason};
+use ordain_spec::{Report, RuleId};
+use std::collections::BTreeSet;
+
+/// Everything that was found so far.
+#[derive(Default)]
+pub(crate) struct Reasons {
+    all: Vec<Reason>,
+    permits: Vec<Reason>,
+    denied: bool,
+    waiting: bool,
+    /// What was said of one operation of a patch set is not said of the others.
+    said: BTreeSet<(String, Vec<String>)>,
+}
+
+impl Reasons {
+    /// Something is wrong.
+    pub(crate) fn deny(&mut self, rule: RuleId, path: impl Into<String>, message: impl Into<String>) {
+        self.deny_by(rule, path, message, &[]);
+    }
+
+    /// Something is wrong, and these policies say so.
+    pub(crate) fn deny_by(
+        &mut self,
+        rule: RuleId,
+        path: impl Into<String>,
+        message: impl Into<String>,
+        policies: &[&str],
+    ) {
+        self.denied = true;
+        self.push(rule, path.into(), message.into(), policies);
+    }
+
+    /// Approvals are missing.
+    pub(crate) fn wait(&mut self, rule: RuleId, path: &str, message: String, policies: &[&str]) {
+        self.waiting = true;
+        self.push(rule, path.to_owned(), message, policies);
+    }
+
+    /// A policy permits it; said only if nothing denies.
+    pub(crate) fn permit(&mut self, rule: RuleId, path: &str, message: String, policy: &str) {
+        self.permits.push(Reason {
+            rule_id: rule.name().into_owned(),
+            path: path.to_owned(),
+            message,
+            policies: vec![policy.to_owned()],
+        });
+    }
+
+    /// Something should be known.
+    pub(crate) fn tell(&mut self, rule: RuleId, message: String) {
+        self.push(rule, String::new(), message, &[]);
+    }
+
+    /// Everything that a verifier found.
+    pub(crate) fn deny_report(&mut self, report: &Report) {
+        for violation in report.violations() {
+            self.deny(violation.rule, violation.path.clone(), violation.message.clone());
+        }
+    }
+
+    /// Whether this is the first time that the rule is broken on account of these policies.
+    pub(crate) fn first(&mut self, rule: RuleId, policies: &[&str]) -> bool {
+        self.said.insert((rule.name().into_owned(), policies.iter().map(|&id| id.to_owned()).collect()))
+    }
+
+    fn push(&mut self, rule: RuleId, path: String, message: String, policies: &[&str]) {
+        let policies: BTreeSet<&str> = policies.iter().copied().collect();
+        let policies = policies.into_iter().map(str::to_owned).collect();
+        self.all.push(Reason { rule_id: rule.name().into_owned(), path, message, policies });
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        match (self.denied, self.waiting) {
+            (true, _) => Outcome::Deny,
+            (false, true) => Outcome::Hold,
+            (false, false) => Outcome::Allow,
+        }
+    }
+
+    pub(crate) fn into_sorted(mut self) -> Vec<Reason> {
+        if !self.denied {
+            self.all.append(&mut self.permits);
+        }
+        self.all.sort_by(|left, right| {
+            compare_utf16(&left.rule_id, &right.rule_id)
+                .then_with(|| compare_utf16(&left.path, &right.path))
+                .then_with(|| compare_utf16(&left.message, &right.message))
+                .then_with(|| left.policies.cmp(&right.policies))
+        });
+        self.all.dedup();
+        self.all
+    }
+}

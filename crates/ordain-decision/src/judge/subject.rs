@@ -1,0 +1,333 @@
+//! What Cedar is asked about: one subject for a proposal, one for each operation of a patch set.
+
+use super::evidence::Observed;
+use super::reasons::Reasons;
+use super::timestamp::datetime_text;
+use crate::limits::NOW_MS_MAX;
+use crate::policy::people::{actor_uid, uid};
+use crate::policy::schema::action_name;
+use crate::policy::{Declared, Mismatch, Place, PolicySet, Verdicts};
+use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpression as Expression};
+use ordain_canon::Value;
+use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
+use ordain_spec::decision::gate;
+use ordain_spec::path_problem;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The resource type and the domain of a patch set that is to be applied, and the type of the files it changes.
+const PATCH_SET: &str = "patch_set";
+const WORKSPACE: &str = "workspace";
+const FILE: &str = "file";
+
+/// An action on a resource.
+pub(crate) struct Subject<'p> {
+    pub(crate) action: ActionType,
+    pub(crate) resource_type: &'p str,
+    pub(crate) resource_id: &'p str,
+    pub(crate) domain: &'p str,
+    /// Where in the proposal it stands.
+    pub(crate) path: String,
+}
+
+/// Whether a proposal applies a patch set.
+pub(crate) fn is_patch_set(proposal: &Proposal) -> bool {
+    proposal.action_type == ActionType::Write
+        && proposal.target.resource_type.as_str() == PATCH_SET
+        && proposal.target.domain.as_str() == WORKSPACE
+}
+
+/// The subjects of a proposal; none if a patch set's operations cannot be read.
+pub(crate) fn subjects<'p>(
+    proposal: &'p Proposal,
+    document: &'p Value<'p>,
+    reasons: &mut Reasons,
+) -> Vec<Subject<'p>> {
+    let target = &proposal.target;
+    if !is_patch_set(proposal) {
+        return vec![Subject {
+            action: proposal.action_type,
+            resource_type: target.resource_type.as_str(),
+            resource_id: target.resource_id.as_str(),
+            domain: target.domain.as_str(),
+            path: String::new(),
+        }];
+    }
+    let list = "/parameters/operations";
+    let operations = document.get("parameters").and_then(|parameters| parameters.get("operations"));
+    let Some(operations) = operations.and_then(Value::as_array).filter(|operations| !operations.is_empty())
+    else {
+        reasons.deny(gate::OPERATIONS, list, "a patch set names at least one operation, as `{op, path}`");
+        return Vec::new();
+    };
+    let mut subjects = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut whole = true;
+    for (at, operation) in operations.iter().enumerate() {
+        let place = format!("{list}/{at}");
+        match read_operation(operation) {
+            Ok((action, path)) => {
+                // The same operation again asks nothing new.
+                if seen.insert((action_name(action), path)) {
+                    subjects.push(Subject {
+                        action,
+                        resource_type: FILE,
+                        resource_id: path,
+                        domain: WORKSPACE,
+                        path: place,
+                    });
+                }
+            }
+            Err(message) => {
+                whole = false;
+                reasons.deny(gate::OPERATIONS, place, message);
+            }
+        }
+    }
+    if whole { subjects } else { Vec::new() }
+}
+
+fn read_operation<'v>(operation: &'v Value<'v>) -> Result<(ActionType, &'v str), String> {
+    let members = operation.as_object().ok_or("expected an object `{op, path}`")?;
+    if let Some((other, _)) = members.iter().find(|(name, _)| name != "op" && name != "path") {
+        return Err(format!("unknown field `{other}`; an operation is `{{op, path}}`"));
+    }
+    let action = match operation.get("op").and_then(Value::as_str) {
+        Some("create") => ActionType::Create,
+        Some("modify") => ActionType::Write,
+        Some("delete") => ActionType::Delete,
+        _ => return Err("`op` must be `create`, `modify` or `delete`".to_owned()),
+    };
+    let path = operation.get("path").and_then(Value::as_str).ok_or("`path` must be a string")?;
+    match path_problem(path) {
+        Some(problem) => Err(format!("the path cannot be judged: {problem}")),
+        None => Ok((action, path)),
+    }
+}
+
+/// Asks the policies about subjects.
+pub(crate) struct Asker<'a> {
+    set: &'a PolicySet,
+    actor: &'a str,
+    principal: EntityUid,
+    parameters: BTreeMap<&'static str, Expression>,
+    fixed: Vec<(String, Expression)>,
+    pub(crate) evaluated: usize,
+}
+
+impl<'a> Asker<'a> {
+    /// Makes everything ready that does not depend on the subject. What policies could not read rightly is denied.
+    pub(crate) fn new(
+        set: &'a PolicySet,
+        proposal: &'a Proposal,
+        document: &Value<'_>,
+        subjects: &[Subject<'_>],
+        observed: &Observed,
+        now_ms: u64,
+        reasons: &mut Reasons,
+    ) -> Option<Self> {
+        let mut wrong = Vec::new();
+        let mut convert = |declared: &Declared, value: Option<&Value<'_>>, path: &str| {
+            declared.convert(value.unwrap_or(&Value::Null), path, &mut wrong)
+        };
+        let mut parameters = BTreeMap::new();
+        for name in subjects.iter().map(|subject| action_name(subject.action)) {
+            if parameters.contains_key(name) {
+                continue;
+            }
+            let declared = &set.actions.get(name)?.parameters;
+            parameters
+                .extend(convert(declared, document.get("parameters"), "/parameters").map(|it| (name, it)));
+        }
+        let target = document.get("target");
+        let constraints = convert(
+            &set.constraints,
+            target.and_then(|target| target.get("constraints")),
+            "/target/constraints",
+        );
+        let mut fixed = fixed_context(set, proposal, observed);
+        fixed.extend(constraints.map(|it| ("constraints".to_owned(), it)));
+        for Mismatch { path, message } in &wrong {
+            reasons.deny(gate::TYPES, path.clone(), message.clone());
+        }
+        if !wrong.is_empty() {
+            return None;
+        }
+        if set.reads_time {
+            if now_ms > NOW_MS_MAX {
+                reasons.deny(
+                    gate::EVALUATION,
+                    "",
+                    "the time is after the year 9999, which no policy can read",
+                );
+                return None;
+            }
+            fixed.push(("now".to_owned(), Expression::new_datetime(datetime_text(now_ms))));
+        }
+        let actor = proposal.actor.as_str();
+        Some(Self { set, actor, principal: actor_uid(actor)?, parameters, fixed, evaluated: 0 })
+    }
+
+    /// What the policies say about a subject when that many approvals count.
+    pub(crate) fn ask(&mut self, subject: &Subject<'_>, approvals: usize) -> Result<Verdicts, String> {
+        let asked = self.question(subject, approvals)?;
+        let verdicts =
+            self.set.index.ask(&asked.place(&self.principal, self.groups()), &asked.request, &asked.entities);
+        self.evaluated += verdicts.evaluated;
+        Ok(verdicts)
+    }
+
+    /// The permits whose scope fits a subject, by position.
+    pub(crate) fn permits_in_scope(&self, subject: &Subject<'_>) -> Vec<usize> {
+        let Some((resource, ancestors)) = resource_uids(self.set, subject) else { return Vec::new() };
+        self.set.index.permits_in_scope(&Place {
+            action: action_name(subject.action),
+            principal: &self.principal,
+            principal_ancestors: self.groups(),
+            resource: &resource,
+            resource_ancestors: &ancestors,
+        })
+    }
+
+    pub(crate) fn principal(&self) -> &EntityUid {
+        &self.principal
+    }
+
+    pub(crate) fn groups(&self) -> &'a [EntityUid] {
+        self.set.people.groups_of(self.actor)
+    }
+
+    /// Everything that Cedar needs to answer.
+    pub(crate) fn question(&self, subject: &Subject<'_>, approvals: usize) -> Result<Question, String> {
+        let action = action_name(subject.action);
+        let known = self.set.actions.get(action).ok_or("the action is not known")?;
+        let (resource, ancestors) =
+            resource_uids(self.set, subject).ok_or("the resource has no name in Cedar")?;
+        let text = |text: &str| Expression::new_string(text.to_owned());
+        let mut attributes = HashMap::from([
+            ("id".to_owned(), text(subject.resource_id)),
+            ("type".to_owned(), text(subject.resource_type)),
+            ("domain".to_owned(), text(subject.domain)),
+        ]);
+        if path_problem(subject.resource_id).is_none() {
+            attributes.insert("path".to_owned(), text(subject.resource_id));
+        }
+        let entity = Entity::new(resource.clone(), attributes, ancestors.iter().cloned().collect())
+            .map_err(|error| error.to_string())?;
+        let mut entities = vec![known.entity.clone(), entity];
+        entities.extend(self.set.people.reach_of(self.actor).iter().cloned());
+        let own: Vec<EntityUid> =
+            if self.set.always.is_empty() { Vec::new() } else { entities.iter().map(Entity::uid).collect() };
+        entities.extend(self.set.always.iter().filter(|entity| !own.contains(&entity.uid())).cloned());
+        let entities = Entities::from_entities(entities, None).map_err(|error| error.to_string())?;
+        let mut context = self.fixed.clone();
+        context.extend(self.parameters.get(action).map(|it| ("parameters".to_owned(), it.clone())));
+        let approvals = i64::try_from(approvals).unwrap_or(i64::MAX);
+        context.push(("approvals".to_owned(), Expression::new_long(approvals)));
+        let context = Context::from_pairs(context).map_err(|error| error.to_string())?;
+        let request =
+            Request::new(self.principal.clone(), known.uid.clone(), resource.clone(), context, None)
+                .map_err(|error| error.to_string())?;
+        Ok(Question { action, resource, ancestors, request, entities })
+    }
+}
+
+/// A request with the entities it needs.
+pub(crate) struct Question {
+    pub(crate) action: &'static str,
+    pub(crate) resource: EntityUid,
+    pub(crate) ancestors: Vec<EntityUid>,
+    pub(crate) request: Request,
+    pub(crate) entities: Entities,
+}
+
+impl Question {
+    fn place<'q>(&'q self, principal: &'q EntityUid, groups: &'q [EntityUid]) -> Place<'q> {
+        Place {
+            action: self.action,
+            principal,
+            principal_ancestors: groups,
+            resource: &self.resource,
+            resource_ancestors: &self.ancestors,
+        }
+    }
+}
+
+/// The resource's entity and what it is in.
+fn resource_uids(set: &PolicySet, subject: &Subject<'_>) -> Option<(EntityUid, Vec<EntityUid>)> {
+    let escape = |text: &str| text.replace('~', "~0").replace('/', "~1");
+    let id = format!("{}/{}/{}", escape(subject.domain), escape(subject.resource_type), subject.resource_id);
+    let mut ancestors = set.people.domains_of(subject.domain);
+    ancestors.extend(uid("ResourceType", subject.resource_type));
+    Some((uid("Resource", &id)?, ancestors))
+}
+
+/// The part of the context that is the same for all subjects and any number of approvals.
+fn fixed_context(set: &PolicySet, proposal: &Proposal, observed: &Observed) -> Vec<(String, Expression)> {
+    let long = |count: u64| Expression::new_long(i64::try_from(count).unwrap_or(i64::MAX));
+    let texts = |texts: &mut dyn Iterator<Item = &String>| {
+        Expression::new_set(texts.map(|text| Expression::new_string(text.clone())))
+    };
+    // Record keys are given once each.
+    let record = |members: Vec<(&str, Expression)>| {
+        Expression::new_record(members.into_iter().map(|(name, it)| (name.to_owned(), it))).ok()
+    };
+    let evidence = record(vec![
+        ("packets", long(observed.packets as u64)),
+        ("types", texts(&mut observed.types.iter())),
+        ("sensors", texts(&mut observed.sensors.iter())),
+        ("preconditions", long(observed.preconditions as u64)),
+        ("preconditions_hold", Expression::new_bool(observed.preconditions_hold)),
+        ("signed", Expression::new_bool(observed.signed)),
+    ]);
+    let envelope = proposal.risk_envelope.as_ref().and_then(|envelope| {
+        record(vec![
+            ("allowed_side_effects", texts(&mut envelope.allowed_side_effects.iter())),
+            ("forbidden_effects", texts(&mut envelope.forbidden_effects.iter())),
+            ("max_affected_records", long(envelope.max_affected_records)),
+            ("reversible_required", Expression::new_bool(envelope.reversible_required)),
+        ])
+    });
+    let class = match proposal.approval_class.unwrap_or(ApprovalClass::None) {
+        ApprovalClass::None => "none",
+        ApprovalClass::Single => "single",
+        ApprovalClass::Dual => "dual",
+        ApprovalClass::Threshold => "threshold",
+    };
+    let rollback = match rollback(set, proposal) {
+        RollbackStrategy::InversePatch => "inverse_patch",
+        RollbackStrategy::CompensatingAction => "compensating_action",
+        RollbackStrategy::Manual => "manual",
+        RollbackStrategy::None => "none",
+    };
+    let mut context = vec![
+        ("approval_class".to_owned(), Expression::new_string(class.to_owned())),
+        ("rollback".to_owned(), Expression::new_string(rollback.to_owned())),
+    ];
+    context.extend(evidence.map(|it| ("evidence".to_owned(), it)));
+    context.extend(envelope.map(|it| ("envelope".to_owned(), it)));
+    context
+}
+
+/// The way back: the proposal's, or where it says nothing, the policy's for this action.
+pub(crate) fn rollback(set: &PolicySet, proposal: &Proposal) -> RollbackStrategy {
+    match &proposal.rollback_semantics {
+        Some(rollback) => rollback.strategy,
+        None => {
+            let known = set.effects.of(proposal.action_type, proposal.target.resource_type.as_str());
+            known.and_then(|effects| effects.rollback).unwrap_or(RollbackStrategy::None)
+        }
+    }
+}
+
+/// What `effects.toml` says that the subjects do besides.
+pub(crate) fn table_effects(
+    set: &PolicySet,
+    proposal: &Proposal,
+    subjects: &[Subject<'_>],
+) -> BTreeSet<String> {
+    let own = [(proposal.action_type, proposal.target.resource_type.as_str())];
+    let all = own.into_iter().chain(subjects.iter().map(|subject| (subject.action, subject.resource_type)));
+    all.filter_map(|(action, kind)| set.effects.of(action, kind))
+        .flat_map(|it| it.effects.iter().cloned())
+        .collect()
+}

@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+pub mod limits;
+
+mod judge;
+mod permit;
+mod policy;
+
+pub use judge::{Case, Check, Examined, Judgement, decide, explain};
+pub use permit::{Claims, Grant, Minting, PermitError, PublicKey, PublicKeys, mint, verify_permit};
+pub use policy::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file, schema_text};

@@ -1,0 +1,22 @@
+//! Everything from outside has a limit, and the limit has a name.
+
+/// How far in the past an approval may be given.
+pub const APPROVAL_MS_MAX: u64 = 24 * 3_600_000;
+/// Approvals that a permit may ask for, and that are looked for when a proposal could be held.
+pub const APPROVALS_MAX: usize = 16;
+/// Uses that `@max_executions` may grant.
+pub const EXECUTIONS_MAX: u64 = 1_000_000;
+/// How long a permit holds when the proposal has no window.
+pub const WINDOW_MS_DEFAULT: u64 = 5 * 60_000;
+/// Bytes of a regular expression in a precondition.
+pub const PATTERN_BYTES_MAX: usize = 4_096;
+/// Bytes of memory of a compiled regular expression.
+pub(crate) const PATTERN_MEMORY_MAX: usize = 1 << 20;
+/// The last millisecond that can be written as a date: the end of the year 9999.
+pub const NOW_MS_MAX: u64 = 253_402_300_799_999;
+/// Policies that are looked at to find what is nearest to a permission.
+pub(crate) const MISSES_LOOKED_AT: usize = 256;
+/// Nearest misses that are reported.
+pub(crate) const MISSES_TOLD: usize = 3;
+/// Bytes of a permit.
+pub(crate) const PERMIT_BYTES_MAX: usize = 16 * 1024;

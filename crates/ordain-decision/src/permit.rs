@@ -1,0 +1,279 @@
+//! Permits: what a worker shows before it acts. Minted only from a grant, and a grant comes only with an ALLOW.
+
+use crate::limits::PERMIT_BYTES_MAX;
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ordain_canon::{
+    ActionHash, Canonicalizer, ContentHash, EvidenceSetHash, ParametersHash, PolicyHash, SHA256_PREFIX,
+    TargetHash, Value, is_sha256,
+};
+use ordain_spec::action::ActionType;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+const ALGORITHM: &str = "EdDSA";
+const TOKEN_TYPE: &str = "ordain-permit+jwt";
+
+/// What an ALLOW grants. Only a decision makes one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grant {
+    pub(crate) actor: String,
+    pub(crate) proposal_id: String,
+    pub(crate) proposal_hash: ActionHash,
+    pub(crate) action_type: ActionType,
+    pub(crate) target_hash: TargetHash,
+    pub(crate) parameters_hash: ParametersHash,
+    pub(crate) evidence_set_hash: EvidenceSetHash,
+    pub(crate) policy_hash: PolicyHash,
+    pub(crate) decided_at_ms: u64,
+    pub(crate) valid_from_ms: u64,
+    pub(crate) valid_until_ms: u64,
+    pub(crate) max_executions: u64,
+    pub(crate) max_duration_ms: Option<u64>,
+    pub(crate) max_affected_records: Option<u64>,
+}
+
+/// What minting needs besides a grant and a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Minting<'a> {
+    /// The class of worker that may use the permit.
+    pub audience: &'a str,
+    /// Never used before with this key.
+    pub nonce: &'a str,
+    /// The ledger's leaf of the decision, where there is one.
+    pub ledger_index: Option<u64>,
+}
+
+/// The claims of a permit.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "docs/contracts/decision.md has a table of them")]
+pub struct Claims {
+    pub iss: String,
+    pub sub: String,
+    pub aud: String,
+    pub jti: String,
+    pub iat: f64,
+    pub nbf: f64,
+    pub exp: f64,
+    pub proposal_id: String,
+    pub proposal_hash: String,
+    pub action_type: ActionType,
+    pub target_hash: String,
+    pub parameters_hash: String,
+    pub evidence_set_hash: String,
+    pub policy_hash: String,
+    pub max_executions: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_affected_records: Option<u64>,
+    pub nonce: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger_index: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    alg: String,
+    kid: String,
+    typ: String,
+}
+
+/// An Ed25519 public key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PublicKey(VerifyingKey);
+
+impl PublicKey {
+    /// From 32 bytes in base64url without padding.
+    pub fn parse(text: &str) -> Result<Self, PermitError> {
+        let mut bytes = [0; 32];
+        let decoded = Base64UrlUnpadded::decode(text, &mut bytes).map_err(|_| PermitError::Key)?;
+        let bytes: [u8; 32] = decoded.try_into().map_err(|_| PermitError::Key)?;
+        let key = VerifyingKey::from_bytes(&bytes).map_err(|_| PermitError::Key)?;
+        // With a weak key a signature fits more than one message.
+        if key.is_weak() { Err(PermitError::Key) } else { Ok(Self(key)) }
+    }
+
+    /// Of a signing key.
+    pub fn of(key: &SigningKey) -> Self {
+        Self(key.verifying_key())
+    }
+
+    /// The first 16 hexadecimal digits of its hash.
+    pub fn id(&self) -> String {
+        let hash = ContentHash::of(self.0.as_bytes()).to_string();
+        hash.trim_start_matches(SHA256_PREFIX).chars().take(16).collect()
+    }
+}
+
+impl std::fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&Base64UrlUnpadded::encode_string(self.0.as_bytes()))
+    }
+}
+
+/// Why a permit is refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PermitError {
+    /// The key cannot be used.
+    #[error("is no Ed25519 key of 32 bytes in base64url without padding")]
+    Key,
+    /// Longer than any permit.
+    #[error("is longer than {PERMIT_BYTES_MAX} bytes, so it is no permit")]
+    TooLong,
+    /// Not three parts of base64url.
+    #[error("is no JWT: three parts of base64url without padding, with dots between, were expected")]
+    Form,
+    /// The header says something else.
+    #[error("has a header that no permit has: {0}")]
+    Header(String),
+    /// Nobody known signed it.
+    #[error("was issued by the key `{0}`, which is not known here")]
+    UnknownKey(String),
+    /// Somebody changed it, or signed it with another key.
+    #[error("has a signature that does not fit")]
+    Signature,
+    /// The claims are not those of a permit.
+    #[error("has claims that no permit has: {0}")]
+    Claims(String),
+    /// Too early.
+    #[error("is not valid yet: it starts in {0} ms")]
+    NotYet(u64),
+    /// Too late.
+    #[error("expired {0} ms ago")]
+    Expired(u64),
+    /// For another worker.
+    #[error("is for the audience `{0}`")]
+    Audience(String),
+}
+
+/// Makes a permit. The same arguments give the same bytes.
+pub fn mint(grant: &Grant, key: &SigningKey, minting: Minting<'_>) -> Result<String, PermitError> {
+    let kid = PublicKey::of(key).id();
+    let id = ContentHash::of(format!("{}\n{}", grant.proposal_hash, minting.nonce).as_bytes()).to_string();
+    let id: String = id.trim_start_matches(SHA256_PREFIX).chars().take(16).collect();
+    let claims = Claims {
+        iss: kid.clone(),
+        sub: grant.actor.clone(),
+        aud: minting.audience.to_owned(),
+        jti: format!("permit_{id}"),
+        iat: seconds(grant.decided_at_ms),
+        nbf: seconds(grant.valid_from_ms),
+        exp: seconds(grant.valid_until_ms),
+        proposal_id: grant.proposal_id.clone(),
+        proposal_hash: grant.proposal_hash.to_string(),
+        action_type: grant.action_type,
+        target_hash: grant.target_hash.to_string(),
+        parameters_hash: grant.parameters_hash.to_string(),
+        evidence_set_hash: grant.evidence_set_hash.to_string(),
+        policy_hash: grant.policy_hash.to_string(),
+        max_executions: grant.max_executions,
+        max_duration_ms: grant.max_duration_ms,
+        max_affected_records: grant.max_affected_records,
+        nonce: minting.nonce.to_owned(),
+        ledger_index: minting.ledger_index,
+    };
+    let header = Header { alg: ALGORITHM.to_owned(), kid, typ: TOKEN_TYPE.to_owned() };
+    let mut canon = Canonicalizer::new();
+    let refused = |error: ordain_canon::WriteError| PermitError::Claims(error.to_string());
+    let mut token = Base64UrlUnpadded::encode_string(canon.value(&header).map_err(refused)?);
+    token.push('.');
+    token.push_str(&Base64UrlUnpadded::encode_string(canon.value(&claims).map_err(refused)?));
+    let signature = key.sign(token.as_bytes()).to_bytes();
+    token.push('.');
+    token.push_str(&Base64UrlUnpadded::encode_string(&signature));
+    if token.len() > PERMIT_BYTES_MAX { Err(PermitError::TooLong) } else { Ok(token) }
+}
+
+/// Public keys by their id.
+pub type PublicKeys = BTreeMap<String, PublicKey>;
+
+/// Checks a permit by itself: who issued it, that nobody changed it, whom it is for and when.
+pub fn verify_permit(
+    token: &str,
+    keys: &PublicKeys,
+    audience: &str,
+    now_ms: u64,
+) -> Result<Claims, PermitError> {
+    if token.len() > PERMIT_BYTES_MAX {
+        return Err(PermitError::TooLong);
+    }
+    let (signed, signature) = token.rsplit_once('.').ok_or(PermitError::Form)?;
+    let (header, claims) = signed.split_once('.').ok_or(PermitError::Form)?;
+    let decode = |part: &str| Base64UrlUnpadded::decode_vec(part).map_err(|_| PermitError::Form);
+    let (header, claims, signature) = (decode(header)?, decode(claims)?, decode(signature)?);
+    let header: Header = typed(&header).map_err(PermitError::Header)?;
+    if header.alg != ALGORITHM {
+        return Err(PermitError::Header(format!("`alg` is `{}` instead of `{ALGORITHM}`", header.alg)));
+    }
+    if header.typ != TOKEN_TYPE {
+        return Err(PermitError::Header(format!("`typ` is `{}` instead of `{TOKEN_TYPE}`", header.typ)));
+    }
+    let key = keys.get(&header.kid).ok_or_else(|| PermitError::UnknownKey(header.kid.clone()))?;
+    if key.id() != header.kid {
+        return Err(PermitError::UnknownKey(header.kid));
+    }
+    let signature = Signature::from_slice(&signature).map_err(|_| PermitError::Signature)?;
+    key.0.verify_strict(signed.as_bytes(), &signature).map_err(|_| PermitError::Signature)?;
+    let claims: Claims = typed(&claims).map_err(PermitError::Claims)?;
+    check_claims(&claims, &header.kid)?;
+    if claims.aud != audience {
+        return Err(PermitError::Audience(claims.aud));
+    }
+    let (from_ms, until_ms) = (milliseconds(claims.nbf)?, milliseconds(claims.exp)?);
+    if now_ms < from_ms {
+        return Err(PermitError::NotYet(from_ms - now_ms));
+    }
+    if now_ms >= until_ms {
+        return Err(PermitError::Expired(now_ms - until_ms));
+    }
+    Ok(claims)
+}
+
+/// What was signed by a known key is still no permit if it does not say what permits say.
+fn check_claims(claims: &Claims, key_id: &str) -> Result<(), PermitError> {
+    let wrong = |message: String| Err(PermitError::Claims(message));
+    let hashes = [
+        ("proposal_hash", &claims.proposal_hash),
+        ("target_hash", &claims.target_hash),
+        ("parameters_hash", &claims.parameters_hash),
+        ("evidence_set_hash", &claims.evidence_set_hash),
+        ("policy_hash", &claims.policy_hash),
+    ];
+    for (name, hash) in hashes {
+        if !is_sha256(hash) {
+            return wrong(format!("`{name}` is no hash"));
+        }
+    }
+    if claims.iss != key_id {
+        return wrong("`iss` is not the key that signed it".to_owned());
+    }
+    if claims.max_executions == 0 {
+        return wrong("`max_executions` is 0".to_owned());
+    }
+    milliseconds(claims.iat).map(drop)
+}
+
+fn typed<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T, String> {
+    let value = Value::read(bytes).map_err(|error| error.to_string())?;
+    value.to_typed().map_err(|error| error.to_string())
+}
+
+/// As JWT counts time.
+fn seconds(time_ms: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "times are below 2^53")]
+    let time_ms = time_ms as f64;
+    time_ms / 1000.0
+}
+
+fn milliseconds(time_s: f64) -> Result<u64, PermitError> {
+    let time_ms = (time_s * 1000.0).round();
+    if !(0.0..9_007_199_254_740_992.0).contains(&time_ms) {
+        return Err(PermitError::Claims(format!("{time_s} is no time")));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
+    Ok(time_ms as u64)
+}

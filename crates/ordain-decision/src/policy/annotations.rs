@@ -1,0 +1,121 @@
+//! What the annotations of a policy say. Cedar does not look at them, so all of it is checked here.
+
+use super::people::People;
+use super::problem::Problem;
+use crate::limits::{APPROVALS_MAX, EXECUTIONS_MAX};
+use cedar_policy::{Effect, Policy};
+use ordain_spec::action::ApprovalClass;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a policy asks for beyond its condition.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    pub(crate) reason: Option<String>,
+    pub(crate) class: ApprovalClass,
+    /// Approvals that it takes.
+    pub(crate) approvals: usize,
+    /// As the policy names them: groups and actors.
+    pub(crate) approver_names: Vec<String>,
+    /// The ids of all actors among them.
+    pub(crate) approvers: BTreeSet<String>,
+    pub(crate) effects: Vec<String>,
+    pub(crate) max_executions: u64,
+}
+
+const KNOWN: [&str; 6] = ["id", "reason", "approval", "approvers", "effects", "max_executions"];
+/// Own annotations of a folder's owner start with this.
+const OWN_PREFIX: &str = "x_";
+
+/// Reads and checks all annotations but `@id`.
+pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Problem)) -> Terms {
+    let mut wrong = |message: String| refuse(Problem::error("", message));
+    let annotations: BTreeMap<&str, &str> = policy.annotations().collect();
+    for name in annotations.keys().filter(|name| !KNOWN.contains(name) && !name.starts_with(OWN_PREFIX)) {
+        wrong(format!(
+            "the annotation `@{name}` is not known; there are {}, and your own start with `{OWN_PREFIX}`",
+            KNOWN.map(|name| format!("`@{name}`")).join(", ")
+        ));
+    }
+    if policy.effect() == Effect::Forbid {
+        for name in ["approval", "approvers", "effects", "max_executions"] {
+            if annotations.contains_key(name) {
+                wrong(format!("`@{name}` says nothing on a `forbid`; it belongs to a `permit`"));
+            }
+        }
+    }
+    let get = |name: &str| annotations.get(name).copied();
+    let (class, approvals) = match get("approval").map(parse_approval) {
+        None => (ApprovalClass::None, 0),
+        Some(Ok(parsed)) => parsed,
+        Some(Err(message)) => {
+            wrong(message);
+            (ApprovalClass::None, 0)
+        }
+    };
+    let approver_names = get("approvers").map(list).unwrap_or_default();
+    let mut approvers = BTreeSet::new();
+    for name in &approver_names {
+        match people.members(name) {
+            Ok(members) => approvers.extend(members),
+            Err(message) => wrong(format!("`@approvers`: {message}")),
+        }
+    }
+    if get("approvers").is_some() && approver_names.is_empty() {
+        wrong("`@approvers` names nobody".to_owned());
+    }
+    let persons = people.persons(&approvers).len();
+    if approvals > 0 && get("approvers").is_none() {
+        wrong(format!("asks for {approvals} approvals and does not say whose; add `@approvers(\"…\")`"));
+    } else if approvals > persons && !approver_names.is_empty() {
+        wrong(format!("asks for {approvals} approvals, but `@approvers` are {persons} people"));
+    }
+    let max_executions = match get("max_executions").map(str::parse::<u64>) {
+        None => 1,
+        Some(Ok(count)) if (1..=EXECUTIONS_MAX).contains(&count) => count,
+        Some(_) => {
+            wrong(format!("`@max_executions` must be a whole number from 1 to {EXECUTIONS_MAX}"));
+            1
+        }
+    };
+    Terms {
+        reason: get("reason").map(str::trim).filter(|reason| !reason.is_empty()).map(str::to_owned),
+        class,
+        approvals,
+        approver_names,
+        approvers,
+        effects: get("effects").map(list).unwrap_or_default(),
+        max_executions,
+    }
+}
+
+fn list(text: &str) -> Vec<String> {
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn parse_approval(text: &str) -> Result<(ApprovalClass, usize), String> {
+    let threshold = text.strip_prefix("threshold:").map(str::parse::<usize>);
+    match (text, threshold) {
+        ("none", _) => Ok((ApprovalClass::None, 0)),
+        ("single", _) => Ok((ApprovalClass::Single, 1)),
+        ("dual", _) => Ok((ApprovalClass::Dual, 2)),
+        (_, Some(Ok(count))) if (1..=APPROVALS_MAX).contains(&count) => Ok((ApprovalClass::Threshold, count)),
+        _ => Err(format!(
+            "`@approval(\"{text}\")` must be `none`, `single`, `dual` or `threshold:N` with N from 1 to {APPROVALS_MAX}"
+        )),
+    }
+}
+
+/// The id of a policy, if it has one that can stand in a decision.
+pub(crate) fn policy_id(policy: &Policy) -> Result<&str, String> {
+    let Some(id) = policy.annotation("id") else {
+        return Err(
+            "a policy has no `@id`; decisions name the policies they follow, so each needs one".to_owned()
+        );
+    };
+    let plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    if id.is_empty() || !id.chars().all(plain) {
+        return Err(format!("`@id(\"{id}\")` must be letters, digits, `.`, `_` and `-`"));
+    }
+    Ok(id)
+}

@@ -1,0 +1,127 @@
+//! Finds the policies that can apply to a request without looking at the others.
+//!
+//! A policy is found by its action, by the entity of its principal scope and by that of its resource scope. A request
+//! looks under its own entities, all their ancestors, and under the policies that have no such scope. That these are all that
+//! can apply is checked against Cedar's plain `Authorizer` by a test.
+
+use super::statement::{Scope, Statement};
+use cedar_policy::{Authorizer, Effect, Entities, EntityUid, PolicySet, Request};
+use std::collections::{BTreeMap, HashMap};
+
+/// Policies with the same scope.
+#[derive(Default)]
+struct Slice {
+    permits: PolicySet,
+    forbids: PolicySet,
+    /// The positions of the permits in the set.
+    permit_positions: Vec<usize>,
+    count: usize,
+}
+
+type ByEntity<T> = HashMap<Option<EntityUid>, T>;
+
+/// The index.
+#[derive(Default)]
+pub(crate) struct Index {
+    by_action: BTreeMap<&'static str, ByEntity<ByEntity<Slice>>>,
+}
+
+/// What policies say about a request.
+#[derive(Default, Debug)]
+pub(crate) struct Verdicts {
+    /// The ids of the permits that apply, sorted.
+    pub(crate) permits: Vec<String>,
+    /// The ids of the forbids that apply, sorted.
+    pub(crate) forbids: Vec<String>,
+    /// Policies that could not be evaluated, and why, sorted.
+    pub(crate) errors: Vec<(String, String)>,
+    /// How many policies were evaluated.
+    pub(crate) evaluated: usize,
+}
+
+/// A request's entities, and what each is in.
+pub(crate) struct Place<'r> {
+    pub(crate) action: &'static str,
+    pub(crate) principal: &'r EntityUid,
+    pub(crate) principal_ancestors: &'r [EntityUid],
+    pub(crate) resource: &'r EntityUid,
+    pub(crate) resource_ancestors: &'r [EntityUid],
+}
+
+impl Index {
+    /// Of all policies of a set.
+    pub(crate) fn of(statements: &[Statement]) -> Result<Self, String> {
+        let mut index = Self::default();
+        for (position, statement) in statements.iter().enumerate() {
+            if [&statement.principal, &statement.resource].into_iter().any(|scope| *scope == Scope::Never) {
+                continue;
+            }
+            for action in &statement.actions {
+                let by_principal = index.by_action.entry(action).or_default();
+                let by_resource = by_principal.entry(statement.principal.key().cloned()).or_default();
+                let slice = by_resource.entry(statement.resource.key().cloned()).or_default();
+                let set = match statement.effect {
+                    Effect::Permit => {
+                        slice.permit_positions.push(position);
+                        &mut slice.permits
+                    }
+                    Effect::Forbid => &mut slice.forbids,
+                };
+                set.add(statement.policy.clone()).map_err(|error| error.to_string())?;
+                slice.count += 1;
+            }
+        }
+        Ok(index)
+    }
+
+    fn slices<'i>(&'i self, place: &Place<'_>) -> Vec<&'i Slice> {
+        let Some(by_principal) = self.by_action.get(place.action) else { return Vec::new() };
+        let mut slices = Vec::new();
+        for principal in keys(place.principal, place.principal_ancestors) {
+            let Some(by_resource) = by_principal.get(&principal) else { continue };
+            let found = keys(place.resource, place.resource_ancestors);
+            slices.extend(found.filter_map(|resource| by_resource.get(&resource)));
+        }
+        slices
+    }
+
+    /// The permits whose scope fits.
+    pub(crate) fn permits_in_scope(&self, place: &Place<'_>) -> Vec<usize> {
+        let mut positions: Vec<usize> =
+            self.slices(place).iter().flat_map(|slice| slice.permit_positions.iter().copied()).collect();
+        positions.sort_unstable();
+        positions
+    }
+
+    /// Asks the policies that can apply.
+    pub(crate) fn ask(&self, place: &Place<'_>, request: &Request, entities: &Entities) -> Verdicts {
+        let authorizer = Authorizer::new();
+        let mut verdicts = Verdicts::default();
+        for slice in self.slices(place) {
+            verdicts.evaluated += slice.count;
+            // Apart from each other, because an answer names either permits or forbids.
+            for (set, ids) in
+                [(&slice.permits, &mut verdicts.permits), (&slice.forbids, &mut verdicts.forbids)]
+            {
+                if set.is_empty() {
+                    continue;
+                }
+                let response = authorizer.is_authorized(request, set, entities);
+                ids.extend(response.diagnostics().reason().map(ToString::to_string));
+                for error in response.diagnostics().errors() {
+                    let cedar_policy::AuthorizationError::PolicyEvaluationError(error) = error;
+                    verdicts.errors.push((error.policy_id().to_string(), error.inner().to_string()));
+                }
+            }
+        }
+        verdicts.permits.sort();
+        verdicts.forbids.sort();
+        verdicts.errors.sort();
+        verdicts
+    }
+}
+
+/// No scope, the entity, and what it is in.
+fn keys(entity: &EntityUid, ancestors: &[EntityUid]) -> impl Iterator<Item = Option<EntityUid>> {
+    [None, Some(entity.clone())].into_iter().chain(ancestors.iter().cloned().map(Some))
+}

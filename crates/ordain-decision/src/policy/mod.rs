@@ -1,0 +1,378 @@
+//! A policy folder, read, checked and ready to be asked.
+
+mod annotations;
+mod declared;
+mod index;
+mod lint;
+mod names;
+pub(crate) mod people;
+mod problem;
+pub(crate) mod schema;
+mod statement;
+mod tables;
+
+use annotations::{policy_id, terms};
+use cedar_policy::{Effect, Entity, PolicyId, PolicySet as CedarSet, ValidationMode, Validator};
+use ordain_canon::{Canonicalizer, ContentHash, PolicyHash};
+use ordain_spec::action::ToolMapping;
+use people::{People, uid};
+use problem::line_at;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+use tables::{Effects, Sensors};
+
+pub(crate) use declared::{Declared, Mismatch};
+pub(crate) use index::{Index, Place, Verdicts};
+pub(crate) use names::{Known, fault as name_fault};
+pub use problem::{Problem, Severity};
+pub use schema::schema_text;
+pub(crate) use statement::{Condition, Statement};
+
+/// The files of a policy folder: names and texts, without its tests.
+pub type PolicyFiles = BTreeMap<String, String>;
+
+/// Policies, and everything that decisions need to know about the folder they come from. Only a valid folder becomes one.
+pub struct PolicySet {
+    hash: PolicyHash,
+    pub(crate) statements: Vec<Statement>,
+    /// Positions of the statements by id.
+    pub(crate) by_id: BTreeMap<String, usize>,
+    pub(crate) index: Index,
+    pub(crate) people: People,
+    /// Entities that conditions look into, whatever the request.
+    pub(crate) always: Vec<Entity>,
+    pub(crate) actions: BTreeMap<&'static str, ActionSet>,
+    pub(crate) constraints: Declared,
+    pub(crate) effects: Effects,
+    pub(crate) sensors: Sensors,
+    pub(crate) tools: BTreeMap<String, ToolMapping>,
+    pub(crate) redact: BTreeSet<String>,
+    pub(crate) known: KnownNames,
+    pub(crate) reads_time: bool,
+    warnings: Vec<Problem>,
+}
+
+/// What the set knows of an action type.
+pub(crate) struct ActionSet {
+    pub(crate) uid: cedar_policy::EntityUid,
+    pub(crate) entity: Entity,
+    pub(crate) parameters: Declared,
+}
+
+/// Names that others must not be taken for.
+#[derive(Default)]
+pub(crate) struct KnownNames {
+    pub(crate) actors: Known,
+    pub(crate) domains: Known,
+    pub(crate) resource_types: Known,
+}
+
+/// The name of a file that belongs to a policy folder.
+pub fn is_policy_file(name: &str) -> bool {
+    name.ends_with(".cedar") || OTHER_FILES.contains(&name)
+}
+
+const OTHER_FILES: [&str; 6] =
+    [schema::FILE, people::FILE, tables::EFFECTS, tables::SENSORS, tables::TOOLS, tables::REDACT];
+
+#[derive(Serialize)]
+struct Covered<'f> {
+    product_schema: ContentHash,
+    files: BTreeMap<&'f str, ContentHash>,
+}
+
+impl PolicySet {
+    /// Reads a folder's files. If anything is wrong with them, everything that is.
+    ///
+    /// ```
+    /// use ordain_decision::{PolicyFiles, PolicySet};
+    /// let files = PolicyFiles::from([(
+    ///     "read.cedar".to_owned(),
+    ///     "@id(\"read\") permit(principal, action in Action::\"observe\", resource);".to_owned(),
+    /// )]);
+    /// assert!(PolicySet::load(&files).is_ok());
+    /// let files = PolicyFiles::from([("read.cedar".to_owned(), "permit(principal, action, resource);".to_owned())]);
+    /// assert!(PolicySet::load(&files).is_err());
+    /// ```
+    pub fn load(files: &PolicyFiles) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        for name in files.keys().filter(|name| !is_policy_file(name)) {
+            problems.push(Problem::error(
+                name,
+                format!("is no file of a policy folder; there are `*.cedar`, {}", OTHER_FILES.join(", ")),
+            ));
+        }
+        let set = Self::load_into(files, &mut problems);
+        problems.sort();
+        problems.dedup();
+        match set {
+            Some(mut set) if problems.iter().all(|problem| problem.severity == Severity::Warning) => {
+                set.warnings = problems;
+                Ok(set)
+            }
+            _ => Err(problems),
+        }
+    }
+
+    fn load_into(files: &PolicyFiles, problems: &mut Vec<Problem>) -> Option<Self> {
+        let text = |name: &str| files.get(name).map(String::as_str);
+        let effects = Effects::load(text(tables::EFFECTS), problems);
+        let sensors = Sensors::load(text(tables::SENSORS), problems);
+        let tools = tables::load_tools(text(tables::TOOLS), problems);
+        let redact = tables::load_redact(text(tables::REDACT), problems);
+        let parsed = parse_all(files, problems);
+        let built = schema::build(text(schema::FILE), problems)?;
+        let people = People::load(text(people::FILE), &built.schema, problems)?;
+        let mut statements = Vec::new();
+        for Parsed { id, file, line, policy } in parsed {
+            let mut refuse = |problem: Problem| {
+                problems.push(Problem { file: file.clone(), ..problem }.at(line).about(&id));
+            };
+            let terms = terms(&policy, &people, &mut refuse);
+            match Statement::of(id.clone(), file.clone(), line, policy, terms) {
+                Ok(statement) => statements.push(statement),
+                Err(message) => refuse(Problem::error("", message)),
+            }
+        }
+        validate(&built.schema, &statements, files, problems);
+        let declared_or_nothing = |name: &str, problems: &mut Vec<Problem>| {
+            Declared::named(name, &built.types, problems).unwrap_or_else(Declared::nothing)
+        };
+        let mut actions = BTreeMap::new();
+        for (action, name, _) in schema::ACTIONS {
+            let own = schema::parameters_type(name);
+            let parameters = if built.types.contains_key(&own) { own } else { "Parameters".to_owned() };
+            let parameters = declared_or_nothing(&parameters, problems);
+            let uid = uid("Action", name)?;
+            let groups = schema::groups_of(action).iter().filter_map(|group| people::uid("Action", group));
+            let entity = Entity::new_no_attrs(uid.clone(), groups.collect());
+            actions.insert(name, ActionSet { uid, entity, parameters });
+        }
+        let constraints = declared_or_nothing("Constraints", problems);
+        let known = known_names(&people, &statements, problems);
+        problems.extend(lint::warnings(&statements));
+        let index =
+            Index::of(&statements).map_err(|message| problems.push(Problem::error("", message))).ok()?;
+        let mut always: BTreeMap<_, Entity> = BTreeMap::new();
+        for uid in statements.iter().flat_map(Statement::entities_looked_into) {
+            always.extend(people.reach(&uid).into_iter().map(|entity| (entity.uid(), entity)));
+        }
+        let by_id = statements.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect();
+        let covered = Covered {
+            product_schema: ContentHash::of(schema_text().as_bytes()),
+            files: files
+                .iter()
+                .map(|(name, text)| (name.as_str(), ContentHash::of(text.as_bytes())))
+                .collect(),
+        };
+        let hash = PolicyHash::of(&mut Canonicalizer::new(), &covered);
+        let hash = hash.map_err(|error| problems.push(Problem::error("", error.to_string()))).ok()?;
+        Some(Self {
+            hash,
+            reads_time: statements.iter().any(|statement| statement.reads_time),
+            statements,
+            by_id,
+            index,
+            people,
+            always: always.into_values().collect(),
+            actions,
+            constraints,
+            effects,
+            sensors,
+            tools,
+            redact,
+            known,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The hash of everything that decisions depend on.
+    pub fn hash(&self) -> PolicyHash {
+        self.hash
+    }
+
+    /// What does not make the folder invalid, but somebody should know.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
+    /// How many permits and how many forbids there are.
+    pub fn counts(&self) -> (usize, usize) {
+        let permits = self.statements.iter().filter(|it| it.effect == Effect::Permit).count();
+        (permits, self.statements.len() - permits)
+    }
+
+    /// The policy of that id.
+    pub(crate) fn statement(&self, id: &str) -> Option<&Statement> {
+        self.statements.get(*self.by_id.get(id)?)
+    }
+}
+
+struct Parsed {
+    id: String,
+    file: String,
+    line: Option<usize>,
+    policy: cedar_policy::Policy,
+}
+
+/// All policies of all files, each under its own id.
+fn parse_all(files: &PolicyFiles, problems: &mut Vec<Problem>) -> Vec<Parsed> {
+    let mut parsed: Vec<Parsed> = Vec::new();
+    let mut used: BTreeMap<String, String> = BTreeMap::new();
+    for (file, text) in files.iter().filter(|(name, _)| name.ends_with(".cedar")) {
+        let set = match CedarSet::from_str(text) {
+            Ok(set) => set,
+            Err(errors) => {
+                problems.extend(errors.iter().map(|error| Problem::of_diagnostic(file, text, error)));
+                continue;
+            }
+        };
+        if set.num_of_templates() > 0 {
+            problems.push(Problem::error(
+                file,
+                "has a template (`?principal` or `?resource`); write the policy out",
+            ));
+        }
+        let mut policies: Vec<_> = set.policies().cloned().collect();
+        // Cedar numbers the policies of a text as they stand in it.
+        policies.sort_by_key(|policy| number_of(policy.id()));
+        for policy in policies {
+            let number = number_of(policy.id());
+            match policy_id(&policy).map(str::to_owned) {
+                Err(message) => {
+                    let line = statement_line(text, number);
+                    problems.push(Problem::error(file, message).at(line));
+                }
+                Ok(id) => {
+                    let line = id_line(text, &id);
+                    if let Some(other) = used.insert(id.clone(), file.clone()) {
+                        let message = if other == *file {
+                            "is there twice".to_owned()
+                        } else {
+                            format!("is in {other} too")
+                        };
+                        problems.push(Problem::error(file, message).at(line).about(&id));
+                        continue;
+                    }
+                    let policy = policy.new_id(PolicyId::new(&id));
+                    parsed.push(Parsed { id, file: file.clone(), line, policy });
+                }
+            }
+        }
+    }
+    parsed
+}
+
+fn number_of(id: &PolicyId) -> usize {
+    id.to_string().trim_start_matches("policy").parse().unwrap_or_default()
+}
+
+/// The line of an `@id`.
+fn id_line(text: &str, id: &str) -> Option<usize> {
+    text.find(&format!("@id(\"{id}\")")).map(|offset| line_at(text, offset))
+}
+
+/// The line of the policy of that number, by its first word.
+fn statement_line(text: &str, number: usize) -> Option<usize> {
+    let starts = |line: &str| {
+        let line = line.trim_start();
+        ["permit", "forbid"].iter().any(|word| {
+            line.strip_prefix(word)
+                .is_some_and(|rest| rest.trim_start().starts_with('(') || rest.trim().is_empty())
+        })
+    };
+    text.lines().enumerate().filter(|(_, line)| starts(line)).nth(number).map(|(position, _)| position + 1)
+}
+
+/// Cedar's strict validation.
+fn validate(
+    schema: &cedar_policy::Schema,
+    statements: &[Statement],
+    files: &PolicyFiles,
+    problems: &mut Vec<Problem>,
+) {
+    let place = |id: &PolicyId| statements.iter().find(|statement| statement.id == id.to_string());
+    let mut set = CedarSet::new();
+    for statement in statements {
+        if let Err(error) = set.add(statement.policy.clone()) {
+            problems.push(Problem::error(&statement.file, error.to_string()).about(&statement.id));
+        }
+    }
+    let result = Validator::new(schema.clone()).validate(&set, ValidationMode::Strict);
+    let located = |problem: Problem, id: &PolicyId| match place(id) {
+        Some(statement) => {
+            let file = statement.file.clone();
+            let line = problem.line.or(statement.line);
+            Problem { file, ..problem }.at(line).about(&statement.id)
+        }
+        None => problem,
+    };
+    for error in result.validation_errors() {
+        let text = place(error.policy_id()).and_then(|statement| files.get(&statement.file));
+        let problem = Problem::of_diagnostic("", text.map(String::as_str).unwrap_or_default(), error);
+        problems.push(located(without_policy(problem), error.policy_id()));
+    }
+    for warning in result.validation_warnings() {
+        let problem = Problem::warning("", warning.to_string());
+        problems.push(located(without_policy(problem), warning.policy_id()));
+    }
+}
+
+/// Cedar repeats the policy's id in front of its messages; ours name it already.
+fn without_policy(problem: Problem) -> Problem {
+    let message = match problem.message.strip_prefix("for policy `").and_then(|rest| rest.split_once("`, ")) {
+        Some((_, message)) => message.to_owned(),
+        None => problem.message.clone(),
+    };
+    Problem { message, ..problem }
+}
+
+/// The names of the entities and of the policies' literals.
+fn known_names(people: &People, statements: &[Statement], problems: &mut Vec<Problem>) -> KnownNames {
+    let mut known = KnownNames::default();
+    let mut names: Vec<(&str, String, Option<&Statement>)> = Vec::new();
+    names.extend(people.actor_names().map(|name| ("Actor", name.clone(), None)));
+    names.extend(people.domain_names().map(|name| ("Domain", name.clone(), None)));
+    for statement in statements {
+        for literal in statement.policy.entity_literals() {
+            let id = literal.id().unescaped();
+            match literal.type_name().to_string().as_str() {
+                "Actor" => names.push(("Actor", id.to_owned(), Some(statement))),
+                "Domain" => names.push(("Domain", id.to_owned(), Some(statement))),
+                "ResourceType" => names.push(("ResourceType", id.to_owned(), Some(statement))),
+                "Resource" => {
+                    let mut parts = id.splitn(3, '/').map(|part| part.replace("~1", "/").replace("~0", "~"));
+                    match (parts.next(), parts.next(), parts.next()) {
+                        (Some(domain), Some(kind), Some(_)) => {
+                            names.push(("Domain", domain, Some(statement)));
+                            names.push(("ResourceType", kind, Some(statement)));
+                        }
+                        _ => {
+                            let message =
+                                format!("`Resource::\"{id}\"` is no resource; write `domain/type/id`");
+                            problems.push(
+                                Problem::error(&statement.file, message)
+                                    .at(statement.line)
+                                    .about(&statement.id),
+                            );
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    for (kind, name, statement) in names {
+        let like = match kind {
+            "Actor" => known.actors.insert(&name),
+            "Domain" => known.domains.insert(&name),
+            _ => known.resource_types.insert(&name),
+        };
+        if let (Some(other), Some(statement)) = (like, statement) {
+            let message = format!("`{kind}::\"{name}\"` looks like `{other}`, which is another");
+            problems.push(Problem::error(&statement.file, message).at(statement.line).about(&statement.id));
+        }
+    }
+    known
+}

@@ -1,0 +1,85 @@
+//! Names that look like other names.
+
+use std::collections::BTreeMap;
+use unicode_security::confusable_detection::skeleton;
+
+/// Names that a policy knows, by what they look like.
+#[derive(Default, Debug)]
+pub(crate) struct Known {
+    names: BTreeMap<String, String>,
+}
+
+impl Known {
+    /// Adds a name; gives the other name that looks like it, if there is one.
+    pub(crate) fn insert(&mut self, name: &str) -> Option<String> {
+        let mut other = None;
+        for look in looks(name) {
+            let before = self.names.insert(look, name.to_owned());
+            other = other.or(before.filter(|before| before != name));
+        }
+        other
+    }
+
+    /// The known name that this one could be taken for.
+    pub(crate) fn like(&self, name: &str) -> Option<&str> {
+        let known: Vec<&String> = looks(name).iter().filter_map(|look| self.names.get(look)).collect();
+        if known.iter().any(|known| *known == name) {
+            None
+        } else {
+            known.first().map(|known| known.as_str())
+        }
+    }
+}
+
+/// Two names look alike when one of these is equal. Case and look-alikes are folded in both orders: `I` is a capital `i`,
+/// and it looks like an `l`.
+fn looks(name: &str) -> [String; 2] {
+    let fold = |text: &str| skeleton(text).collect::<String>();
+    [fold(&name.to_lowercase()), fold(&fold(name).to_lowercase())]
+}
+
+/// What is wrong with a name by itself.
+pub(crate) fn fault(name: &str) -> Option<&'static str> {
+    if name.trim() != name {
+        Some("starts or ends with a blank")
+    } else if name.chars().any(char::is_control) {
+        Some("has a control character")
+    } else if name.chars().any(is_invisible) {
+        Some("has an invisible character")
+    } else {
+        None
+    }
+}
+
+/// Characters that nobody sees: Unicode's Default_Ignorable_Code_Point, and the marks of direction.
+fn is_invisible(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_alikes_are_found_and_others_are_not() {
+        let mut known = Known::default();
+        assert_eq!(known.insert("agent-sales-001"), None);
+        assert_eq!(known.like("agent-sales-001"), None);
+        for name in
+            ["Agent-Sales-001", "аgent-sales-001", "agent-saIes-001", "agent-sales-00l", "agent‐sales‐001"]
+        {
+            assert_eq!(known.like(name), Some("agent-sales-001"), "{name}");
+        }
+        for name in ["agent-sales-002", "agent-support-001", "sales"] {
+            assert_eq!(known.like(name), None, "{name}");
+        }
+        assert_eq!(fault("agent\u{200b}"), Some("has an invisible character"));
+        assert_eq!(fault("agent "), Some("starts or ends with a blank"));
+        assert_eq!(fault("agent\n1"), Some("has a control character"));
+        assert_eq!(fault("Ágnes 東京"), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! The actors, groups and domains of `entities.json`.
+
+use super::names::Known;
+use super::problem::{Problem, Problems};
+use cedar_policy::{Entities, Entity, EntityUid, EvalResult, RestrictedExpression, Schema};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// The file with the entities.
+pub(crate) const FILE: &str = "entities.json";
+
+/// Who and what the policy knows.
+pub(crate) struct People {
+    /// Actors, by id.
+    actors: BTreeMap<String, Actor>,
+    /// The ids of the actors in each group, those of its groups included.
+    groups: BTreeMap<String, BTreeSet<String>>,
+    /// The domains that each domain is in, itself first.
+    domains: BTreeMap<String, Vec<EntityUid>>,
+    /// Each entity with all its ancestors as parents.
+    flat: BTreeMap<EntityUid, Entity>,
+}
+
+struct Actor {
+    person: String,
+    ancestors: Vec<EntityUid>,
+    /// The actor's entity and those that its attributes lead to.
+    reach: Vec<Entity>,
+}
+
+impl People {
+    /// Of the folder's entities; without a file there are none.
+    pub(crate) fn load(text: Option<&str>, schema: &Schema, problems: &mut Problems) -> Option<Self> {
+        let mut people = Self {
+            actors: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            domains: BTreeMap::new(),
+            flat: BTreeMap::new(),
+        };
+        let Some(text) = text else { return Some(people) };
+        // Cedar keeps the last of two equal keys; here that is refused like everywhere.
+        if let Err(error) = ordain_canon::Value::read(text.as_bytes()) {
+            problems.push(Problem::error(FILE, error.to_string()));
+            return None;
+        }
+        let entities = match Entities::from_json_str(text, Some(schema)) {
+            Ok(entities) => entities,
+            Err(error) => {
+                problems.push(Problem::of_diagnostic(FILE, text, &error));
+                return None;
+            }
+        };
+        let before = problems.len();
+        let mut of_type: BTreeMap<String, BTreeMap<String, Vec<EntityUid>>> = BTreeMap::new();
+        for entity in entities.iter() {
+            let uid = entity.uid();
+            let mut ancestors: Vec<EntityUid> =
+                entities.ancestors(&uid).into_iter().flatten().cloned().collect();
+            ancestors.sort();
+            if let Some(flat) = flatten(entity, &ancestors) {
+                people.flat.insert(uid.clone(), flat);
+            }
+            let ids = of_type.entry(uid.type_name().to_string()).or_default();
+            ids.insert(uid.id().unescaped().to_owned(), ancestors);
+        }
+        for id in of_type.get("Resource").into_iter().flatten().map(|(id, _)| id) {
+            problems.push(Problem::error(
+                FILE,
+                format!("`Resource::\"{id}\"`: resources come with proposals, not from here"),
+            ));
+        }
+        for (id, _) in of_type.remove("Group").unwrap_or_default() {
+            people.groups.insert(id, BTreeSet::new());
+        }
+        for (id, ancestors) in of_type.remove("Domain").unwrap_or_default() {
+            let own = domain_uid(&id);
+            people.domains.insert(id, own.into_iter().chain(ancestors).collect());
+        }
+        for (id, ancestors) in of_type.remove("Actor").unwrap_or_default() {
+            for group in &ancestors {
+                let members = people.groups.entry(group.id().unescaped().to_owned()).or_default();
+                members.insert(id.clone());
+            }
+            let person = actor_uid(&id).and_then(|uid| person_of(entities.get(&uid)?));
+            let reach = actor_uid(&id).map(|uid| people.reach(&uid)).unwrap_or_default();
+            people.actors.insert(id.clone(), Actor { person: person.unwrap_or(id), ancestors, reach });
+        }
+        for (what, names) in [
+            ("actors", people.actors.keys().collect::<Vec<_>>()),
+            ("domains", people.domains.keys().collect()),
+        ] {
+            let mut known = Known::default();
+            for name in names {
+                if let Some(other) = known.insert(name) {
+                    problems
+                        .push(Problem::error(FILE, format!("the {what} `{other}` and `{name}` look alike")));
+                }
+            }
+        }
+        (problems.len() == before).then_some(people)
+    }
+
+    /// The actors that a name in `@approvers` stands for.
+    pub(crate) fn members(&self, name: &str) -> Result<BTreeSet<String>, String> {
+        match (self.groups.get(name), self.actors.contains_key(name)) {
+            (Some(_), true) => Err(format!("`{name}` is a group and an actor; it must be clear which")),
+            (Some(members), false) if members.is_empty() => Err(format!("the group `{name}` has no members")),
+            (Some(members), false) => Ok(members.clone()),
+            (None, true) => Ok(BTreeSet::from([name.to_owned()])),
+            (None, false) => Err(format!("`{name}` is no group and no actor of {FILE}")),
+        }
+    }
+
+    /// The person behind an id.
+    pub(crate) fn person<'p>(&'p self, id: &'p str) -> &'p str {
+        self.actors.get(id).map_or(id, |actor| &actor.person)
+    }
+
+    /// The people behind ids.
+    pub(crate) fn persons(&self, ids: &BTreeSet<String>) -> BTreeSet<&str> {
+        ids.iter().filter_map(|id| self.actors.get(id)).map(|actor| actor.person.as_str()).collect()
+    }
+
+    /// Whether there is such an actor.
+    pub(crate) fn has_actor(&self, id: &str) -> bool {
+        self.actors.contains_key(id)
+    }
+
+    /// The groups that an actor is in.
+    pub(crate) fn groups_of(&self, actor: &str) -> &[EntityUid] {
+        self.actors.get(actor).map(|actor| actor.ancestors.as_slice()).unwrap_or_default()
+    }
+
+    /// A domain and those that it is in.
+    pub(crate) fn domains_of(&self, domain: &str) -> Vec<EntityUid> {
+        match self.domains.get(domain) {
+            Some(uids) => uids.clone(),
+            None => domain_uid(domain).into_iter().collect(),
+        }
+    }
+
+    /// The entities that a policy can reach from an actor.
+    pub(crate) fn reach_of(&self, actor: &str) -> &[Entity] {
+        self.actors.get(actor).map(|actor| actor.reach.as_slice()).unwrap_or_default()
+    }
+
+    pub(crate) fn actor_names(&self) -> impl Iterator<Item = &String> {
+        self.actors.keys()
+    }
+
+    pub(crate) fn domain_names(&self) -> impl Iterator<Item = &String> {
+        self.domains.keys()
+    }
+
+    /// An entity and all those that its attributes lead to.
+    pub(crate) fn reach(&self, start: &EntityUid) -> Vec<Entity> {
+        let mut seen = BTreeSet::from([start.clone()]);
+        let mut open = vec![start.clone()];
+        let mut reached = Vec::new();
+        while let Some(uid) = open.pop() {
+            let Some(entity) = self.flat.get(&uid) else { continue };
+            let json = entity.to_json_value().unwrap_or_default();
+            let mut next = Vec::new();
+            entity_values(json.get("attrs").unwrap_or(&Json::Null), &mut next);
+            open.extend(next.into_iter().filter(|uid| seen.insert(uid.clone())));
+            reached.push(entity.clone());
+        }
+        reached
+    }
+}
+
+/// The entity with all ancestors as its parents, so that it needs none of them beside it.
+fn flatten(entity: &Entity, ancestors: &[EntityUid]) -> Option<Entity> {
+    let (uid, attributes, _) = entity.clone().into_inner();
+    let attributes: HashMap<String, RestrictedExpression> = attributes;
+    Entity::new(uid, attributes, ancestors.iter().cloned().collect::<HashSet<_>>()).ok()
+}
+
+fn person_of(actor: &Entity) -> Option<String> {
+    match actor.attr("person")?.ok()? {
+        EvalResult::String(person) => Some(person),
+        _ => None,
+    }
+}
+
+/// The entities that a value refers to, in Cedar's JSON form.
+pub(crate) fn entity_values(json: &Json, found: &mut Vec<EntityUid>) {
+    match json {
+        Json::Array(elements) => elements.iter().for_each(|element| entity_values(element, found)),
+        Json::Object(members) => {
+            if let Some(uid) = members.get("__entity").and_then(|uid| EntityUid::from_json(uid.clone()).ok())
+            {
+                found.push(uid);
+            }
+            members.values().for_each(|member| entity_values(member, found));
+        }
+        _ => {}
+    }
+}
+
+pub(crate) fn uid(kind: &str, id: &str) -> Option<EntityUid> {
+    let kind = kind.parse().ok()?;
+    Some(EntityUid::from_type_name_and_id(kind, cedar_policy::EntityId::new(id)))
+}
+
+pub(crate) fn actor_uid(id: &str) -> Option<EntityUid> {
+    uid("Actor", id)
+}
+
+pub(crate) fn domain_uid(id: &str) -> Option<EntityUid> {
+    uid("Domain", id)
+}

@@ -1,0 +1,266 @@
+//! One policy, taken apart: its scope, its conditions one by one, its terms.
+
+use super::annotations::Terms;
+use super::people::entity_values;
+use super::schema::{ACTIONS, groups_of};
+use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
+use cedar_policy::{
+    ActionConstraint, Effect, EntityUid, Expression, Policy, PrincipalConstraint, ResourceConstraint,
+};
+use serde_json::Value as Json;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A policy of the set.
+pub(crate) struct Statement {
+    pub(crate) id: String,
+    pub(crate) file: String,
+    pub(crate) line: Option<usize>,
+    pub(crate) policy: Policy,
+    pub(crate) effect: Effect,
+    pub(crate) principal: Scope,
+    pub(crate) resource: Scope,
+    /// Names of the action types it is about.
+    pub(crate) actions: Vec<&'static str>,
+    /// All must hold for the policy to apply.
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) terms: Terms,
+    /// Whether its conditions look at the number of approvals.
+    pub(crate) counts_approvals: bool,
+    /// Whether its conditions look at the time.
+    pub(crate) reads_time: bool,
+}
+
+/// Whom or what a policy is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Scope {
+    Any,
+    /// The entity itself.
+    Is(EntityUid),
+    /// The entity, or what is in it.
+    In(EntityUid),
+    /// A type that no request has.
+    Never,
+}
+
+impl Scope {
+    /// What an index finds it by.
+    pub(crate) fn key(&self) -> Option<&EntityUid> {
+        match self {
+            Self::Any | Self::Never => None,
+            Self::Is(uid) | Self::In(uid) => Some(uid),
+        }
+    }
+
+    /// Whether an entity with these ancestors is in it.
+    pub(crate) fn fits(&self, entity: &EntityUid, ancestors: &[EntityUid]) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Is(uid) => uid == entity,
+            Self::In(uid) => uid == entity || ancestors.contains(uid),
+            Self::Never => false,
+        }
+    }
+
+    /// As a condition on `variable`, in Cedar's words.
+    pub(crate) fn text(&self, variable: &str) -> String {
+        match self {
+            Self::Any => "true".to_owned(),
+            Self::Never => "false".to_owned(),
+            Self::Is(uid) => format!("{variable} == {uid}"),
+            Self::In(uid) => format!("{variable} in {uid}"),
+        }
+    }
+}
+
+/// One condition that must hold.
+pub(crate) struct Condition {
+    pub(crate) text: String,
+    pub(crate) expression: Expression,
+    /// What is compared, where the condition is a comparison: its value says how far off it is.
+    pub(crate) compared: Option<(String, Expression)>,
+    /// Whether it comes from `unless`.
+    pub(crate) negated: bool,
+}
+
+impl Statement {
+    /// Takes a policy apart. `None` if it cannot be: then the set is refused.
+    pub(crate) fn of(
+        id: String,
+        file: String,
+        line: Option<usize>,
+        policy: Policy,
+        terms: Terms,
+    ) -> Result<Self, String> {
+        let tree = policy.to_pst().map_err(|error| error.to_string())?;
+        let mut conditions = Vec::new();
+        for clause in tree.body().clauses() {
+            match clause {
+                Clause::When(expression) => collect(expression, false, &mut conditions)?,
+                Clause::Unless(expression) => collect(expression, true, &mut conditions)?,
+            }
+        }
+        let json = policy.to_json().map_err(|error| error.to_string())?;
+        let attributes = json.get("conditions").map(Json::to_string).unwrap_or_default();
+        Ok(Self {
+            effect: policy.effect(),
+            principal: principal_scope(&policy.principal_constraint()),
+            resource: resource_scope(&policy.resource_constraint()),
+            actions: actions_of(&policy.action_constraint()),
+            counts_approvals: attributes.contains("\"approvals\""),
+            reads_time: attributes.contains("\"now\""),
+            id,
+            file,
+            line,
+            policy,
+            conditions,
+            terms,
+        })
+    }
+
+    /// The entities that its conditions look into, beyond comparing with them.
+    pub(crate) fn entities_looked_into(&self) -> Vec<EntityUid> {
+        let json = self.policy.to_json().unwrap_or_default();
+        let mut found = Vec::new();
+        looked_into(json.get("conditions").unwrap_or(&Json::Null), &mut found);
+        found
+    }
+}
+
+fn actor_type(name: &impl ToString) -> bool {
+    name.to_string() == "Actor"
+}
+
+fn principal_scope(constraint: &PrincipalConstraint) -> Scope {
+    match constraint {
+        PrincipalConstraint::Any => Scope::Any,
+        PrincipalConstraint::Eq(uid) => Scope::Is(uid.clone()),
+        PrincipalConstraint::In(uid) => Scope::In(uid.clone()),
+        PrincipalConstraint::Is(name) if actor_type(name) => Scope::Any,
+        PrincipalConstraint::IsIn(name, uid) if actor_type(name) => Scope::In(uid.clone()),
+        PrincipalConstraint::Is(_) | PrincipalConstraint::IsIn(..) => Scope::Never,
+    }
+}
+
+fn resource_scope(constraint: &ResourceConstraint) -> Scope {
+    let resource = |name: &dyn ToString| name.to_string() == "Resource";
+    match constraint {
+        ResourceConstraint::Any => Scope::Any,
+        ResourceConstraint::Eq(uid) => Scope::Is(uid.clone()),
+        ResourceConstraint::In(uid) => Scope::In(uid.clone()),
+        ResourceConstraint::Is(name) if resource(name) => Scope::Any,
+        ResourceConstraint::IsIn(name, uid) if resource(name) => Scope::In(uid.clone()),
+        ResourceConstraint::Is(_) | ResourceConstraint::IsIn(..) => Scope::Never,
+    }
+}
+
+/// The action types that a constraint covers, groups followed.
+fn actions_of(constraint: &ActionConstraint) -> Vec<&'static str> {
+    let covers = |uids: &[EntityUid]| {
+        let named = |name: &str| uids.iter().any(|uid| uid.id().unescaped() == name);
+        let actions = ACTIONS
+            .iter()
+            .filter(|(action, name, _)| named(name) || groups_of(*action).iter().any(|group| named(group)));
+        actions.map(|(_, name, _)| *name).collect()
+    };
+    match constraint {
+        ActionConstraint::Any => ACTIONS.iter().map(|(_, name, _)| *name).collect(),
+        // `==` with a group is the group alone, which no request has.
+        ActionConstraint::Eq(uid) => {
+            let name = uid.id().unescaped();
+            ACTIONS.iter().filter(|(_, known, _)| *known == name).map(|(_, known, _)| *known).collect()
+        }
+        ActionConstraint::In(uids) => covers(uids),
+    }
+}
+
+/// The conditions that must all hold for an expression to be true, or false where it is negated.
+fn collect(expression: &Arc<Expr>, negated: bool, found: &mut Vec<Condition>) -> Result<(), String> {
+    match (expression.as_ref(), negated) {
+        (Expr::BinaryOp { op: BinaryOp::And, left, right }, false)
+        | (Expr::BinaryOp { op: BinaryOp::Or, left, right }, true) => {
+            collect(left, negated, found)?;
+            collect(right, negated, found)
+        }
+        (Expr::UnaryOp { op: UnaryOp::Not, expr }, _) if is_connective(expr) => {
+            collect(expr, !negated, found)
+        }
+        (inner, _) => {
+            let text = if negated { format!("!({inner})") } else { inner.to_string() };
+            let expression = Expression::from_str(&text).map_err(|error| error.to_string())?;
+            let compared = compared(inner).and_then(|text| {
+                let expression = Expression::from_str(&text).ok()?;
+                Some((text, expression))
+            });
+            found.push(Condition { text, expression, compared, negated });
+            Ok(())
+        }
+    }
+}
+
+fn is_connective(expression: &Expr) -> bool {
+    matches!(expression, Expr::BinaryOp { op: BinaryOp::And | BinaryOp::Or, .. })
+}
+
+/// The side of a comparison whose value is not written in the policy.
+fn compared(expression: &Expr) -> Option<String> {
+    let side = match expression {
+        Expr::BinaryOp {
+            op:
+                BinaryOp::Eq
+                | BinaryOp::NotEq
+                | BinaryOp::Less
+                | BinaryOp::LessEq
+                | BinaryOp::Greater
+                | BinaryOp::GreaterEq
+                | BinaryOp::DecimalLessThan
+                | BinaryOp::DecimalLessEq
+                | BinaryOp::DecimalGreater
+                | BinaryOp::DecimalGreaterEq,
+            left,
+            right,
+        } => match (left.as_ref(), right.as_ref()) {
+            (Expr::GetAttr { .. }, _) => left,
+            (_, Expr::GetAttr { .. }) => right,
+            _ => return None,
+        },
+        Expr::Like { expr, .. } => expr,
+        _ => return None,
+    };
+    Some(side.to_string())
+}
+
+/// Literals that are only compared with need no entity; all others are collected.
+fn looked_into(json: &Json, found: &mut Vec<EntityUid>) {
+    match json {
+        Json::Array(elements) => elements.iter().for_each(|element| looked_into(element, found)),
+        Json::Object(members) => {
+            for (operator, operands) in members {
+                let side = |name: &str| operands.get(name).unwrap_or(&Json::Null);
+                match operator.as_str() {
+                    "in" => {
+                        looked_into(side("left"), found);
+                        skip_literals(side("right"), found);
+                    }
+                    "==" | "!=" | "contains" | "containsAll" | "containsAny" => {
+                        skip_literals(side("left"), found);
+                        skip_literals(side("right"), found);
+                    }
+                    "Value" => entity_values(operands, found),
+                    _ => looked_into(operands, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn skip_literals(json: &Json, found: &mut Vec<EntityUid>) {
+    if json.get("Value").is_some() {
+        return;
+    }
+    match json.get("Set").and_then(Json::as_array) {
+        Some(elements) => elements.iter().for_each(|element| skip_literals(element, found)),
+        None => looked_into(json, found),
+    }
+}
