@@ -8,17 +8,17 @@ use serde_json::{Value as Json, json};
 
 pub(super) fn one(rng: &mut Rng, world: &World, draft: &mut Draft) {
     match rng.below(100) {
-        0..25 => packet(rng, draft),
-        25..36 => precondition(rng, draft),
-        36..43 => name(rng, draft),
-        43..51 => envelope(rng, draft),
-        51..56 => window(rng, draft),
-        56..65 => parameter(rng, world, draft),
-        65..73 => structure(rng, draft),
-        73..76 => draft.halted = true,
-        76..78 => draft.torn = true,
-        78..81 => operations(rng, draft),
-        81..85 => request(rng, draft),
+        0..20 => packet(rng, draft),
+        20..30 => precondition(rng, draft),
+        30..38 => name(rng, draft),
+        38..46 => envelope(rng, draft),
+        46..51 => window(rng, draft),
+        51..60 => parameter(rng, world, draft),
+        60..67 => structure(rng, draft),
+        67..69 => draft.halted = true,
+        69..71 => draft.torn = true,
+        71..75 => operations(rng, draft),
+        75..79 => request(rng, draft),
         _ => draft.approval_faults += 1,
     }
 }

@@ -40,7 +40,7 @@ impl Draft {
 pub(super) fn draft(rng: &mut Rng, world: &World, now_ms: i64) -> Draft {
     let proposal = match rng.below(100) {
         0..8 => request(rng, now_ms),
-        8..26 => patch_set(rng, world, now_ms),
+        8..22 => patch_set(rng, world, now_ms),
         _ => plain(rng, world, now_ms),
     };
     Draft {
@@ -61,7 +61,7 @@ fn plain(rng: &mut Rng, world: &World, now_ms: i64) -> Json {
         types: RESOURCE_TYPES.to_vec(),
         domains: DOMAINS.map(|(name, _)| name).to_vec(),
     };
-    let mut aim = if rng.chance(88) { rng.pick(&world.aims).clone() } else { anything.clone() };
+    let mut aim = if rng.chance(94) { rng.pick(&world.aims).clone() } else { anything.clone() };
     if aim.actors.is_empty() {
         aim.actors = anything.actors;
     }
@@ -115,7 +115,7 @@ fn patch_set(rng: &mut Rng, world: &World, now_ms: i64) -> Json {
 
 fn with_options(rng: &mut Rng, mut proposal: Json, now_ms: i64) -> Json {
     let Some(members) = proposal.as_object_mut() else { return proposal };
-    if rng.chance(80) {
+    if rng.chance(92) {
         let mut allowed: Vec<&str> = EFFECTS.to_vec();
         let mut forbidden = vec!["payment"];
         if rng.chance(6) {
@@ -127,7 +127,7 @@ fn with_options(rng: &mut Rng, mut proposal: Json, now_ms: i64) -> Json {
             json!({"allowed_side_effects": allowed, "forbidden_effects": forbidden,
                 "max_affected_records": rng.pick(&[1, 5, 11]), "reversible_required": reversible}),
         );
-        if reversible && rng.chance(85) || rng.chance(30) {
+        if reversible && rng.chance(95) || rng.chance(30) {
             let rollback = match rng.below(5) {
                 0 if !reversible => json!({"strategy": "none"}),
                 1 => json!({"strategy": "compensating_action", "action": {"action_type": "write",
@@ -146,7 +146,8 @@ fn with_options(rng: &mut Rng, mut proposal: Json, now_ms: i64) -> Json {
             json!({"valid_from_ms": from_ms, "valid_until_ms": now_ms + 300_000, "max_duration_ms": 1000}),
         );
     }
-    let classes = ["", "", "", "", "none", "none", "single", "single", "dual", "threshold"];
+    let classes =
+        ["", "", "", "", "", "none", "none", "none", "none", "none", "single", "single", "dual", "threshold"];
     match *rng.pick(&classes) {
         "" => {}
         class => drop(members.insert("approval_class".into(), json!(class))),

@@ -70,6 +70,7 @@ pub(super) fn ask<'f>(
     folder: &'f ModelFolder,
     actor: &str,
     question: &Question,
+    entities: &Entities,
     context: &Json,
     approvals: usize,
 ) -> Asked<'f> {
@@ -82,8 +83,7 @@ pub(super) fn ask<'f>(
     let request =
         Request::new(uid("Actor", actor), action, resource(question), context, Some(&folder.schema))
             .expect("a request that fits the schema");
-    let entities = with_resource(folder, question);
-    let answer = |policies: &PolicySet| Authorizer::new().is_authorized(&request, policies, &entities);
+    let answer = |policies: &PolicySet| Authorizer::new().is_authorized(&request, policies, entities);
 
     let mut asked = Asked { permits: Vec::new(), forbids: Vec::new(), errors: Vec::new() };
     for policy in &folder.policies {
@@ -115,15 +115,14 @@ impl Asked<'_> {
 /// Whether the scope of a policy fits, whatever its conditions say.
 #[expect(clippy::expect_used, reason = "a request without a schema is always one")]
 pub(super) fn fits_scope(
-    folder: &ModelFolder,
     policy: &ModelPolicy,
     actor: &str,
     question: &Question,
+    entities: &Entities,
 ) -> bool {
     let (actor, action) = (uid("Actor", actor), uid("Action", &question.action));
     let request = Request::new(actor, action, resource(question), Context::empty(), None).expect("a request");
-    let entities = with_resource(folder, question);
-    Authorizer::new().is_authorized(&request, &policy.scope, &entities).decision() == Decision::Allow
+    Authorizer::new().is_authorized(&request, &policy.scope, entities).decision() == Decision::Allow
 }
 
 #[expect(clippy::expect_used, reason = "the names of our entity types can be read")]
@@ -140,8 +139,9 @@ fn resource(question: &Question) -> EntityUid {
     uid("Resource", &format!("{domain}/{resource_type}/{}", question.resource_id))
 }
 
+/// The whole entity store, and the resource in question.
 #[expect(clippy::expect_used, reason = "the resource that we make fits the schema")]
-fn with_resource(folder: &ModelFolder, question: &Question) -> Entities {
+pub(super) fn with_resource(folder: &ModelFolder, question: &Question) -> Entities {
     let mut attributes = json!({
         "id": question.resource_id, "type": question.resource_type, "domain": question.domain});
     if let (true, Some(members)) = (path_faults(&question.resource_id).is_empty(), attributes.as_object_mut())

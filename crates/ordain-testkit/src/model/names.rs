@@ -31,6 +31,10 @@ pub(super) fn misleads(folder: &ModelFolder, entity_type: &str, name: &str) -> b
         return true;
     }
     let Some(known) = folder.known.get(entity_type) else { return false };
-    let look = |name: &str| skeleton(&name.to_lowercase()).collect::<String>();
-    !known.contains(name) && known.iter().any(|other| look(other) == look(name))
+    let looks = |name: &str| {
+        let text = |name: &str| skeleton(name).collect::<String>();
+        [text(&name.to_lowercase()), text(name).to_lowercase()]
+    };
+    let alike = |other: &str| looks(other).iter().zip(looks(name)).any(|(left, right)| *left == right);
+    !known.contains(name) && known.iter().any(|other| alike(other))
 }

@@ -248,18 +248,21 @@ fn approvals_are_counted_by_person() {
         }
     };
     const YES: &str = "approve";
-    check(by(&[]), "HOLD dual 2 []: G12 managers-approve; G14 managers-approve");
+    check(by(&[]), "HOLD dual 2 []: G12 managers-approve; G14 /approval_class managers-approve");
     check(by(&[("dana", YES), ("kim", YES)]), "ALLOW dual 2 [dana,kim]: G12 managers-approve");
     check(
         by(&[("dana", YES), ("dana-phone", YES)]),
-        "HOLD dual 2 [dana]: G12 managers-approve; G14 managers-approve; G15",
+        "HOLD dual 2 [dana]: G12 managers-approve; G14 /approval_class managers-approve; G15",
     );
     check(
         by(&[("dana", YES), ("sam", YES)]),
-        "HOLD dual 2 [dana]: G12 managers-approve; G14 managers-approve; G15",
+        "HOLD dual 2 [dana]: G12 managers-approve; G14 /approval_class managers-approve; G15",
     );
     check(by(&[("dana", YES), ("kim", YES), ("dana-phone", "reject")]), "DENY dual 2 [dana,kim]: G13");
-    check(by(&[("agent-two", "reject")]), "HOLD dual 2 []: G12 managers-approve; G14 managers-approve; G15");
+    check(
+        by(&[("agent-two", "reject")]),
+        "HOLD dual 2 []: G12 managers-approve; G14 /approval_class managers-approve; G15",
+    );
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn policies_can_ask_for_approvals() {
             delete(it);
             it.set("/rollback_semantics", json!({"strategy": "manual"}));
         },
-        "HOLD none 0 []: G12 delete-by-two; G14",
+        "HOLD none 0 []: G12 delete-by-two; G14 /approval_class delete-by-two",
     );
     check(
         |it| {

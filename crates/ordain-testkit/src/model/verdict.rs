@@ -1,10 +1,11 @@
 //! The stages together, and the outcome.
 
 use super::approvals::{Demands, Eligible, demands, own_number};
-use super::ask::{Asked, ask, context, context_of, fits_scope};
+use super::ask::{Asked, ask, context, context_of, fits_scope, with_resource};
 use super::folder::{ModelFolder, ModelPolicy};
 use super::patch::{Question, action_name, is_patch_set, questions};
 use super::{ModelAnswer, ModelInput, ModelReason, evidence, names, reason};
+use cedar_policy::Entities;
 use ordain_canon::{ActionHash, Canonicalizer, Value, sort_utf16};
 use ordain_spec::action::{
     ApprovalClass, KernelRequest, Proposal, RollbackStrategy, is_request, map_request,
@@ -75,6 +76,8 @@ struct Matter<'f> {
     folder: &'f ModelFolder,
     proposal: &'f Proposal,
     questions: Vec<Question>,
+    /// One for each question.
+    stores: Vec<Entities>,
     /// One for each question, or none at all where Cedar cannot be asked.
     contexts: Option<Vec<Json>>,
     eligible: Eligible<'f>,
@@ -138,9 +141,11 @@ fn judge<'f>(
     }
     let hash = ActionHash::of(&mut Canonicalizer::new(), document);
     let actor = proposal.actor.as_str();
+    let stores: Vec<Entities> = questions.iter().map(|question| with_resource(folder, question)).collect();
     let mut in_scope = BTreeSet::new();
     for policy in folder.policies.iter().filter(|policy| policy.permits) {
-        if questions.iter().any(|question| fits_scope(folder, policy, actor, question)) {
+        let mut pairs = questions.iter().zip(&stores);
+        if pairs.any(|(question, store)| fits_scope(policy, actor, question, store)) {
             in_scope.extend(policy.approvers.iter().cloned());
         }
     }
@@ -148,6 +153,7 @@ fn judge<'f>(
         folder,
         proposal,
         questions,
+        stores,
         contexts: askable.then_some(contexts),
         eligible: Eligible {
             folder,
@@ -188,7 +194,15 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
         let unmet = then.demands.iter().filter(|(_, demand)| !demand.met_by(&now.persons));
         let mut waits: BTreeSet<ModelReason> = unmet.map(|(wait, _)| wait.clone()).collect();
         if waits.is_empty() {
-            waits.insert(reason("G14", "", &[]));
+            // The policies alone ask: the forbids that apply now, and the permits that match only then.
+            let ids = |reasons: &BTreeSet<ModelReason>, rule: &str| {
+                let named = reasons.iter().filter(|(name, ..)| name == rule);
+                named.flat_map(|(_, _, ids)| ids.clone()).collect::<BTreeSet<String>>()
+            };
+            let new = &ids(&then.permitted, "G12") - &ids(&now.permitted, "G12");
+            let asking: Vec<String> = ids(&now.denials, "G10").union(&new).cloned().collect();
+            let asking: Vec<&str> = asking.iter().map(String::as_str).collect();
+            waits.insert(reason("G14", "/approval_class", &asking));
         }
         reasons.append(&mut waits);
         return answer(Outcome::Hold, &then, reasons);
@@ -279,8 +293,9 @@ impl<'f> Matter<'f> {
 
     fn ask_all(&self, number: usize) -> Vec<Asked<'f>> {
         let actor = self.proposal.actor.as_str();
-        let pairs = self.questions.iter().zip(self.contexts.iter().flatten());
-        pairs.map(|(question, context)| ask(self.folder, actor, question, context, number)).collect()
+        let asks = self.questions.iter().zip(&self.stores).zip(self.contexts.iter().flatten());
+        asks.map(|((question, store), context)| ask(self.folder, actor, question, store, context, number))
+            .collect()
     }
 
     /// G10 to G12. A reason that several operations have stands at the first.
@@ -298,12 +313,11 @@ impl<'f> Matter<'f> {
             for policy in &asked.errors {
                 add(&mut state.denials, "G11", vec![self.id(policy)]);
             }
-            match asked.permits.is_empty() {
-                true => add(&mut state.denials, "G12", Vec::new()),
-                false => {
-                    let ids = asked.permits.iter().map(|policy| self.id(policy)).collect();
-                    add(&mut state.permitted, "G12", ids);
-                }
+            for policy in &asked.permits {
+                add(&mut state.permitted, "G12", vec![self.id(policy)]);
+            }
+            if asked.permits.is_empty() {
+                add(&mut state.denials, "G12", Vec::new());
             }
         }
     }
@@ -346,12 +360,8 @@ impl<'f> Matter<'f> {
     /// V-PROP-014 and G14.
     fn approvals_suffice(&self, asked: &[Asked<'_>], state: &mut State) {
         let mut permits: BTreeMap<&str, &ModelPolicy> = BTreeMap::new();
-        let mut paths: BTreeMap<&str, &str> = BTreeMap::new();
-        for (question, asked) in self.questions.iter().zip(asked) {
-            for policy in &asked.permits {
-                permits.insert(&policy.id, policy);
-                paths.entry(&policy.id).or_insert(&question.path);
-            }
+        for policy in asked.iter().flat_map(|asked| &asked.permits) {
+            permits.insert(&policy.id, policy);
         }
         let permits: Vec<&ModelPolicy> = permits.into_values().collect();
         let Demands { all, class, required, threshold_unknown } =
@@ -361,11 +371,8 @@ impl<'f> Matter<'f> {
             state.denials.insert(reason("V-PROP-014", "/approval_class", &[]));
         }
         for demand in all {
-            let (path, ids) = match &demand.permit {
-                Some(id) => (paths.get(id.as_str()).copied().unwrap_or_default(), vec![id.as_str()]),
-                None => ("/approval_class", Vec::new()),
-            };
-            let wait = reason("G14", path, &ids);
+            let ids: Vec<&str> = demand.permit.as_deref().into_iter().collect();
+            let wait = reason("G14", "/approval_class", &ids);
             if !demand.possible() {
                 state.denials.insert(reason("V-PROP-014", "/approval_class", &ids));
             } else if !demand.met_by(&state.persons) {
