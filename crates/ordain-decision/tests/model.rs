@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const CASES: u64 = 20_000;
 const CASES_SOAK: u64 = 1_000_000;
 /// Differences that are printed before the test gives up.
-const SHOWN_MAX: usize = 10;
+const SHOWN_MAX: usize = 10000;
 
 /// `ORDAIN_SEED` looks at one case alone.
 #[test]
@@ -60,7 +60,11 @@ fn differs(seed: u64, policies: &PolicySet, model: &ModelFolder, always_show: bo
     let model = decide_with(model, &case.input());
     let same = comparable(&kernel) == model;
     if !same || always_show {
-        println!("seed {seed}\nkernel {:#?}\nmodel {model:#?}", comparable(&kernel));
+        let answer = comparable(&kernel);
+        let head = |it: &ModelAnswer| format!("{:?} {:?} {} {:?}", it.outcome, it.class, it.required, it.have);
+        let only = |one: &ModelAnswer, other: &ModelAnswer| format!("{:?}", &one.reasons - &other.reasons);
+        println!("seed {seed}\n  kernel {} only {}", head(&answer), only(&answer, &model));
+        println!("  model  {} only {}", head(&model), only(&model, &answer));
         if always_show {
             case.folder.iter().for_each(|(name, text)| println!("--- {name}\n{text}"));
             println!("--- proposal\n{}", String::from_utf8_lossy(&case.proposal));

@@ -138,7 +138,7 @@ pub(super) fn demands(eligible: &Eligible<'_>, permits: &[&ModelPolicy], own: Ap
         ApprovalClass::Threshold => largest.unwrap_or_default(),
         other => own_number(other),
     };
-    if number > 0 {
+    if number > 0 && permits.iter().all(|policy| policy.demand < number) {
         all.push(Demand { permit: None, number, people: permits.iter().flat_map(people).collect() });
     }
     let classes = permits.iter().map(|policy| policy.class).chain([own]);

@@ -68,20 +68,20 @@ pub(super) fn judge(
             ..Facts::default()
         };
         let packets = packets_of(id);
-        let mut faultless = true;
-        for packet in &packets {
-            for violation in verify_value(Kind::Packet, &facts, packet).violations() {
-                found.reasons.push(reason(&violation.rule.name(), *place, &[]));
-                faultless = false;
-            }
+        // Two packets of one id count for nothing.
+        let [packet] = packets.as_slice() else { continue };
+        let report = verify_value(Kind::Packet, &facts, packet);
+        for violation in report.violations() {
+            found.reasons.push(reason(&violation.rule.name(), *place, &[]));
         }
-        if let ([packet], true) = (packets.as_slice(), faultless) {
+        if report.ok() {
             all_signed &= has_fitting_signature(folder, packet);
             valid.insert(id, packet);
         }
     }
     for (index, binding) in bindings.iter().enumerate() {
-        if binding.required && packets_of(binding.evidence_id.as_str()).len() != 1 {
+        let count = packets_of(binding.evidence_id.as_str()).len();
+        if count > 1 || binding.required && count == 0 {
             found.reasons.push(reason("G4", format!("/evidence_bindings/{index}/evidence_id"), &[]));
         }
     }

@@ -190,6 +190,14 @@ fn note_literals(policy: &Json, known: &mut BTreeMap<String, BTreeSet<String>>) 
                 (members.len(), members.get("type"), members.get("id"))
             {
                 known.entry(kind.clone()).or_default().insert(id.clone());
+                // A resource's id has its domain and its type in it.
+                if let ("Resource", [domain, resource_type, _]) =
+                    (kind.as_str(), id.splitn(3, '/').collect::<Vec<_>>().as_slice())
+                {
+                    let name = |part: &str| part.replace("~1", "/").replace("~0", "~");
+                    known.entry("Domain".to_owned()).or_default().insert(name(domain));
+                    known.entry("ResourceType".to_owned()).or_default().insert(name(resource_type));
+                }
             }
             members
                 .iter()
@@ -222,7 +230,8 @@ impl ModelPolicy {
             .ok_or_else(|| format!("{id}: @approval"))?;
         let mut approvers = BTreeSet::new();
         for name in listed(policy.annotation("approvers")) {
-            approvers.extend(members(&name, entities)?.ok_or_else(|| format!("{id}: nobody is {name:?}"))?);
+            let named = members(&name, entities)?.filter(|named| !named.is_empty());
+            approvers.extend(named.ok_or_else(|| format!("{id}: nobody is {name:?}"))?);
         }
         let persons: BTreeSet<&String> = approvers.iter().filter_map(|id| people.get(id)).collect();
         if u64::try_from(persons.len()).unwrap_or_default() < demand {

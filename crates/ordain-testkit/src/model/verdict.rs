@@ -39,7 +39,7 @@ pub(super) fn decide(folder: &ModelFolder, input: &ModelInput<'_>) -> ModelAnswe
     }
     let Ok(request) = document.to_typed::<KernelRequest>() else { return unreadable(reasons) };
     let Ok(proposal) = map_request(&request, &folder.tools) else {
-        reasons.insert(reason("G2", "", &[]));
+        reasons.insert(reason("G2", "/tool_call", &[]));
         return unreadable(reasons);
     };
     let text = serde_json::to_vec(&proposal).unwrap_or_default();
@@ -183,32 +183,28 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
         sort_utf16(&mut have);
         ModelAnswer { outcome, class: state.class, required: state.required, have, reasons }
     };
-    let allowed = |state: &State| fixed.is_empty() && state.denials.is_empty() && state.waits.is_empty();
-    if allowed(&now) {
+    if fixed.is_empty() && now.is_fine() {
         return answer(Outcome::Allow, &now, now.tells.union(&now.permitted).cloned().collect());
     }
     // What is fixed does not change however many approve.
-    let then = if fixed.is_empty() { matter.allowed_with_more(input, &now, &mut asked_before) } else { None };
-    if let Some(then) = then {
+    if fixed.is_empty()
+        && let Some(then) = matter.with_more(input, &now, &mut asked_before, State::is_fine)
+    {
         let mut reasons: BTreeSet<ModelReason> = now.tells.union(&then.permitted).cloned().collect();
-        let unmet = then.demands.iter().filter(|(_, demand)| !demand.met_by(&now.persons));
-        let mut waits: BTreeSet<ModelReason> = unmet.map(|(wait, _)| wait.clone()).collect();
-        if waits.is_empty() {
-            // The policies alone ask: the forbids that apply now, and the permits that match only then.
-            let ids = |reasons: &BTreeSet<ModelReason>, rule: &str| {
-                let named = reasons.iter().filter(|(name, ..)| name == rule);
-                named.flat_map(|(_, _, ids)| ids.clone()).collect::<BTreeSet<String>>()
-            };
-            let new = &ids(&then.permitted, "G12") - &ids(&now.permitted, "G12");
-            let asking: Vec<String> = ids(&now.denials, "G10").union(&new).cloned().collect();
-            let asking: Vec<&str> = asking.iter().map(String::as_str).collect();
-            waits.insert(reason("G14", "/approval_class", &asking));
-        }
-        reasons.append(&mut waits);
+        reasons.extend(missing(&now, &then));
         return answer(Outcome::Hold, &then, reasons);
     }
     let mut reasons = fixed;
-    reasons.extend(now.denials.iter().chain(&now.waits).chain(&now.tells).cloned());
+    reasons.extend(now.tells.iter().cloned());
+    // Where policies would be content with more approvals, those are what is missing of the policies' side.
+    if !now.policies_content()
+        && let Some(then) = matter.with_more(input, &now, &mut asked_before, State::policies_content)
+    {
+        reasons.extend(then.denials.iter().cloned());
+        reasons.extend(missing(&now, &then));
+        return answer(Outcome::Deny, &then, reasons);
+    }
+    reasons.extend(now.denials.iter().chain(&now.waits).cloned());
     if now.denials.is_empty() && reasons.iter().all(|(rule, ..)| matches!(rule.as_str(), "G14" | "G15")) {
         // Approvals are missing, and the policies refuse as soon as they are there.
         reasons.insert(reason("V-PROP-014", "/approval_class", &[]));
@@ -216,14 +212,45 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
     answer(Outcome::Deny, &now, reasons)
 }
 
+/// G14: the demands that are not met now, or where policies alone ask, the forbids that apply now and the permits that match
+/// only then.
+fn missing(now: &State, then: &State) -> BTreeSet<ModelReason> {
+    let unmet = then.demands.iter().filter(|(_, demand)| !demand.met_by(&now.persons));
+    let mut waits: BTreeSet<ModelReason> = unmet.map(|(wait, _)| wait.clone()).collect();
+    if waits.is_empty() {
+        let ids = |reasons: &BTreeSet<ModelReason>, rule: &str| {
+            let named = reasons.iter().filter(|(name, ..)| name == rule);
+            named.flat_map(|(_, _, ids)| ids.clone()).collect::<BTreeSet<String>>()
+        };
+        let new = &ids(&then.permitted, "G12") - &ids(&now.permitted, "G12");
+        let asking: Vec<String> = ids(&now.denials, "G10").union(&new).cloned().collect();
+        let asking: Vec<&str> = asking.iter().map(String::as_str).collect();
+        waits.insert(reason("G14", "/approval_class", &asking));
+    }
+    waits
+}
+
+impl State {
+    /// Nothing but what is fixed could stand against an ALLOW.
+    fn is_fine(&self) -> bool {
+        self.denials.is_empty() && self.waits.is_empty()
+    }
+
+    /// The policies permit and all that they ask for is there, whatever else is wrong.
+    fn policies_content(&self) -> bool {
+        self.waits.is_empty() && self.denials.iter().all(|(rule, ..)| matches!(rule.as_str(), "G6" | "G13"))
+    }
+}
+
 impl<'f> Matter<'f> {
     /// HOLD by its definition: some of the people in scope approve, nothing else changes, and the answer is ALLOW. Of all
     /// sets of people that do it, a smallest.
-    fn allowed_with_more(
+    fn with_more(
         &self,
         input: &ModelInput<'_>,
         now: &State,
         asked_before: &mut BTreeMap<usize, Vec<Asked<'f>>>,
+        enough: impl Fn(&State) -> bool,
     ) -> Option<State> {
         let mut others: BTreeMap<&str, &str> = BTreeMap::new();
         for id in &self.eligible.in_scope {
@@ -240,8 +267,7 @@ impl<'f> Matter<'f> {
             let mut documents = input.approvals.to_vec();
             documents.extend(chosen.map(|(_, id)| self.approval_of(id)));
             let then = self.state(&documents, asked_before);
-            let few = then.approvers.len() <= APPROVALS_MAX;
-            if few && then.denials.is_empty() && then.waits.is_empty() {
+            if then.approvers.len() <= APPROVALS_MAX && enough(&then) {
                 return Some(then);
             }
         }
@@ -329,10 +355,13 @@ impl<'f> Matter<'f> {
 
     /// G6.
     fn effects_fit(&self, asked: &[Asked<'_>], state: &mut State) {
-        let mut declared: BTreeSet<&str> = BTreeSet::new();
+        // Each effect, with the permits that declare it.
+        let mut declared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut declare = |action: &str, resource_type: &str| {
             let entry = self.folder.effect_entry(action, resource_type);
-            declared.extend(entry.into_iter().flat_map(|entry| &entry.effects).map(String::as_str));
+            for effect in entry.into_iter().flat_map(|entry| &entry.effects) {
+                declared.entry(effect).or_default();
+            }
         };
         let proposal = self.proposal;
         declare(&action_name(proposal), proposal.target.resource_type.as_str());
@@ -340,9 +369,11 @@ impl<'f> Matter<'f> {
             self.questions.iter().for_each(|question| declare(&question.action, &question.resource_type));
         }
         for policy in asked.iter().flat_map(|asked| &asked.permits) {
-            declared.extend(policy.effects.iter().map(String::as_str));
+            for effect in &policy.effects {
+                declared.entry(effect).or_default().insert(self.id(policy));
+            }
         }
-        for effect in declared {
+        for (effect, permits) in declared {
             let path = match &proposal.risk_envelope {
                 None => "/risk_envelope",
                 Some(envelope) if envelope.forbidden_effects.iter().any(|it| it == effect) => {
@@ -353,7 +384,8 @@ impl<'f> Matter<'f> {
                 }
                 Some(_) => continue,
             };
-            state.denials.insert(reason("G6", path, &[]));
+            let permits: Vec<&str> = permits.into_iter().collect();
+            state.denials.insert(reason("G6", path, &permits));
         }
     }
 
