@@ -4,6 +4,7 @@ use super::evidence::{self, PacketDraft, Seal, false_preconditions, true_precond
 use super::folder::World;
 use super::proposal::Draft;
 use super::rng::Rng;
+use super::with;
 use serde_json::{Value as Json, json};
 
 pub(super) fn one(rng: &mut Rng, world: &World, draft: &mut Draft) {
@@ -93,11 +94,12 @@ fn packet(rng: &mut Rng, draft: &mut Draft) {
         14 => set("unknown_field", json!(1)),
         15 => drop(draft.packets.remove(at)),
         16 => {
-            let mut other = draft.packets.get(at).cloned();
-            if let Some(other) = &mut other {
-                other.packet["sensor_type"] = json!("other");
-            }
-            draft.packets.extend(other);
+            let other = draft.packets.get(at).cloned();
+            let change = |PacketDraft { packet, seal }| PacketDraft {
+                packet: with(packet, "sensor_type", json!("other")),
+                seal,
+            };
+            draft.packets.extend(other.map(change));
         }
         17 => {
             // The same again is no fault.
@@ -105,9 +107,9 @@ fn packet(rng: &mut Rng, draft: &mut Draft) {
             draft.packets.extend(same);
         }
         18 | 19 => {
-            let mut other = evidence::packet(rng, "evidence-other", now_ms);
-            other.packet["payload"] = json!({"status": "closed", "count": 6, "exists": true});
-            draft.packets.push(other);
+            let PacketDraft { packet, seal } = evidence::packet(rng, "evidence-other", now_ms);
+            let payload = json!({"status": "closed", "count": 6, "exists": true});
+            draft.packets.push(PacketDraft { packet: with(packet, "payload", payload), seal });
         }
         20 => draft.packets.push(PacketDraft { packet: json!("no packet"), seal: Seal::Right }),
         _ => set("evidence_id", json!("")),

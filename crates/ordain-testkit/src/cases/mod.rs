@@ -62,7 +62,7 @@ pub fn case(seed: u64) -> Case {
     let now_ms = NOW_MS + i64::try_from(rng.below(2_000_000)).unwrap_or_default();
     let mut draft = proposal::draft(&mut rng, &world, now_ms);
     evidence::add(&mut rng, &mut draft);
-    let count = *rng.pick(&[0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2]);
+    let count = *rng.pick(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2]);
     for _ in 0..count {
         faults::one(&mut rng, &world, &mut draft);
     }
@@ -95,6 +95,14 @@ fn proposal_hash(text: &[u8], world: &folder::World) -> String {
         None => ActionHash::of(&mut canon, &document),
     };
     hash.map(|hash| hash.to_string()).unwrap_or_else(|_| nothing())
+}
+
+/// The object with one member set.
+fn with(mut object: Json, key: &str, value: Json) -> Json {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(key.to_owned(), value);
+    }
+    object
 }
 
 fn owned(json: &Json) -> Value<'static> {

@@ -192,7 +192,7 @@ fn value(rng: &mut Rng, kind: &str) -> Json {
             rng.pick(&[json!(0), json!(5), json!(7), json!(40), json!(950), json!(-3), json!(2.0)]).clone()
         }
         "decimal" => {
-            rng.pick(&[json!(0.1), json!(12), json!(99.75), json!(1e3), json!(-0.0), json!(3.1415)]).clone()
+            rng.pick(&[json!(0.1), json!(12), json!(99.75), json!(1e3), json!(-0.0), json!(17.0625)]).clone()
         }
         "String" => json!(rng.pick(&["alpha", "beta", "gamma", ""])),
         "Set<String>" => rng.pick(&[json!(["red"]), json!(["red", "blue", "red"]), json!([])]).clone(),

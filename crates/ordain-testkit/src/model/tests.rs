@@ -285,7 +285,40 @@ fn policies_can_ask_for_approvals() {
         },
         "ALLOW none 0 [agent-two]: G12 delete-by-two",
     );
-    check(delete, "DENY none 0 []: G12; G7 /rollback_semantics");
+    check(delete, "DENY none 0 []: G14 /approval_class delete-by-two; G7 /rollback_semantics");
+}
+
+#[test]
+fn what_no_approval_can_turn_is_not_held() {
+    check(
+        |it| {
+            it.folder.insert("x.cedar".into(), ONLY_UNAPPROVED.into());
+            it.set("/action_type", json!("custom")).set("/rollback_semantics", json!({"strategy": "manual"}));
+        },
+        "DENY single 1 []: G14 /approval_class only-unapproved; V-PROP-014 /approval_class",
+    );
+}
+
+const ONLY_UNAPPROVED: &str = r#"
+@id("only-unapproved") @approval("single") @approvers("kim")
+permit (principal, action == Action::"custom", resource) when { context.approvals == 0 };
+"#;
+
+#[test]
+fn a_pattern_matches_the_whole_field() {
+    let matches = |pattern: &'static str| {
+        move |it: &mut World| {
+            it.set("/preconditions/0/field", json!("note"))
+                .set("/preconditions/0/operator", json!("matches"));
+            it.set("/preconditions/0/value", json!(pattern));
+        }
+    };
+    for pattern in ["a", "a|b", "(?i)A", "(?x) a # the whole note"] {
+        check(matches(pattern), "ALLOW none 0 []: G12 agents-edit");
+    }
+    for pattern in ["", "b|c", "a)|(b", "aa", "("] {
+        check(matches(pattern), "DENY none 0 []: G12; G5 /preconditions/0");
+    }
 }
 
 #[test]
@@ -296,7 +329,7 @@ fn a_request_is_mapped_and_a_patch_set_is_its_operations() {
                 "tool_call": {"name": name, "params": {"contact": 7}}});
         }
     };
-    check(request("crm.delete"), "DENY none 0 []: G2");
+    check(request("crm.delete"), "DENY none 0 []: G2 /tool_call");
     check(request("crm.update"), "DENY none 0 []: G6 /risk_envelope");
     let patch = |operations: Json| {
         move |it: &mut World| {

@@ -197,9 +197,16 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
     let mut reasons = fixed;
     reasons.extend(now.tells.iter().cloned());
     // Where policies would be content with more approvals, those are what is missing of the policies' side.
-    if !now.policies_content()
-        && let Some(then) = matter.with_more(input, &now, &mut asked_before, State::policies_content)
-    {
+    let then = match (now.policies_content(&["G13"]), now.policies_content(&["G13", "G6"])) {
+        (true, _) => None,
+        (false, content) => {
+            let mut more = |but: &[&str]| {
+                matter.with_more(input, &now, &mut asked_before, |then| then.policies_content(but))
+            };
+            more(&["G13"]).or_else(|| if content { None } else { more(&["G13", "G6"]) })
+        }
+    };
+    if let Some(then) = then {
         reasons.extend(then.denials.iter().cloned());
         reasons.extend(missing(&now, &then));
         return answer(Outcome::Deny, &then, reasons);
@@ -237,8 +244,8 @@ impl State {
     }
 
     /// The policies permit and all that they ask for is there, whatever else is wrong.
-    fn policies_content(&self) -> bool {
-        self.waits.is_empty() && self.denials.iter().all(|(rule, ..)| matches!(rule.as_str(), "G6" | "G13"))
+    fn policies_content(&self, but: &[&str]) -> bool {
+        self.waits.is_empty() && self.denials.iter().all(|(rule, ..)| but.contains(&rule.as_str()))
     }
 }
 
