@@ -239,13 +239,13 @@ impl<'a> Judge<'a> {
             let none = Answer::default();
             return self.check_effects(&proposal, &subjects, &none);
         };
+        let answer = self.ask_and_count(&proposal, &subjects, &mut asker, hash);
+        self.evaluated = asker.evaluated;
         if let Some(explaining) = &mut self.explaining
             && let Some(subject) = subjects.first()
         {
-            *explaining = examine(set, &asker, subject, 0, None);
+            *explaining = examine(set, &asker, subject, self.approvals.have.len(), None);
         }
-        let answer = self.ask_and_count(&proposal, &subjects, &mut asker, hash);
-        self.evaluated = asker.evaluated;
         self.check_effects(&proposal, &subjects, &answer);
         if self.reasons.outcome() == Outcome::Allow {
             self.grant(&proposal, document, hash, &answer);
@@ -370,7 +370,7 @@ impl<'a> Judge<'a> {
         let no_effects = |judge: &Self, answer: &Answer| {
             judge.effect_problems(proposal, subjects, &answer.permit_ids).is_empty()
         };
-        if now.allows() && met && (no_effects(self, &now) || !self.counts_approvals()) {
+        if now.allows() && met && (no_effects(self, &now) || !set.counts_approvals) {
             self.set_class(proposal, &now, wanted_now.as_deref().unwrap_or_default());
             self.tell_permits(subjects, &now);
             return now;
@@ -379,7 +379,7 @@ impl<'a> Judge<'a> {
         // policies and the approvers would agree, so that what else is wrong is said of that.
         let mut agreed: Option<(usize, Answer)> = None;
         for more in 1..=approved.available().len().min(APPROVALS_MAX) {
-            let answer = match self.counts_approvals() {
+            let answer = match set.counts_approvals {
                 true => self.ask(subjects, asker, count + more),
                 false => now.clone(),
             };
@@ -416,10 +416,6 @@ impl<'a> Judge<'a> {
             }
         }
         now
-    }
-
-    fn counts_approvals(&self) -> bool {
-        self.case.policies.statements.iter().any(|statement| statement.counts_approvals)
     }
 
     fn ask(&mut self, subjects: &[Subject<'_>], asker: &mut Asker<'_>, approvals: usize) -> Answer {
