@@ -61,7 +61,8 @@ fn differs(seed: u64, policies: &PolicySet, model: &ModelFolder, always_show: bo
     let same = comparable(&kernel) == model;
     if !same || always_show {
         let answer = comparable(&kernel);
-        let head = |it: &ModelAnswer| format!("{:?} {:?} {} {:?}", it.outcome, it.class, it.required, it.have);
+        let head =
+            |it: &ModelAnswer| format!("{:?} {:?} {} {:?}", it.outcome, it.class, it.required, it.have);
         let only = |one: &ModelAnswer, other: &ModelAnswer| format!("{:?}", &one.reasons - &other.reasons);
         println!("seed {seed}\n  kernel {} only {}", head(&answer), only(&answer, &model));
         println!("  model  {} only {}", head(&model), only(&model, &answer));
