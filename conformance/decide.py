@@ -596,7 +596,7 @@ def approval_cases() -> list:
         {**create, "approval_class": "dual"}, approval({**create, "approval_class": "dual"}, "bob"))
     add("the policy asks for more than the proposal", hold(dual, **{"class": "dual", "required": 2, "have": []}),
         {**delete, "approval_class": "single"})
-    add("a threshold that no policy knows", deny(("V-PROP-014", path)), {**create, "approval_class": "threshold"})
+    add("a threshold that no policy knows", deny(("V-PROP-014", path), single), {**create, "approval_class": "threshold"})
     add("a threshold that the policy knows",
         hold(three, **{"class": "threshold", "required": 3, "have": []}),
         {**transact, "approval_class": "threshold"})
@@ -677,7 +677,8 @@ def gate_cases() -> list:
              expect("HOLD", ("G14", "/approval_class", ["delete-drafts"]),
                     **{"class": "dual", "required": 2, "have": ["bob"]}), drafts, approvals=[approval(drafts, "bob")]),
         case("a patch set with one path that nothing permits",
-             deny(("G12", "/parameters/operations/1", []), ("G12", "/parameters/operations/1", ["docs-by-path"])),
+             deny(("G12", "/parameters/operations/1", []), ("G12", "/parameters/operations/1", ["docs-by-path"]),
+                  ("G14", "/approval_class", ["docs-by-path"])),
              operations({"op": "modify", "path": "docs/b.md"}, {"op": "modify", "path": "src/main.rs"})),
         case("a path that leaves the folder", deny(("G9", first)), operations({"op": "modify", "path": "docs/../.env"})),
         case("an unknown operation", deny(("G9", first)), operations({"op": "chmod", "path": "docs/a.md"})),

@@ -146,7 +146,7 @@ impl<'s> Approved<'s> {
 
 /// A number of approvals that somebody asks for.
 pub(crate) struct Demand<'s> {
-    pub(crate) class: ApprovalClass,
+    class: ApprovalClass,
     pub(crate) count: usize,
     /// The people who can give them, without the actor.
     people: BTreeSet<&'s str>,
@@ -161,11 +161,11 @@ impl Demand<'_> {
         self.people.iter().filter(|person| approved.by.contains_key(*person)).count()
     }
 
-    pub(crate) fn is_met(&self, approved: &Approved<'_>) -> bool {
+    fn is_met(&self, approved: &Approved<'_>) -> bool {
         self.given(approved) >= self.count
     }
 
-    pub(crate) fn is_possible(&self) -> bool {
+    fn is_possible(&self) -> bool {
         self.people.len() >= self.count
     }
 
@@ -181,7 +181,7 @@ impl Demand<'_> {
     }
 
     /// V-PROP-014.
-    pub(crate) fn deny_impossible(&self, reasons: &mut Reasons) {
+    fn deny_impossible(&self, reasons: &mut Reasons) {
         if self.names.is_empty() {
             let message = format!(
                 "{} asks for {}, but no policy that permits it says whose; `@approvers` would",
@@ -205,7 +205,7 @@ impl Demand<'_> {
     }
 
     /// G14.
-    pub(crate) fn wait(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
+    fn wait(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
         let given = self.given(approved);
         let message = format!(
             "{} asks for {} from {}, {given} of them given; still needed: {} of {}",
@@ -228,57 +228,99 @@ fn named(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What the matching permits and the proposal ask for. An error where the proposal asks for a number that nobody says.
-pub(crate) fn demands<'s>(
-    set: &'s PolicySet,
-    proposal: &Proposal,
-    permits: &BTreeSet<String>,
-    approved: &Approved<'s>,
-) -> Result<Vec<Demand<'s>>, &'static str> {
-    let statements: Vec<_> = permits.iter().filter_map(|id| set.statement(id)).collect();
-    let without_actor = |ids: &'s BTreeSet<String>| {
-        let mut people = set.people.persons(ids);
-        people.remove(approved.actor);
-        people
-    };
-    let mut demands = Vec::new();
-    for statement in &statements {
-        let terms = &statement.terms;
-        if terms.approvals > 0 {
-            demands.push(Demand {
-                class: terms.class,
-                count: terms.approvals,
-                people: without_actor(&terms.approvers),
-                names: terms.approver_names.iter().map(String::as_str).collect(),
-                policy: Some(&statement.id),
+/// What the matching permits and the proposal ask for.
+#[derive(Default)]
+pub(crate) struct Demands<'s> {
+    pub(crate) all: Vec<Demand<'s>>,
+    /// The proposal asks for a number that nobody says.
+    pub(crate) unsaid: bool,
+}
+
+impl<'s> Demands<'s> {
+    pub(crate) fn of(
+        set: &'s PolicySet,
+        proposal: &Proposal,
+        permits: &BTreeSet<String>,
+        approved: &Approved<'s>,
+    ) -> Self {
+        let statements: Vec<_> = permits.iter().filter_map(|id| set.statement(id)).collect();
+        let without_actor = |ids: &'s BTreeSet<String>| {
+            let mut people = set.people.persons(ids);
+            people.remove(approved.actor);
+            people
+        };
+        let mut demands = Self::default();
+        for statement in &statements {
+            let terms = &statement.terms;
+            if terms.approvals > 0 {
+                demands.all.push(Demand {
+                    class: terms.class,
+                    count: terms.approvals,
+                    people: without_actor(&terms.approvers),
+                    names: terms.approver_names.iter().map(String::as_str).collect(),
+                    policy: Some(&statement.id),
+                });
+            }
+        }
+        let class = proposal.approval_class.unwrap_or(ApprovalClass::None);
+        let thresholds = demands.all.iter().filter(|demand| demand.class == ApprovalClass::Threshold);
+        let count = match class {
+            ApprovalClass::None => 0,
+            ApprovalClass::Single => 1,
+            ApprovalClass::Dual => 2,
+            ApprovalClass::Threshold => thresholds.map(|demand| demand.count).max().unwrap_or_default(),
+        };
+        demands.unsaid = class == ApprovalClass::Threshold && count == 0;
+        // Who gives a permit as many has given the proposal its own.
+        if demands.all.iter().all(|demand| demand.count < count) && count > 0 {
+            let people = statements.iter().flat_map(|it| without_actor(&it.terms.approvers)).collect();
+            let names: BTreeSet<&str> =
+                statements.iter().flat_map(|it| it.terms.approver_names.iter().map(String::as_str)).collect();
+            demands.all.push(Demand {
+                class,
+                count,
+                people,
+                names: names.into_iter().collect(),
+                policy: None,
             });
         }
+        demands
     }
-    let class = proposal.approval_class.unwrap_or(ApprovalClass::None);
-    let count = match class {
-        ApprovalClass::None => return Ok(demands),
-        ApprovalClass::Single => 1,
-        ApprovalClass::Dual => 2,
-        ApprovalClass::Threshold => {
-            let thresholds = demands.iter().filter(|demand| demand.class == ApprovalClass::Threshold);
-            thresholds.map(|demand| demand.count).max().ok_or(
-                "the proposal asks for `threshold`, and no policy that permits it says how many that is",
-            )?
+
+    /// Whether everybody who must has approved.
+    pub(crate) fn are_met(&self, approved: &Approved<'_>) -> bool {
+        !self.unsaid && self.all.iter().all(|demand| demand.is_met(approved))
+    }
+
+    /// Whether there are people enough for each.
+    pub(crate) fn are_possible(&self) -> bool {
+        !self.unsaid && self.all.iter().all(Demand::is_possible)
+    }
+
+    /// Whether exactly `more` further approvals can meet them all.
+    pub(crate) fn can_be_met(&self, approved: &Approved<'_>, more: usize) -> bool {
+        !self.unsaid && can_meet(&self.all, approved, more)
+    }
+
+    /// What is missing, and what can never be.
+    pub(crate) fn say_missing(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
+        if self.unsaid {
+            let message =
+                "the proposal asks for `threshold`, and no policy that permits it says how many that is";
+            reasons.deny(Kind::Action.rule(14), PATH, message);
         }
-    };
-    // Who gives a permit as many has given the proposal its own.
-    if demands.iter().any(|demand| demand.count >= count) {
-        return Ok(demands);
+        for demand in self.all.iter().filter(|demand| !demand.is_met(approved)) {
+            if demand.is_possible() {
+                demand.wait(approved, reasons);
+            } else {
+                demand.deny_impossible(reasons);
+            }
+        }
     }
-    let people = statements.iter().flat_map(|it| without_actor(&it.terms.approvers)).collect();
-    let names: BTreeSet<&str> =
-        statements.iter().flat_map(|it| it.terms.approver_names.iter().map(String::as_str)).collect();
-    demands.push(Demand { class, count, people, names: names.into_iter().collect(), policy: None });
-    Ok(demands)
 }
 
 /// Whether exactly `more` further approvals can meet all demands.
-pub(crate) fn can_meet(demands: &[Demand<'_>], approved: &Approved<'_>, more: usize) -> bool {
+fn can_meet(demands: &[Demand<'_>], approved: &Approved<'_>, more: usize) -> bool {
     let available = approved.available();
     let missing: Vec<usize> =
         demands.iter().map(|demand| demand.count.saturating_sub(demand.given(approved))).collect();

@@ -85,9 +85,10 @@ fn matches(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
         let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
         format!("cannot be matched: the pattern is not valid: {last}")
     };
-    // First alone, so that a pattern cannot close the group that anchors it.
-    regex_syntax::parse(pattern).map_err(|error| invalid(&error))?;
-    let anchored = RegexBuilder::new(&format!(r"\A(?:{pattern})\z"))
+    // Read alone and written again, so that a pattern can neither close the group that anchors it nor hide its end in a
+    // comment.
+    let read = regex_syntax::parse(pattern).map_err(|error| invalid(&error))?;
+    let anchored = RegexBuilder::new(&format!(r"\A(?:{read})\z"))
         .size_limit(PATTERN_MEMORY_MAX)
         .dfa_size_limit(PATTERN_MEMORY_MAX)
         .build()
@@ -144,6 +145,9 @@ mod tests {
         assert!(!check("\"anything\"", Matches, "\")|(?:.*\""), "an unbalanced pattern is not valid");
         assert!(!check("\"x\\nabc\\ny\"", Matches, "\"(?m)^abc$\""));
         assert!(!check("\"anything\"", Matches, "\"(?x)a #\""));
+        assert!(
+            check("\"ab\"", Matches, "\"(?x) a b+ # comment\"") && check("\"AB\"", Matches, "\"(?i)ab\"")
+        );
         let bomb = "\"(a+)+$\"".to_owned();
         let long = format!("\"{}b\"", "a".repeat(50_000));
         assert!(!check(&long, Matches, &bomb));

@@ -12,7 +12,7 @@ use crate::limits::{APPROVALS_MAX, WINDOW_MS_DEFAULT};
 use crate::permit::Grant;
 use crate::policy::schema::action_name;
 use crate::policy::{PolicySet, Verdicts, name_fault};
-use approvals::{Approved, Demand, can_meet, counted, demands};
+use approvals::{Approved, Demands, counted};
 use cedar_policy::Effect;
 use misses::{examine, forbid_message, nearest};
 use ordain_canon::{
@@ -231,16 +231,23 @@ impl<'a> Judge<'a> {
             ApprovalClass::Single => 1,
             ApprovalClass::Dual => 2,
         };
-        if subjects.is_empty() {
-            return;
+        let mut asker = Asker::new(set, &proposal, &subjects);
+        let ready = asker.make_ready(&proposal, document, &observed, self.case.now_ms, &mut self.reasons);
+        let approvers = self.approvers(&asker, subjects.len());
+        let approved = Approved::count(
+            set,
+            proposal.actor.as_str(),
+            &approvers,
+            &hash.to_string(),
+            self.case.approvals,
+            self.case.now_ms,
+            &mut self.reasons,
+        );
+        self.approvals.have = approved.have();
+        if !ready {
+            return self.check_effects(&proposal, &subjects, &Answer::default());
         }
-        let asker =
-            Asker::new(set, &proposal, document, &subjects, &observed, self.case.now_ms, &mut self.reasons);
-        let Some(mut asker) = asker else {
-            let none = Answer::default();
-            return self.check_effects(&proposal, &subjects, &none);
-        };
-        let answer = self.ask_and_count(&proposal, &subjects, &mut asker, hash);
+        let answer = self.ask_and_wait(&proposal, &subjects, &mut asker, &approved);
         self.evaluated = asker.evaluated;
         if let Some(explaining) = &mut self.explaining
             && let Some(subject) = subjects.first()
@@ -338,46 +345,41 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Asks the policies, counts the approvals, and finds out whether more of them would help.
-    fn ask_and_count(
-        &mut self,
-        proposal: &Proposal,
-        subjects: &[Subject<'_>],
-        asker: &mut Asker<'_>,
-        hash: ActionHash,
-    ) -> Answer {
-        let set = self.case.policies;
+    /// Whom the permits in scope name as approvers.
+    fn approvers(&self, asker: &Asker<'_>, subjects: usize) -> BTreeSet<String> {
         let mut permits = BTreeSet::new();
-        for at in 0..subjects.len() {
+        for at in 0..subjects {
             permits.extend(
                 asker.in_scope(at).iter().flat_map(|in_scope| in_scope.permits().collect::<Vec<_>>()),
             );
         }
-        let permits = permits.into_iter().filter_map(|at| set.statements.get(at));
-        let approvers: BTreeSet<String> =
-            permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect();
-        let actor = proposal.actor.as_str();
-        let approved = Approved::count(
-            set,
-            actor,
-            &approvers,
-            &hash.to_string(),
-            self.case.approvals,
-            self.case.now_ms,
-            &mut self.reasons,
-        );
-        self.approvals.have = approved.have();
+        let permits = permits.into_iter().filter_map(|at| self.case.policies.statements.get(at));
+        permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect()
+    }
+
+    /// Asks the policies, and finds out whether more approvals would help.
+    fn ask_and_wait<'s>(
+        &mut self,
+        proposal: &Proposal,
+        subjects: &[Subject<'_>],
+        asker: &mut Asker<'_>,
+        approved: &Approved<'s>,
+    ) -> Answer
+    where
+        'a: 's,
+    {
+        let set = self.case.policies;
         let count = approved.by.len();
         let now = self.ask(subjects, asker, count);
-        let wanted = |answer: &Answer| demands(set, proposal, &answer.permit_ids, &approved);
+        let wanted = |answer: &Answer| Demands::of(set, proposal, &answer.permit_ids, approved);
         let wanted_now = wanted(&now);
-        let met =
-            wanted_now.as_ref().is_ok_and(|demands| demands.iter().all(|demand| demand.is_met(&approved)));
+        let met = wanted_now.are_met(approved);
         let no_effects = |judge: &Self, answer: &Answer| {
             judge.effect_problems(proposal, subjects, &answer.permit_ids).is_empty()
         };
-        if now.allows() && met && (no_effects(self, &now) || !set.reads.context("approvals")) {
-            self.set_class(proposal, &now, wanted_now.as_deref().unwrap_or_default());
+        let counting = set.reads.context("approvals");
+        if now.allows() && met && (no_effects(self, &now) || !counting) {
+            self.set_class(proposal, &now, &wanted_now);
             self.tell_permits(subjects, &now);
             return now;
         }
@@ -385,11 +387,11 @@ impl<'a> Judge<'a> {
         // policies and the approvers would agree, so that what else is wrong is said of that.
         let mut agreed: Option<(usize, Answer)> = None;
         for more in 1..=approved.available().len().min(APPROVALS_MAX) {
-            let answer = match set.reads.context("approvals") {
+            let answer = match counting {
                 true => self.ask(subjects, asker, count + more),
                 false => now.clone(),
             };
-            if answer.allows() && wanted(&answer).is_ok_and(|demands| can_meet(&demands, &approved, more)) {
+            if answer.allows() && wanted(&answer).can_be_met(approved, more) {
                 let whole = no_effects(self, &answer);
                 if whole || agreed.is_none() {
                     agreed = Some((count + more, answer));
@@ -401,25 +403,19 @@ impl<'a> Judge<'a> {
         }
         match agreed {
             Some((number, then)) if !(now.allows() && met) || no_effects(self, &then) => {
-                return self.wait(proposal, subjects, &approved, number, &now, then);
+                return self.wait(proposal, subjects, approved, number, &now, then);
             }
             _ => {}
         }
         self.deny_policies(subjects, asker, count, &now);
-        if now.unpermitted.is_none() {
-            self.set_class(proposal, &now, wanted_now.as_deref().unwrap_or_default());
-            match wanted_now {
-                Err(message) => self.reasons.deny(Kind::Action.rule(14), approvals::PATH, message),
-                Ok(demands) => {
-                    for demand in demands.iter().filter(|demand| !demand.is_met(&approved)) {
-                        if demand.is_possible() {
-                            demand.wait(&approved, &mut self.reasons);
-                        } else {
-                            demand.deny_impossible(&mut self.reasons);
-                        }
-                    }
-                }
-            }
+        if !now.permit_ids.is_empty() {
+            self.set_class(proposal, &now, &wanted_now);
+            wanted_now.say_missing(approved, &mut self.reasons);
+        }
+        if now.allows() && !met && wanted_now.are_possible() {
+            let message =
+                "the approvals that are missing cannot be given: with them the policies no longer permit it";
+            self.reasons.deny(Kind::Action.rule(14), approvals::PATH, message);
         }
         now
     }
@@ -448,14 +444,9 @@ impl<'a> Judge<'a> {
         now: &Answer,
         then: Answer,
     ) -> Answer {
-        let set = self.case.policies;
-        let wanted = demands(set, proposal, &then.permit_ids, approved).unwrap_or_default();
-        let mut asked = false;
-        for demand in wanted.iter().filter(|demand| !demand.is_met(approved)) {
-            demand.wait(approved, &mut self.reasons);
-            asked = true;
-        }
-        if !asked {
+        let wanted = Demands::of(self.case.policies, proposal, &then.permit_ids, approved);
+        wanted.say_missing(approved, &mut self.reasons);
+        if wanted.are_met(approved) {
             let mut policies: Vec<&str> = now.forbids.iter().map(|(id, _)| id.as_str()).collect();
             policies.extend(then.permit_ids.difference(&now.permit_ids).map(String::as_str));
             let message = format!(
@@ -472,7 +463,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The strictest class and the largest number that anybody asks for.
-    fn set_class(&mut self, proposal: &Proposal, answer: &Answer, wanted: &[Demand<'_>]) {
+    fn set_class(&mut self, proposal: &Proposal, answer: &Answer, wanted: &Demands<'_>) {
         let rank = |class: &ApprovalClass| match class {
             ApprovalClass::None => 0,
             ApprovalClass::Single => 1,
@@ -486,7 +477,8 @@ impl<'a> Judge<'a> {
             .map(|it| it.terms.class);
         let own = proposal.approval_class.unwrap_or(ApprovalClass::None);
         self.approvals.class = of_permits.chain([own]).max_by_key(rank).unwrap_or(own);
-        self.approvals.required = wanted.iter().map(|demand| demand.count).max().unwrap_or_default() as u64;
+        self.approvals.required =
+            wanted.all.iter().map(|demand| demand.count).max().unwrap_or_default() as u64;
     }
 
     /// G12, telling.

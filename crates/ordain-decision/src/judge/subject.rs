@@ -4,7 +4,7 @@ use super::evidence::Observed;
 use super::reasons::Reasons;
 use super::timestamp::datetime_text;
 use crate::limits::NOW_MS_MAX;
-use crate::policy::people::{actor_uid, uid};
+use crate::policy::people::{actor_uid, resource_type_uid, resource_uid};
 use crate::policy::schema::action_name;
 use crate::policy::{Declared, InScope, Mismatch, Place, PolicySet, Reads, Statement, Verdicts};
 use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpression as Expression};
@@ -118,58 +118,57 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Makes everything ready that does not depend on the subject. What policies could not read rightly is denied.
-    pub(crate) fn new(
-        set: &'a PolicySet,
-        proposal: &'a Proposal,
+    /// Finds what the subjects are in.
+    pub(crate) fn new(set: &'a PolicySet, proposal: &'a Proposal, subjects: &'a [Subject<'a>]) -> Self {
+        let actor = proposal.actor.as_str();
+        let resources = subjects.iter().map(|subject| resource_uids(set, subject)).collect();
+        let (parameters, fixed) = (BTreeMap::new(), Vec::new());
+        Self { set, actor, principal: actor_uid(actor), subjects, resources, parameters, fixed, evaluated: 0 }
+    }
+
+    /// Makes ready what conditions read. What policies could not read rightly is denied, and then nothing can be asked.
+    pub(crate) fn make_ready(
+        &mut self,
+        proposal: &Proposal,
         document: &Value<'_>,
-        subjects: &'a [Subject<'a>],
         observed: &Observed,
         now_ms: u64,
         reasons: &mut Reasons,
-    ) -> Option<Self> {
+    ) -> bool {
+        if self.subjects.is_empty() {
+            return false;
+        }
+        let set = self.set;
         let mut wrong = Vec::new();
         let mut convert = |declared: &Declared, value: Option<&Value<'_>>, path: &str| {
             declared.convert(value.unwrap_or(&Value::Null), path, &mut wrong)
         };
-        let mut parameters = BTreeMap::new();
-        for name in subjects.iter().map(|subject| action_name(subject.action)) {
-            if parameters.contains_key(name) {
-                continue;
+        for name in self.subjects.iter().map(|subject| action_name(subject.action)) {
+            if let (false, Some(known)) = (self.parameters.contains_key(name), set.actions.get(name)) {
+                let converted = convert(&known.parameters, document.get("parameters"), "/parameters");
+                self.parameters.extend(converted.map(|it| (name, it)));
             }
-            let declared = &set.actions.get(name)?.parameters;
-            parameters
-                .extend(convert(declared, document.get("parameters"), "/parameters").map(|it| (name, it)));
         }
-        let target = document.get("target");
-        let constraints = convert(
-            &set.constraints,
-            target.and_then(|target| target.get("constraints")),
-            "/target/constraints",
-        );
+        let constraints = document.get("target").and_then(|target| target.get("constraints"));
+        let constraints = convert(&set.constraints, constraints, "/target/constraints");
         for Mismatch { path, message } in &wrong {
             reasons.deny(gate::TYPES, path.clone(), message.clone());
         }
-        if !wrong.is_empty() {
-            return None;
-        }
-        let mut fixed = fixed_context(set, proposal, observed);
+        self.fixed = fixed_context(set, proposal, observed);
         if set.reads.context("constraints") {
-            fixed.extend(constraints.map(|it| ("constraints".to_owned(), it)));
+            self.fixed.extend(constraints.map(|it| ("constraints".to_owned(), it)));
         }
+        let mut ready = wrong.is_empty();
         if set.reads.context("now") {
             if now_ms > NOW_MS_MAX {
                 let message = "the time is after the year 9999, which no policy can read";
                 reasons.deny(gate::EVALUATION, "", message);
-                return None;
+                ready = false;
             }
-            fixed.push(("now".to_owned(), Expression::new_datetime(datetime_text(now_ms))));
+            self.fixed
+                .push(("now".to_owned(), Expression::new_datetime(datetime_text(now_ms.min(NOW_MS_MAX)))));
         }
-        let actor = proposal.actor.as_str();
-        let resources =
-            subjects.iter().map(|subject| resource_uids(set, subject)).collect::<Option<Vec<_>>>()?;
-        let principal = actor_uid(actor)?;
-        Some(Self { set, actor, principal, subjects, resources, parameters, fixed, evaluated: 0 })
+        ready
     }
 
     /// The policies whose scope a subject fits.
@@ -271,12 +270,12 @@ fn resource_entity(
 }
 
 /// The resource's entity and what it is in.
-fn resource_uids(set: &PolicySet, subject: &Subject<'_>) -> Option<(EntityUid, Vec<EntityUid>)> {
+fn resource_uids(set: &PolicySet, subject: &Subject<'_>) -> (EntityUid, Vec<EntityUid>) {
     let escape = |text: &str| text.replace('~', "~0").replace('/', "~1");
     let id = format!("{}/{}/{}", escape(subject.domain), escape(subject.resource_type), subject.resource_id);
     let mut ancestors = set.people.domains_of(subject.domain);
-    ancestors.extend(uid("ResourceType", subject.resource_type));
-    Some((uid("Resource", &id)?, ancestors))
+    ancestors.push(resource_type_uid(subject.resource_type));
+    (resource_uid(&id), ancestors)
 }
 
 /// The part of the context that is the same for all subjects and any number of approvals.

@@ -1,7 +1,7 @@
 //! The index against Cedar's plain `Authorizer` over the whole set.
 
 use super::index::Place;
-use super::people::uid;
+use super::people::{action_uid, actor_uid, domain_uid, resource_type_uid, resource_uid};
 use super::schema::ACTIONS;
 use super::{PolicyFiles, PolicySet};
 use cedar_policy::{
@@ -146,9 +146,9 @@ fn resource_entity(domain: &str, kind: &str, id: &str) -> Entity {
     if kind != "page" {
         attributes.insert("path".to_owned(), text(id));
     }
-    let parents = [uid("Domain", domain).unwrap(), uid("ResourceType", kind).unwrap()];
+    let parents = [domain_uid(domain), resource_type_uid(kind)];
     let id = format!("{domain}/{kind}/{id}");
-    Entity::new(uid("Resource", &id).unwrap(), attributes, parents.into_iter().collect()).unwrap()
+    Entity::new(resource_uid(&id), attributes, parents.into_iter().collect()).unwrap()
 }
 
 /// The same question to the index, with as few entities as it needs, and to Cedar, with all.
@@ -162,16 +162,16 @@ fn compare(set: &PolicySet, schema: &Schema, random: &mut Random, seed: u64) -> 
         let (kind, id) = [("page", "1"), ("file", "docs~0/a.md"), ("page", "2")][random.below(3)];
         let (_, action, _) = ACTIONS[random.below(ACTIONS.len())];
         let resource = resource_entity(domain, kind, id);
-        let principal = uid("Actor", actor).unwrap();
+        let principal = actor_uid(actor);
         let context = context(random);
-        let action_uid = uid("Action", action).unwrap();
+        let action_uid = action_uid(action);
         let request =
             Request::new(principal.clone(), action_uid, resource.uid(), context, Some(schema)).unwrap();
         let plain = all.clone().add_entities([resource.clone()], Some(schema)).unwrap();
         let expected = Authorizer::new().is_authorized(&request, &whole, &plain);
 
         let mut ancestors: Vec<EntityUid> = set.people.domains_of(domain);
-        ancestors.push(uid("ResourceType", kind).unwrap());
+        ancestors.push(resource_type_uid(kind));
         let flat = resource.clone().into_inner();
         let resource = Entity::new(flat.0, flat.1, ancestors.iter().cloned().collect()).unwrap();
         let place = Place {

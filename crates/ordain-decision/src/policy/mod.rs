@@ -18,7 +18,7 @@ use annotations::{policy_id, terms};
 use cedar_policy::{Effect, Entity, PolicyId, PolicySet as CedarSet, ValidationMode, Validator};
 use ordain_canon::{Canonicalizer, ContentHash, PolicyHash};
 use ordain_spec::action::ToolMapping;
-use people::{People, uid};
+use people::{People, action_uid};
 use problem::line_at;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,8 +148,8 @@ impl PolicySet {
             let own = schema::parameters_type(name);
             let parameters = if built.types.contains_key(&own) { own } else { "Parameters".to_owned() };
             let parameters = declared_or_nothing(&parameters, problems);
-            let uid = uid("Action", name)?;
-            let groups = schema::groups_of(action).iter().filter_map(|group| people::uid("Action", group));
+            let uid = action_uid(name);
+            let groups = schema::groups_of(action).iter().map(|group| action_uid(group));
             let entity = Entity::new_no_attrs(uid.clone(), groups.collect());
             actions.insert(name, ActionSet { uid, entity, parameters });
         }

@@ -2,9 +2,12 @@
 
 use super::names::Known;
 use super::problem::{Problem, Problems};
-use cedar_policy::{Entities, Entity, EntityUid, EvalResult, RestrictedExpression, Schema};
+use cedar_policy::{
+    Entities, Entity, EntityId, EntityTypeName, EntityUid, EvalResult, RestrictedExpression, Schema,
+};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// The file with the entities.
 pub(crate) const FILE: &str = "entities.json";
@@ -73,7 +76,7 @@ impl People {
             people.groups.insert(id, BTreeSet::new());
         }
         for (id, ancestors) in of_type.remove("Domain").unwrap_or_default() {
-            let own = domain_uid(&id);
+            let own = [domain_uid(&id)];
             people.domains.insert(id, own.into_iter().chain(ancestors).collect());
         }
         for (id, ancestors) in of_type.remove("Actor").unwrap_or_default() {
@@ -81,8 +84,8 @@ impl People {
                 let members = people.groups.entry(group.id().unescaped().to_owned()).or_default();
                 members.insert(id.clone());
             }
-            let person = actor_uid(&id).and_then(|uid| person_of(entities.get(&uid)?));
-            let reach = actor_uid(&id).map(|uid| people.reach(&uid)).unwrap_or_default();
+            let person = entities.get(&actor_uid(&id)).and_then(person_of);
+            let reach = people.reach(&actor_uid(&id));
             people.actors.insert(id.clone(), Actor { person: person.unwrap_or(id), ancestors, reach });
         }
         for (what, names) in [
@@ -135,7 +138,7 @@ impl People {
     pub(crate) fn domains_of(&self, domain: &str) -> Vec<EntityUid> {
         match self.domains.get(domain) {
             Some(uids) => uids.clone(),
-            None => domain_uid(domain).into_iter().collect(),
+            None => vec![domain_uid(domain)],
         }
     }
 
@@ -198,15 +201,22 @@ pub(crate) fn entity_values(json: &Json, found: &mut Vec<EntityUid>) {
     }
 }
 
-pub(crate) fn uid(kind: &str, id: &str) -> Option<EntityUid> {
-    let kind = kind.parse().ok()?;
-    Some(EntityUid::from_type_name_and_id(kind, cedar_policy::EntityId::new(id)))
+/// Names of entity types are parsed once.
+macro_rules! uids {
+    ($($name:ident: $kind:literal),*) => {$(
+        pub(crate) fn $name(id: &str) -> EntityUid {
+            static KIND: LazyLock<EntityTypeName> = LazyLock::new(|| {
+                #[expect(clippy::expect_used, reason = "it is a plain word, and every test parses it")]
+                $kind.parse().expect("a word is a name")
+            });
+            EntityUid::from_type_name_and_id(KIND.clone(), EntityId::new(id))
+        }
+    )*};
 }
-
-pub(crate) fn actor_uid(id: &str) -> Option<EntityUid> {
-    uid("Actor", id)
-}
-
-pub(crate) fn domain_uid(id: &str) -> Option<EntityUid> {
-    uid("Domain", id)
-}
+uids!(
+    actor_uid: "Actor",
+    domain_uid: "Domain",
+    resource_uid: "Resource",
+    resource_type_uid: "ResourceType",
+    action_uid: "Action"
+);

@@ -287,7 +287,11 @@ impl FieldLists<'_> {
 /// The value that a precondition's `field` names in a payload: a JSON Pointer, or a dotted path.
 pub fn field_value<'v>(payload: &'v Value<'v>, field: &str) -> Option<&'v Value<'v>> {
     let step = |value: &'v Value<'v>, token: &str| match value {
-        Value::Array(elements) => elements.get(token.parse::<usize>().ok()?),
+        // As RFC 6901 has it: no sign, and no zero in front.
+        Value::Array(elements) if token == "0" || token.starts_with(|first| matches!(first, '1'..='9')) => {
+            elements.get(token.parse::<usize>().ok()?)
+        }
+        Value::Array(_) => None,
         _ => value.get(token),
     };
     match field.strip_prefix('/') {

@@ -212,7 +212,7 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
         return answer(Outcome::Deny, &then, reasons);
     }
     reasons.extend(now.denials.iter().chain(&now.waits).cloned());
-    if now.denials.is_empty() && reasons.iter().all(|(rule, ..)| matches!(rule.as_str(), "G14" | "G15")) {
+    if !now.waits.is_empty() && now.denials.iter().all(|(rule, ..)| matches!(rule.as_str(), "G6" | "G13")) {
         // Approvals are missing, and the policies refuse as soon as they are there.
         reasons.insert(reason("V-PROP-014", "/approval_class", &[]));
     }
