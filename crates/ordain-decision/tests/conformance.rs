@@ -94,6 +94,7 @@ fn every_case_is_decided_as_expected() {
     assert!(cases.len() > 300, "{} cases", cases.len());
     for (name, case) in &cases {
         let judgement = judge(&policies, case);
+        assert_eq!(judgement, judge(&policies, case), "the same case, another decision");
         let decision = serde_json::to_value(&judgement.decision).unwrap();
         let expected = &case["expect"];
         let mut problems = Vec::new();

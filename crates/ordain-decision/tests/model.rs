@@ -7,7 +7,7 @@ use ordain_testkit::cases::{self, CASES_PER_FOLDER};
 use ordain_testkit::model::{ModelAnswer, ModelFolder, ModelReason, decide_with};
 use std::collections::BTreeSet;
 
-const CASES: u64 = 20_000;
+const CASES: u64 = 10_000;
 const CASES_SOAK: u64 = 1_000_000;
 /// Differences that are printed before the test gives up.
 const SHOWN_MAX: usize = 10;
