@@ -25,6 +25,8 @@ pub struct Examined {
     pub policy: String,
     /// `permit` or `forbid`.
     pub effect: &'static str,
+    /// Where in the proposal stands what it was asked about: empty, or an operation of a patch set.
+    pub path: String,
     /// Its scope first, then its conditions in order.
     pub checks: Vec<Check>,
     /// Its `@reason`.
@@ -90,16 +92,18 @@ pub(crate) fn examine(
             .map(|(holds, condition)| Check { condition, holds, found: None })
             .collect();
         for condition in &statement.conditions {
-            let value =
-                |expression: &Expression| eval_expression(&question.request, &question.entities, expression);
-            let holds = matches!(value(&condition.expression), Ok(EvalResult::Bool(true)));
+            let value = |expression: &Expression| {
+                eval_expression(&question.request, &question.entities, expression).ok()
+            };
+            let holds = matches!(value(&condition.expression), Some(EvalResult::Bool(true)));
             let found = condition.compared.as_ref().filter(|_| !holds && may_show(set, condition));
-            let found = found.and_then(|(_, expression)| value(expression).ok()).as_ref().and_then(short);
+            let found = found.and_then(|(_, expression)| value(expression)).as_ref().and_then(short);
             checks.push(Check { condition: condition.text.clone(), holds, found });
         }
         examined.push(Examined {
             policy: statement.id.clone(),
             effect: if statement.effect == Effect::Permit { "permit" } else { "forbid" },
+            path: subject.path.clone(),
             checks,
             reason: statement.terms.reason.clone(),
         });

@@ -82,8 +82,8 @@ pub fn decide(case: &Case<'_>) -> Judgement {
     judge.finish()
 }
 
-/// Why the policies say what they say: every policy about the action, condition by condition. Of a patch set, for its first
-/// operation.
+/// Why the policies say what they say: every policy about the action, condition by condition, with the approvals that count.
+/// Of a patch set, for each operation that a reason of the decision points to.
 pub fn explain(case: &Case<'_>) -> Vec<Examined> {
     let mut judge = Judge::new(case);
     judge.explaining = Some(Vec::new());
@@ -239,13 +239,14 @@ impl<'a> Judge<'a> {
             let none = Answer::default();
             return self.check_effects(&proposal, &subjects, &none);
         };
-        if let Some(explaining) = &mut self.explaining
-            && let Some(subject) = subjects.first()
-        {
-            *explaining = examine(set, &asker, subject, 0, None);
-        }
         let answer = self.ask_and_count(&proposal, &subjects, &mut asker, hash);
         self.evaluated = asker.evaluated;
+        if self.explaining.is_some() {
+            let approvals = self.approvals.have.len();
+            let told = subjects.iter().filter(|subject| self.reasons.point_to(&subject.path));
+            let told = told.flat_map(|subject| examine(set, &asker, subject, approvals, None));
+            self.explaining = Some(told.collect());
+        }
         self.check_effects(&proposal, &subjects, &answer);
         if self.reasons.outcome() == Outcome::Allow {
             self.grant(&proposal, document, hash, &answer);
