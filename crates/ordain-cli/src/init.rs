@@ -60,9 +60,9 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
         .map(|path| path.display().to_string())
         .collect();
     if !there.is_empty() {
-        let is = if there.len() == 1 { "is" } else { "are" };
+        let (is, it) = if there.len() == 1 { ("is", "it") } else { ("are", "them") };
         let problem =
-            format!("{is} there already, so nothing was written; move it away, or name another folder");
+            format!("{is} there already, so nothing was written; move {it} away, or name another folder");
         return Err(Failure::Document { path: there.join(" and "), problem });
     }
     let failure = |path: &Path, error| Failure::File { path: path.display().to_string(), error };
