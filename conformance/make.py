@@ -23,6 +23,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+import decide
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -832,9 +834,10 @@ def files_of(case: Case) -> dict:
 
 
 def all_files() -> dict:
-    return {
+    of_rules = {
         Path(case.kind, case.rule, name): text for case in CASES for name, text in files_of(case).items()
     }
+    return {**of_rules, **decide.files()}
 
 
 def differences(wanted: dict) -> list:
@@ -850,7 +853,9 @@ def differences(wanted: dict) -> list:
     found += [f"missing: {kind}/{rule}/about.md" for kind, rule in folders
               if not (HERE / kind / rule / "about.md").is_file()]
     by_others = {"about.md", "reject.report.json"}
-    for on_disk in HERE.glob("*/*/*"):
+    by_others.add("messages.txt")
+    folders.add(("decide", "messages.txt"))
+    for on_disk in [*HERE.glob("*/*/*"), *(HERE / "decide").glob("*.*")]:
         path = on_disk.relative_to(HERE)
         known = path in wanted or (path.parts[:2] in folders and path.name in by_others)
         if not known:

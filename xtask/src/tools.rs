@@ -14,15 +14,22 @@ pub(crate) fn cargo_subcommand(name: &str) -> Result<(), String> {
 
 /// Installs Debian's package of a program, unless the program is there.
 pub(crate) fn debian_package(program: &str, package: &str) -> Result<(), String> {
-    if works(&mut command(program, &["--version"])) {
-        return Ok(());
-    }
-    let by_hand = format!("install `{program}` (Debian's package `{package}`) and try again");
+    if works(&mut command(program, &["--version"])) { Ok(()) } else { install(program, package) }
+}
+
+/// Installs Debian's package of a Python module, for Debian's own Python, unless it is there.
+pub(crate) fn python_module(module: &str, package: &str) -> Result<(), String> {
+    let import = format!("import {module}");
+    if works(&mut command("/usr/bin/python3", &["-c", &import])) { Ok(()) } else { install(module, package) }
+}
+
+fn install(name: &str, package: &str) -> Result<(), String> {
+    let by_hand = format!("install `{name}` (Debian's package `{package}`) and try again");
     if !works(&mut command("apt-get", &["--version"])) {
-        return Err(format!("`{program}` is missing and there is no apt-get; {by_hand}"));
+        return Err(format!("`{name}` is missing and there is no apt-get; {by_hand}"));
     }
     if output(&mut command("id", &["-u"]))?.trim() != "0" {
-        return Err(format!("`{program}` is missing and only root can install it; {by_hand}"));
+        return Err(format!("`{name}` is missing and only root can install it; {by_hand}"));
     }
     println!("installing {package} …");
     let apt = |arguments: &[&str]| {

@@ -396,7 +396,7 @@ fn evidence_must_not_contradict_itself() {
 fn an_outcome_follows_from_its_reasons() {
     let found = |outcome: &str, rule_ids: &[&str]| {
         let reason =
-            |id: &&str| serde_json::json!({"rule_id": id, "path": "", "message": "x", "policies": []});
+            |id: &&str| serde_json::json!({"rule_id": id, "path": "", "message": "x", "policies": ["p"]});
         let reasons: Vec<_> = rule_ids.iter().map(reason).collect();
         found_after(Kind::Decision, "DC1", &Facts::default(), |it| {
             it["outcome"] = outcome.into();
@@ -407,9 +407,9 @@ fn an_outcome_follows_from_its_reasons() {
         (&["G12"][..], &["ALLOW", "DENY"][..]),
         (&["G12", "G15"], &["ALLOW", "DENY"]),
         (&["G12", "G14"], &["HOLD", "DENY"]),
-        (&["G14"], &["HOLD"]),
-        (&[], &["ALLOW"]),
-        (&["G15"], &["ALLOW"]),
+        (&["G14"], &[]),
+        (&[], &[]),
+        (&["G15"], &[]),
         (&["G1"], &["DENY"]),
         (&["G14", "V-PROP-004"], &["DENY"]),
         (&["PARSE"], &["DENY"]),

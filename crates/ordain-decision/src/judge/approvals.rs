@@ -18,8 +18,8 @@ pub(crate) const PATH: &str = "/approval_class";
 pub(crate) struct Approved<'s> {
     /// The actor's person.
     actor: &'s str,
-    /// People in scope, without the actor.
-    in_scope: BTreeSet<&'s str>,
+    /// People in scope, without the actor, and an id that each may use.
+    in_scope: BTreeMap<&'s str, &'s str>,
     /// Whose approval counts: the person, and the id they used.
     pub(crate) by: BTreeMap<&'s str, &'s str>,
 }
@@ -36,7 +36,10 @@ impl<'s> Approved<'s> {
         reasons: &mut Reasons,
     ) -> Self {
         let actor = set.people.person(actor);
-        let mut in_scope = set.people.persons(approvers);
+        let mut in_scope = BTreeMap::new();
+        for id in approvers {
+            in_scope.entry(set.people.person(id)).or_insert(id.as_str());
+        }
         in_scope.remove(actor);
         let mut approved = Self { actor, in_scope, by: BTreeMap::new() };
         let mut valid: Vec<Approval> = Vec::new();
@@ -88,7 +91,7 @@ impl<'s> Approved<'s> {
         };
         let person = set.people.person(id);
         if person == self.actor {
-            return Err("the actor cannot approve, under no name".to_owned());
+            return Err("it is the actor's own, under whatever name".to_owned());
         }
         if approval.verdict == Verdict::Reject {
             reasons.deny(gate::REJECTED, "", format!("`{id}` rejected it: {}", approval.reason.trim()));
@@ -116,7 +119,21 @@ impl<'s> Approved<'s> {
 
     /// People in scope who have not approved.
     pub(crate) fn available(&self) -> BTreeSet<&'s str> {
-        self.in_scope.iter().filter(|person| !self.by.contains_key(*person)).copied().collect()
+        self.in_scope.keys().filter(|person| !self.by.contains_key(*person)).copied().collect()
+    }
+
+    /// Those of some people who have not approved, by an id of theirs.
+    pub(crate) fn still(&self, people: &BTreeSet<&str>) -> String {
+        const SHOWN_MAX: usize = 8;
+        let open = people.iter().filter(|person| !self.by.contains_key(*person));
+        let all: Vec<String> =
+            open.filter_map(|person| self.in_scope.get(person)).map(|id| format!("`{id}`")).collect();
+        match all.get(..SHOWN_MAX) {
+            Some(shown) if all.len() > SHOWN_MAX => {
+                format!("{} and {} more", shown.join(", "), all.len() - SHOWN_MAX)
+            }
+            _ => all.join(", "),
+        }
     }
 
     /// The ids that count, sorted.
@@ -165,6 +182,14 @@ impl Demand<'_> {
 
     /// V-PROP-014.
     pub(crate) fn deny_impossible(&self, reasons: &mut Reasons) {
+        if self.names.is_empty() {
+            let message = format!(
+                "{} asks for {}, but no policy that permits it says whose; `@approvers` would",
+                self.asks(),
+                counted(self.count, "approval")
+            );
+            return reasons.deny_by(Kind::Action.rule(14), PATH, message, &self.policies());
+        }
         let message = format!(
             "{} asks for {} from {}, but {} besides the actor",
             self.asks(),
@@ -188,7 +213,7 @@ impl Demand<'_> {
             counted(self.count, "approval"),
             named(&self.names),
             self.count.saturating_sub(given),
-            people(self.people.iter().filter(|person| !approved.by.contains_key(*person)).copied()),
+            approved.still(&self.people),
         );
         reasons.wait(gate::APPROVALS, PATH, message, &self.policies());
     }
@@ -200,22 +225,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 }
 
 fn named(names: &[&str]) -> String {
-    match names {
-        [] => "nobody".to_owned(),
-        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// Some people, by name.
-pub(crate) fn people<'p>(people: impl Iterator<Item = &'p str>) -> String {
-    const SHOWN_MAX: usize = 8;
-    let all: Vec<String> = people.map(|person| format!("`{person}`")).collect();
-    match all.get(..SHOWN_MAX) {
-        Some(shown) if all.len() > SHOWN_MAX => {
-            format!("{} and {} more", shown.join(", "), all.len() - SHOWN_MAX)
-        }
-        _ => all.join(", "),
-    }
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What the matching permits and the proposal ask for. An error where the proposal asks for a number that nobody says.
@@ -256,6 +266,10 @@ pub(crate) fn demands<'s>(
             )?
         }
     };
+    // Who gives a permit as many has given the proposal its own.
+    if demands.iter().any(|demand| demand.count >= count) {
+        return Ok(demands);
+    }
     let people = statements.iter().flat_map(|it| without_actor(&it.terms.approvers)).collect();
     let names: BTreeSet<&str> =
         statements.iter().flat_map(|it| it.terms.approver_names.iter().map(String::as_str)).collect();

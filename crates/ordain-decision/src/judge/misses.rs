@@ -13,6 +13,9 @@ pub struct Check {
     pub condition: String,
     /// Whether it holds.
     pub holds: bool,
+    /// Whether it could not be evaluated, as when an attribute is missing that an earlier condition asks for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
     /// What the compared value is, where the condition compares one and nothing forbids to show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
@@ -89,16 +92,17 @@ pub(crate) fn examine(
         let mut checks: Vec<Check> = scope(statement)
             .into_iter()
             .filter(|(_, text)| text != "true")
-            .map(|(holds, condition)| Check { condition, holds, found: None })
+            .map(|(holds, condition)| Check { condition, holds, failed: false, found: None })
             .collect();
         for condition in &statement.conditions {
             let value = |expression: &Expression| {
                 eval_expression(&question.request, &question.entities, expression).ok()
             };
-            let holds = matches!(value(&condition.expression), Some(EvalResult::Bool(true)));
+            let result = value(&condition.expression);
+            let holds = matches!(result, Some(EvalResult::Bool(true)));
             let found = condition.compared.as_ref().filter(|_| !holds && may_show(set, condition));
             let found = found.and_then(|(_, expression)| value(expression)).as_ref().and_then(short);
-            checks.push(Check { condition: condition.text.clone(), holds, found });
+            checks.push(Check { condition: condition.text.clone(), holds, failed: result.is_none(), found });
         }
         examined.push(Examined {
             policy: statement.id.clone(),
@@ -111,12 +115,14 @@ pub(crate) fn examine(
     examined
 }
 
-/// The permits that come closest, the closest first.
+/// The permits that come closest: those with the fewest conditions that do not hold. One that cannot be evaluated follows
+/// from another that does not hold, so it does not count.
 pub(crate) fn nearest(mut permits: Vec<Examined>) -> Vec<Examined> {
+    let distance = |permit: &Examined| permit.failing().filter(|check| !check.failed).count();
     permits.retain(|permit| !permit.applies());
-    permits.sort_by(|left, right| {
-        left.failing().count().cmp(&right.failing().count()).then_with(|| left.policy.cmp(&right.policy))
-    });
+    let least = permits.iter().map(distance).min().unwrap_or_default();
+    permits.retain(|permit| distance(permit) == least);
+    permits.sort_by(|left, right| left.policy.cmp(&right.policy));
     permits.truncate(MISSES_TOLD);
     permits
 }

@@ -461,7 +461,7 @@ impl<'a> Judge<'a> {
                 "the policies ask for {}, {} given; these people may approve: {}",
                 counted(number, "approval"),
                 approved.by.len(),
-                approvals::people(approved.available().into_iter())
+                approved.still(&approved.available())
             );
             self.reasons.wait(gate::APPROVALS, approvals::PATH, message, &policies);
         }

@@ -1,6 +1,5 @@
 //! Reasons as they are found, and the outcome that follows from them.
 
-use ordain_canon::compare_utf16;
 use ordain_spec::decision::{Outcome, Reason};
 use ordain_spec::{Report, RuleId};
 use std::collections::BTreeSet;
@@ -90,12 +89,7 @@ impl Reasons {
         if !self.denied {
             self.all.append(&mut self.permits);
         }
-        self.all.sort_by(|left, right| {
-            compare_utf16(&left.rule_id, &right.rule_id)
-                .then_with(|| compare_utf16(&left.path, &right.path))
-                .then_with(|| compare_utf16(&left.message, &right.message))
-                .then_with(|| left.policies.cmp(&right.policies))
-        });
+        self.all.sort();
         self.all.dedup();
         self.all
     }

@@ -3,6 +3,9 @@
 mod annotations;
 mod declared;
 mod index;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
+mod index_tests;
 mod lint;
 mod names;
 pub(crate) mod people;

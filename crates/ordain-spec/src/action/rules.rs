@@ -209,36 +209,78 @@ fn effects_are_disjoint(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findi
     }
 }
 
-/// V-PROP-016. A list that cannot be read, and updates that have no names, cannot be judged and are refused.
+/// V-PROP-016. A list that cannot be read, and updates that have no names, cannot be judged and are refused. `updates` is
+/// looked for at every depth, and so are forbidden names below it: nesting hides nothing.
 fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
     let target = proposal.get("target");
     let constraints = target.get("constraints");
-    let parameters = proposal.get("parameters");
-    let updates = parameters.get("updates");
-    let mut lists: Vec<(&str, BTreeSet<&str>)> = Vec::new();
-    for key in ["allowed_fields", "forbidden_fields"] {
+    let mut lists = FieldLists { allowed: None, forbidden: None };
+    for (key, names) in [("allowed_fields", &mut lists.allowed), ("forbidden_fields", &mut lists.forbidden)] {
         let list = constraints.get(key);
         if list.is_missing() {
             continue;
         }
         match list.array().and_then(|names| names.iter().map(Value::as_str).collect()) {
-            Some(names) => lists.push((key, names)),
+            Some(list) => *names = Some(list),
             None => found.at(list, "must be an array of field names"),
         }
     }
-    if !lists.is_empty() && updates.value().is_some_and(|updates| updates.as_object().is_none()) {
-        found.at(updates, "must be an object, so that the target's field lists can be enforced");
+    if lists.allowed.is_some() || lists.forbidden.is_some() {
+        lists.look_for_updates(proposal.get("parameters"), found);
     }
-    for (name, update) in updates.members() {
-        let reason = |(key, names): &(&str, BTreeSet<&str>)| match (*key, names.contains(name)) {
-            ("allowed_fields", false) => Some("is not among the allowed fields"),
-            ("forbidden_fields", true) => Some("is a forbidden field"),
-            _ => None,
-        };
-        let reasons: Vec<&str> = lists.iter().filter_map(reason).collect();
+}
+
+struct FieldLists<'v> {
+    allowed: Option<BTreeSet<&'v str>>,
+    forbidden: Option<BTreeSet<&'v str>>,
+}
+
+impl FieldLists<'_> {
+    fn look_for_updates(&self, node: Node<'_, '_>, found: &mut Findings) {
+        for (name, member) in node.members() {
+            if name != "updates" {
+                self.look_for_updates(member, found);
+            } else if member.value().is_some_and(|updates| updates.as_object().is_none()) {
+                found.at(member, "must be an object, so that the target's field lists can be enforced");
+            } else {
+                for (name, update) in member.members() {
+                    self.check_update(name, update, found);
+                }
+            }
+        }
+        node.elements().for_each(|element| self.look_for_updates(element, found));
+    }
+
+    fn check_update(&self, name: &str, update: Node<'_, '_>, found: &mut Findings) {
+        let not_allowed = self.allowed.as_ref().is_some_and(|names| !names.contains(name));
+        let mut reasons = Vec::new();
+        if not_allowed {
+            reasons.push("is not among the allowed fields");
+        }
+        if self.forbids(name) {
+            reasons.push("is a forbidden field");
+        }
         if !reasons.is_empty() {
             found.at(update, format!("`{}` {}", shorten(name), reasons.join(" and ")));
         }
+        self.check_inside(update, found);
+    }
+
+    fn check_inside(&self, node: Node<'_, '_>, found: &mut Findings) {
+        for (name, member) in node.members() {
+            if self.forbids(name) {
+                found.at(member, format!("`{}` is a forbidden field", shorten(name)));
+            }
+            self.check_inside(member, found);
+        }
+        node.elements().for_each(|element| self.check_inside(element, found));
+    }
+
+    /// Many systems know a field in any case, and by a path to it.
+    fn forbids(&self, name: &str) -> bool {
+        let Some(forbidden) = &self.forbidden else { return false };
+        let is = |part: &str| forbidden.iter().any(|field| field.to_lowercase() == part.to_lowercase());
+        is(name) || name.split(['.', '/', '[', ']']).any(is)
     }
 }
 

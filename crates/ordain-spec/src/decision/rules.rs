@@ -1,7 +1,7 @@
 //! DC1–DC7, in order.
 
 use super::Reason;
-use super::gate::{Weight, weight};
+use super::gate::{PERMIT, Weight, weight};
 use crate::facts::Facts;
 use crate::kind::Kind;
 use crate::node::Node;
@@ -62,12 +62,16 @@ fn outcome_follows(_: &Facts<'_>, decision: Node<'_, '_>, found: &mut Findings) 
             reason.get("rule_id").str().is_some_and(|rule_id| weight(rule_id, permitted) == wanted)
         })
     };
+    let permits = reasons.elements().any(|reason| {
+        reason.get("rule_id").str() == Some(&PERMIT.name()) && reason.get("policies").elements().len() > 0
+    });
     let problem = match name {
         "ALLOW" if has(Weight::Denies) => "a reason denies, so the outcome is DENY",
         "ALLOW" if has(Weight::Waits) => "approvals are missing, so the outcome is HOLD",
         "HOLD" if has(Weight::Denies) => "a reason denies, so the outcome is DENY",
         "HOLD" if !has(Weight::Waits) => "no approval is missing, so there is nothing to wait for",
         "DENY" if !has(Weight::Denies) => "no reason denies",
+        "ALLOW" | "HOLD" if !permits => "no policy is named that permits it, so the outcome is DENY",
         _ => return,
     };
     found.at(outcome, problem);
