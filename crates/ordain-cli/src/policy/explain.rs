@@ -149,7 +149,11 @@ fn show_policy(page: &mut Page, it: &Examined) {
     page.prose(&head, "    ", PLAIN, &reason);
     for check in &it.checks {
         let (style, mark) = if check.holds { (GREEN, "✓") } else { (RED, "✗") };
-        let found = check.found.as_ref().map(|found| format!("  (found {found})")).unwrap_or_default();
+        let found = match &check.found {
+            Some(found) => format!("  (found {found})"),
+            None if check.failed => "  (cannot be evaluated)".to_owned(),
+            None => String::new(),
+        };
         page.prose(
             &format!("    {style}{mark}{style:#} "),
             "      ",
