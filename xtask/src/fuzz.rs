@@ -1,10 +1,11 @@
-//! `cargo xtask fuzz`: feeds the readers, the verifiers and the kernel with what nobody would write.
+//! `cargo xtask fuzz`: feeds the readers, the verifiers, the kernel and the gate with what nobody would write.
 
 use crate::generate::files_below;
 use crate::process::{cargo, line, root};
 use crate::{Error, Result, tools};
 use ordain_kernel::CLARITY_RULES;
 use ordain_spec::Kind;
+use serde_json::Value as Json;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -24,11 +25,17 @@ enum FirstByte {
     Text,
     /// It picks the kind of the document that follows.
     Kind,
+    /// The input is a case of the gate.
+    Case,
+    /// It belongs to the claims of a permit.
+    Claims,
     /// It picks what follows: an intent, a goal, or a goal and constraints in lines.
     Shape,
 }
 
 static TARGETS: &[Target] = &[
+    Target { name: "decide", first_byte: FirstByte::Case },
+    Target { name: "permit", first_byte: FirstByte::Claims },
     Target { name: "read", first_byte: FirstByte::Text },
     Target { name: "transform", first_byte: FirstByte::Shape },
     Target { name: "verify", first_byte: FirstByte::Kind },
@@ -101,10 +108,16 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
                 FirstByte::Text => text,
                 FirstByte::Kind => [&[position], text.as_slice()].concat(),
                 FirstByte::Shape if kind == Kind::Intent => [&[0], text.as_slice()].concat(),
-                FirstByte::Shape => continue,
+                FirstByte::Shape | FirstByte::Case | FirstByte::Claims => continue,
             };
             save(&corpus.join(format!("{kind}-{name}")), &bytes)?;
         }
+    }
+    if matches!(target.first_byte, FirstByte::Case) {
+        seed_cases(&corpus)?;
+    }
+    if matches!(target.first_byte, FirstByte::Claims) {
+        save(&corpus.join("claims"), CLAIMS.as_bytes())?;
     }
     if matches!(target.first_byte, FirstByte::Shape) {
         for rule in CLARITY_RULES {
@@ -116,6 +129,35 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
             let lines: Vec<&str> = examples().collect();
             let file = corpus.join(format!("constraints-{}", rule.id));
             save(&file, &[&[2], lines.join("\n").as_bytes()].concat())?;
+        }
+    }
+    Ok(())
+}
+
+/// The claims of a permit that holds.
+const CLAIMS: &str = r#"{"iss":"81e7b9fbce7dfd11","sub":"agent","aud":"worker","jti":"permit_0123456789abcdef","iat":1705171260,"nbf":1705171260,"exp":1705171560.5,"proposal_id":"1","proposal_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","action_type":"write","target_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","parameters_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","evidence_set_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","policy_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","max_executions":1,"nonce":"n"}"#;
+
+/// Each case of the gate, with the proposal in it where it only names a file.
+fn seed_cases(corpus: &Path) -> std::result::Result<(), String> {
+    let folder = root().join("conformance/decide");
+    let read = |path: &Path| -> std::result::Result<Json, String> {
+        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let example = read(&folder.join("proposals/example.json"))?;
+    let tests = folder.join("tests");
+    for path in files_below(&tests).map_err(|error| format!("{}: {error}", tests.display()))? {
+        let cases = read(&path)?;
+        for (number, case) in cases.as_array().into_iter().flatten().enumerate() {
+            let mut case = case.clone();
+            if let Json::Object(members) = &mut case {
+                members.retain(|name, _| !["name", "change", "expect"].contains(&name.as_str()));
+                if members.get("proposal").is_some_and(Json::is_string) {
+                    members.insert("proposal".to_owned(), example.clone());
+                }
+            }
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            save(&corpus.join(format!("{name}-{number}")), case.to_string().as_bytes())?;
         }
     }
     Ok(())

@@ -25,6 +25,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "ordain-spec",
         "-p",
         "ordain-kernel",
+        "-p",
+        "ordain-decision",
     ]);
     let tests = run_command(tests.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", CASES));
     let seconds = start.elapsed().as_secs_f64();

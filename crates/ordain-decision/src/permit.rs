@@ -33,6 +33,13 @@ pub struct Grant {
     pub(crate) max_affected_records: Option<u64>,
 }
 
+impl Grant {
+    /// When a permit of it starts to hold.
+    pub fn valid_from_ms(&self) -> u64 {
+        self.valid_from_ms
+    }
+}
+
 /// What minting needs besides a grant and a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Minting<'a> {

@@ -80,20 +80,18 @@ fn matches(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(format!("cannot be matched: the pattern has more than {PATTERN_BYTES_MAX} bytes"));
     }
-    let build = |pattern: &str| {
-        let pattern = RegexBuilder::new(pattern)
-            .size_limit(PATTERN_MEMORY_MAX)
-            .dfa_size_limit(PATTERN_MEMORY_MAX)
-            .build();
-        pattern.map_err(|error| {
-            let text = error.to_string();
-            let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("cannot be matched: the pattern is not valid: {last}")
-        })
+    let invalid = |error: &dyn std::fmt::Display| {
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        format!("cannot be matched: the pattern is not valid: {last}")
     };
     // First alone, so that a pattern cannot close the group that anchors it.
-    build(pattern)?;
-    let anchored = build(&format!(r"\A(?:{pattern})\z"))?;
+    regex_syntax::parse(pattern).map_err(|error| invalid(&error))?;
+    let anchored = RegexBuilder::new(&format!(r"\A(?:{pattern})\z"))
+        .size_limit(PATTERN_MEMORY_MAX)
+        .dfa_size_limit(PATTERN_MEMORY_MAX)
+        .build()
+        .map_err(|error| invalid(&error))?;
     holds(anchored.is_match(field), "does not match")
 }
 

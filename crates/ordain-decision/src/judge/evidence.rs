@@ -28,6 +28,12 @@ enum Packet<'v> {
     Valid(&'v Value<'v>),
 }
 
+/// A packet that was given, and whether another one came under its id.
+struct Given<'v> {
+    packet: &'v Value<'v>,
+    twice: bool,
+}
+
 /// Where a packet is referred to, and how old it may be.
 struct Reference {
     path: String,
@@ -61,11 +67,22 @@ pub(crate) fn observe(
         entry.freshness_ms = Some(entry.freshness_ms.map_or(limit_ms, |least| least.min(limit_ms)));
     }
     let needed: BTreeSet<&str> = preconditions.iter().map(|it| it.evidence_ref.as_str()).collect();
+    let mut given: BTreeMap<&str, Given<'_>> = BTreeMap::new();
+    for packet in facts.evidence {
+        let Some(id) = packet.get("evidence_id").and_then(Value::as_str) else { continue };
+        let entry = given.entry(id).or_insert(Given { packet, twice: false });
+        entry.twice |= !entry.packet.same_as(packet);
+    }
     let mut packets: BTreeMap<&str, Packet<'_>> = BTreeMap::new();
     for (id, reference) in &references {
-        // What the verifier looked at and had nothing to say about need not be looked at again.
-        let known_valid = !doubted && needed.contains(id);
-        packets.insert(id, packet(facts, id, reference, known_valid, reasons));
+        let packet = match given.get(id) {
+            None => Packet::Absent,
+            Some(given) if given.twice => Packet::Twice,
+            // What the verifier looked at and had nothing to say about need not be looked at again.
+            Some(given) if !doubted && needed.contains(id) => Packet::Valid(given.packet),
+            Some(given) => checked(facts, id, given.packet, reference, reasons),
+        };
+        packets.insert(id, packet);
     }
     for (at, binding) in bindings.iter().enumerate() {
         let path = format!("/evidence_bindings/{at}/evidence_id");
@@ -131,22 +148,14 @@ pub(crate) fn observe(
     }
 }
 
-fn packet<'v>(
-    facts: &Facts<'v>,
+/// Verifies a packet that the proposal refers to.
+fn checked<'v>(
+    facts: &Facts<'_>,
     id: &str,
+    packet: &'v Value<'v>,
     reference: &Reference,
-    known_valid: bool,
     reasons: &mut Reasons,
 ) -> Packet<'v> {
-    let mut given =
-        facts.evidence.iter().filter(|packet| packet.get("evidence_id").and_then(Value::as_str) == Some(id));
-    let Some(packet) = given.next() else { return Packet::Absent };
-    if given.any(|other| !other.same_as(packet)) {
-        return Packet::Twice;
-    }
-    if known_valid {
-        return Packet::Valid(packet);
-    }
     let facts =
         Facts { freshness_ms: reference.freshness_ms.unwrap_or(facts.freshness_ms), evidence: &[], ..*facts };
     let report = verify_value(Kind::Packet, &facts, packet);

@@ -371,7 +371,7 @@ impl<'a> Judge<'a> {
         let no_effects = |judge: &Self, answer: &Answer| {
             judge.effect_problems(proposal, subjects, &answer.permit_ids).is_empty()
         };
-        if now.allows() && met && (no_effects(self, &now) || !self.counts_approvals()) {
+        if now.allows() && met && (no_effects(self, &now) || !set.counts_approvals) {
             self.set_class(proposal, &now, wanted_now.as_deref().unwrap_or_default());
             self.tell_permits(subjects, &now);
             return now;
@@ -380,7 +380,7 @@ impl<'a> Judge<'a> {
         // policies and the approvers would agree, so that what else is wrong is said of that.
         let mut agreed: Option<(usize, Answer)> = None;
         for more in 1..=approved.available().len().min(APPROVALS_MAX) {
-            let answer = match self.counts_approvals() {
+            let answer = match set.counts_approvals {
                 true => self.ask(subjects, asker, count + more),
                 false => now.clone(),
             };
@@ -417,10 +417,6 @@ impl<'a> Judge<'a> {
             }
         }
         now
-    }
-
-    fn counts_approvals(&self) -> bool {
-        self.case.policies.statements.iter().any(|statement| statement.counts_approvals)
     }
 
     fn ask(&mut self, subjects: &[Subject<'_>], asker: &mut Asker<'_>, approvals: usize) -> Answer {

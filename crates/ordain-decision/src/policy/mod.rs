@@ -53,6 +53,7 @@ pub struct PolicySet {
     pub(crate) redact: BTreeSet<String>,
     pub(crate) known: KnownNames,
     pub(crate) reads_time: bool,
+    pub(crate) counts_approvals: bool,
     warnings: Vec<Problem>,
 }
 
@@ -174,6 +175,7 @@ impl PolicySet {
         Some(Self {
             hash,
             reads_time: statements.iter().any(|statement| statement.reads_time),
+            counts_approvals: statements.iter().any(|statement| statement.counts_approvals),
             statements,
             by_id,
             index,

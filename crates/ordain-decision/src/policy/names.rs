@@ -1,20 +1,22 @@
 //! Names that look like other names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use unicode_security::confusable_detection::skeleton;
 
 /// Names that a policy knows, by what they look like.
 #[derive(Default, Debug)]
 pub(crate) struct Known {
-    names: BTreeMap<String, String>,
+    names: BTreeSet<String>,
+    by_look: BTreeMap<String, String>,
 }
 
 impl Known {
     /// Adds a name; gives the other name that looks like it, if there is one.
     pub(crate) fn insert(&mut self, name: &str) -> Option<String> {
+        self.names.insert(name.to_owned());
         let mut other = None;
         for look in looks(name) {
-            let before = self.names.insert(look, name.to_owned());
+            let before = self.by_look.insert(look, name.to_owned());
             other = other.or(before.filter(|before| before != name));
         }
         other
@@ -22,12 +24,10 @@ impl Known {
 
     /// The known name that this one could be taken for.
     pub(crate) fn like(&self, name: &str) -> Option<&str> {
-        let known: Vec<&String> = looks(name).iter().filter_map(|look| self.names.get(look)).collect();
-        if known.iter().any(|known| *known == name) {
-            None
-        } else {
-            known.first().map(|known| known.as_str())
+        if self.names.is_empty() || self.names.contains(name) {
+            return None;
         }
+        looks(name).iter().find_map(|look| self.by_look.get(look)).map(String::as_str)
     }
 }
 
