@@ -201,7 +201,9 @@ fn main() {
         black_box(DecisionHash::of(canon, &decision).unwrap());
         black_box(key.sign(black_box(signed.as_bytes())));
     };
-    let mut signature = || drop(black_box(key.sign(black_box(signed.as_bytes()))));
+    let mut signature = || {
+        black_box(key.sign(black_box(signed.as_bytes())));
+    };
     let whole = |policies: &PolicySet| {
         let judgement = judge(policies);
         black_box(DecisionHash::of(&mut Canonicalizer::new(), &judgement.decision).unwrap());
