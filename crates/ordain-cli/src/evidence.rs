@@ -60,7 +60,13 @@ fn pack(args: &Pack, json: bool) -> Result<Outcome, Failure> {
         members.map(|members| members.insert("sensor_signature".to_owned(), json!(signature)));
     }
     check(&packet)?;
-    let signed = if key.is_some() { "signed" } else { "not signed" };
+    let signed = match &key {
+        Some(key) => {
+            let public = Base64UrlUnpadded::encode_string(key.verifying_key().as_bytes());
+            format!("signed, public key {public}")
+        }
+        None => "not signed".to_owned(),
+    };
     let made = Made {
         title: format!("evidence packet {id}"),
         name: ("id", id),

@@ -155,6 +155,12 @@ fn a_signature_is_what_the_policy_checks() {
     project.write("packet.json", &ran.stdout.replace("\"ci\"", "\"ci\",\"context\":{}"));
     decide().ended(21).says(&["V-EVID-021"]);
 
+    // The policy's owner needs the public key, and only that is shown.
+    let mut to_file = args.to_vec();
+    to_file.extend(["-o", "signed.json"]);
+    let told = project.run_with(&to_file, "{}").ended(0).says(&[&format!("signed, public key {public}")]);
+    assert!(!told.stdout.contains(project.read("ci.key").trim()));
+
     std::fs::set_permissions(project.path("ci.key"), std::fs::Permissions::from_mode(0o640)).unwrap();
     project.run_with(&args, "{}").ended(0).says(&["warning:", "ci.key", "chmod 600"]);
     for bad in ["", "short", "!!!"] {

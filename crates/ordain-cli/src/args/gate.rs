@@ -164,6 +164,8 @@ Examples:
   ordain evidence pack --sensor ci -- cargo test --workspace
 
 The command is run as it is, without a sandbox. Its exit code is part of what was observed.
+With --key and -o the public key is shown, for the policy's sensors.toml. A new key:
+  (umask 077; head -c 32 /dev/urandom | basenc --base64url | tr -d = > ci.key)
 
 Exit codes: 0 a packet was made, 1 an error; usage errors 64."
 )]
