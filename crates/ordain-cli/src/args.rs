@@ -299,6 +299,8 @@ pub(crate) struct Run {
     /// What commands may do: strict, default, dev, or a file
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     pub(crate) profile: String,
+    #[command(flatten)]
+    pub(crate) protection: Protection,
     /// Make the plan and the patch set, and try nothing
     #[arg(long)]
     pub(crate) plan_only: bool,
@@ -373,7 +375,9 @@ pub(crate) struct Sandbox {
 #[derive(Subcommand)]
 pub(crate) enum SandboxCommand {
     /// Try what this machine supports, and say what to change
-    #[command(after_help = "Exit codes: 0 the sandbox works, 1 it does not; usage errors 64.")]
+    #[command(
+        after_help = "Exit codes: 0 the sandbox works, 1 it does not, or not without --allow-landlock-only; usage errors 64."
+    )]
     Probe,
     /// Run one command on a view of a workspace, and show what came of it
     ///
@@ -385,6 +389,18 @@ pub(crate) enum SandboxCommand {
     Exec(Exec),
 }
 
+/// How little protection is enough.
+#[derive(Args)]
+pub(crate) struct Protection {
+    /// Where there are no namespaces, run commands on a copy with Landlock and seccomp alone
+    ///
+    /// They can then write nothing else, read no other files and reach no network, but they see which files and
+    /// processes there are, and can change modes and times of the caller's own files. The profile `strict` never
+    /// allows it, and where there are namespaces nothing changes.
+    #[arg(long)]
+    pub(crate) allow_landlock_only: bool,
+}
+
 #[derive(Args)]
 pub(crate) struct Exec {
     /// What it may do: strict, default, dev, or a file
@@ -393,6 +409,8 @@ pub(crate) struct Exec {
     /// The folder that it works on
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) workspace: PathBuf,
+    #[command(flatten)]
+    pub(crate) protection: Protection,
     /// The command and its arguments, without a shell
     #[arg(value_name = "COMMAND", required = true, last = true)]
     pub(crate) argv: Vec<String>,

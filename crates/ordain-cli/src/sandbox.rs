@@ -33,7 +33,8 @@ fn probe(json: bool) -> Result<Outcome, Failure> {
         stdout.write_all(probe_page(&probe).text().as_bytes())?;
     }
     stdout.flush()?;
-    Ok(if probe.level.is_some() { Outcome::Ok } else { Outcome::Failed })
+    // What needs a flag does not run by itself.
+    Ok(if probe.level >= Some(Level::Namespaces) { Outcome::Ok } else { Outcome::Failed })
 }
 
 fn probe_page(probe: &Probe) -> Page {
@@ -41,6 +42,11 @@ fn probe_page(probe: &Probe) -> Page {
     let (style, level, meaning) = match probe.level {
         Some(Level::Full) => (GREEN, "full", "every profile can be used"),
         Some(Level::Namespaces) => (YELLOW, "namespaces", "the profile `strict` cannot be used"),
+        Some(Level::LandlockOnly) => {
+            let meaning =
+                "nothing can be run without `--allow-landlock-only`, and the profile `strict` not at all";
+            (YELLOW, "landlock-only", meaning)
+        }
         None => (RED, "none", "nothing can be run"),
     };
     page.styled_label("level", style, &format!("{level}: {meaning}"));
@@ -56,6 +62,13 @@ fn probe_page(probe: &Probe) -> Page {
             page.prose(before, before, YELLOW, remedy);
         }
     });
+    let open = probe.level.map(Level::leaves_open).unwrap_or_default();
+    if !open.is_empty() {
+        page.section("What this level leaves open");
+    }
+    for line in open {
+        page.prose("  - ", "    ", PLAIN, line);
+    }
     page
 }
 
@@ -64,6 +77,9 @@ fn exec(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     // Only evidence needs a plan; what has none is refused before anything runs.
     let proposal = json.then(|| plan_of_command(&args.argv)).transpose()?;
     let mut session = Session::new(&args.workspace, profile);
+    if args.protection.allow_landlock_only {
+        session.allow_landlock_only();
+    }
     session.steps.push(Step::new(args.argv.iter().cloned()));
     let report = sandbox::run(&session)?;
     let Some(step) = report.steps.first() else {
@@ -130,6 +146,9 @@ fn exec_page(report: &Report, step: &StepReport) -> Page {
     if report.protections.level.is_some() {
         page.label("protection", &protection(&report.protections));
     }
+    for open in &report.protections.left_open {
+        page.styled_label("open", YELLOW, open);
+    }
     page
 }
 
@@ -167,6 +186,9 @@ fn protection(protections: &Protections) -> String {
         0 => "no Landlock".to_owned(),
         abi => format!("Landlock {abi}"),
     };
-    let namespaces = protections.namespaces.len();
-    format!("{level}: {namespaces} namespaces, no capabilities, seccomp, {landlock}, no network")
+    let namespaces = match protections.namespaces.len() {
+        0 => "no namespaces".to_owned(),
+        count => format!("{count} namespaces"),
+    };
+    format!("{level}: {namespaces}, no capabilities, seccomp, {landlock}, no network")
 }

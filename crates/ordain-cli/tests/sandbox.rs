@@ -84,6 +84,100 @@ fn the_probe_says_what_there_is() {
     assert_eq!(probe["level"], "full");
 }
 
+/// Runs `ordain` where the kernel refuses user namespaces.
+const WITHOUT_NAMESPACES: &str = "
+import ctypes, os, platform, struct, sys
+clone = 56 if platform.machine() == 'x86_64' else 220
+code = [(0x20, 0, 0, 0), (0x15, 0, 3, clone), (0x20, 0, 0, 16), (0x45, 0, 1, 0x10000000),
+        (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *it) for it in code))
+class Program(ctypes.Structure):
+    _fields_ = [('length', ctypes.c_ushort), ('code', ctypes.c_void_p)]
+program = Program(6, ctypes.addressof(code))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program)) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+fn ordain_without_namespaces(arguments: &[&str]) -> binary::Ran {
+    let mut command = std::process::Command::new("python3");
+    let output = command
+        .args(["-c", WITHOUT_NAMESPACES, env!("CARGO_BIN_EXE_ordain")])
+        .args(arguments)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    binary::Ran {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn without_namespaces_a_command_needs_the_flag() {
+    let workspace = Workspace::new("without-namespaces");
+    let folder = workspace.0.to_str().unwrap();
+    let exec = |more: &[&str]| {
+        let arguments = [&["sandbox", "exec", "--workspace", folder], more, &["--", "cat", "a.txt"]].concat();
+        ordain_without_namespaces(&arguments)
+    };
+    let ran = exec(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("`--allow-landlock-only`: commands then run on a copy"), "{}", ran.stderr);
+    let ran = exec(&["--allow-landlock-only"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "content\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("protection  landlock-only: no namespaces, no capabilities"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("open        modes and times of files"), "{}", ran.stderr);
+    let ran = exec(&["--allow-landlock-only", "--profile", "strict"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("only reach the level `landlock-only`, and `full`"), "{}", ran.stderr);
+    let ran = exec(&["--allow-landlock-only", "--json"]);
+    let evidence: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(evidence["observed"]["sandbox"]["protections"]["level"], "landlock-only");
+    let file = TempFile::new("evidence.json", &ran.stdout);
+    assert_eq!(ordain(&["verify", file.path()], "").code, 0);
+}
+
+#[test]
+fn without_namespaces_a_run_needs_the_flag() {
+    let workspace = Workspace::new("run-without-namespaces");
+    let folder = workspace.0.to_str().unwrap();
+    let intent = r#"{"goal": "Add the file `b.txt` with the text one", "constraints": ["Done when `b.txt` is there"],
+        "context": {"files": [{"path": "b.txt", "content": "one\n"}], "commands": [{"argv": ["cat", "b.txt"]}]}}"#;
+    let intent = TempFile::new("intent.json", intent);
+    let run = |more: &[&str]| {
+        ordain_without_namespaces(&[&["run", intent.path(), "--workspace", folder], more].concat())
+    };
+    let ran = run(&[]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("--allow-landlock-only"), "{}", ran.stderr);
+    let ran = run(&["--allow-landlock-only"]);
+    assert!(ran.stdout.contains("landlock-only: without namespaces"), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("ok"), "{}", ran.stderr);
+    // Where there are namespaces it changes nothing.
+    let ran = ordain(&["run", intent.path(), "--workspace", folder, "--allow-landlock-only"], "");
+    assert!(!ran.stdout.contains("landlock-only"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_probe_says_what_the_flag_allows() {
+    let ran = ordain_without_namespaces(&["sandbox", "probe"]);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("landlock-only: nothing can be run without `--allow-landlock-only`"), "{words}");
+    assert!(words.contains("What this level leaves open - no namespaces"), "{words}");
+    let ran = ordain_without_namespaces(&["sandbox", "probe", "--json"]);
+    let probe: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(probe["level"], "landlock-only");
+    let features = probe["features"].as_array().unwrap();
+    assert!(features.iter().any(|it| it["name"] == "user namespace" && it["remedy"].is_string()));
+}
+
 #[test]
 fn what_a_command_writes_does_not_speak_to_the_terminal() {
     let workspace = Workspace::new("terminal");

@@ -12,6 +12,8 @@
 #![cfg_attr(not(target_os = "linux"), allow(unused, reason = "there is no sandbox to try"))]
 
 #[cfg(target_os = "linux")]
+mod alone;
+#[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
 mod evasions;
@@ -52,6 +54,7 @@ fn main() {
         .or_else(|| processes::try_one(&name, &rest))
         .or_else(|| calls::try_one(&name, &rest))
         .or_else(|| evasions::try_one(&name))
+        .or_else(|| alone::try_one(&name, &rest))
         .unwrap_or_else(|| panic!("unknown behaviour `{name}`"));
     match tried {
         Ok(()) => println!("DID {name}"),

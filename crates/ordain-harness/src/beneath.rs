@@ -1,9 +1,9 @@
 //! Looking at files without being led out of a folder.
 
 use ordain_canon::SHA256_PREFIX;
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, openat2};
 use sha2::{Digest, Sha256};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
@@ -43,6 +43,28 @@ fn resolved(folder: BorrowedFd<'_>, path: &[u8], flags: OFlags, more: ResolveFla
     let path = if path.is_empty() { b"." } else { path };
     let path = CString::new(path)?;
     Ok(openat2(folder, path.as_c_str(), flags, Mode::empty(), resolve)?)
+}
+
+/// The names in a folder.
+pub(crate) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = entry?.file_name().to_owned();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// The path of what has a name in a folder.
+pub(crate) fn joined(folder: &[u8], name: &CStr) -> Vec<u8> {
+    let mut path = folder.to_vec();
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name.to_bytes());
+    path
 }
 
 /// Whether a segment of a path is `.git` to any of the file systems that a repository may be checked out on.

@@ -339,22 +339,6 @@ fn less_than_the_full_protection_is_refused_by_strict_and_recorded_by_others() {
 }
 
 #[test]
-fn without_namespaces_nothing_runs() {
-    for caller in CALLERS {
-        let fixture = Fixture::new(caller);
-        let without = ["without", "namespaces"];
-        let said = fixture.driven(&without, "dev", 10_000, &["true"]);
-        assert!(said.contains("the sandbox cannot be set up") && said.contains("namespace"), "{said}");
-        let probe: Probe = serde_json::from_str(&fixture.free(&["without", "namespaces", "probe"])).unwrap();
-        assert_eq!(probe.level, None);
-        let missing = probe.features.iter().find(|feature| !feature.works).unwrap();
-        assert!(missing.name == "user namespace" && missing.remedy.is_some(), "{missing:?}");
-        let lower = probe.features.iter().find(|feature| feature.name == "level landlock-only").unwrap();
-        assert!(!lower.works && lower.found.starts_with("not supported"), "{lower:?}");
-    }
-}
-
-#[test]
 fn the_probe_finds_the_full_protection() {
     for caller in CALLERS {
         let fixture = Fixture::new(caller);

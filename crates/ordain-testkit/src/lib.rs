@@ -1,8 +1,10 @@
 //! What tests share: the conformance vectors, and documents that are large or damaged on purpose.
 
+pub mod cases;
 mod damage;
 mod facts;
 mod large;
+pub mod model;
 mod vectors;
 
 pub use damage::damaged;

@@ -172,7 +172,10 @@ impl Chain<'_, '_> {
         problems: &[Problem],
     ) -> Result<Tried, RunError> {
         let (workspace, profile) = (&self.request.workspace, &self.request.profile);
-        let trial = Trial::new(plan, profile, workspace, blocked(plan, base, problems))?;
+        let mut trial = Trial::new(plan, profile, workspace, blocked(plan, base, problems))?;
+        if self.request.allow_landlock_only {
+            trial.session.allow_landlock_only();
+        }
         let started_ms = (self.world.now_ms)();
         let report = match trial.stopped {
             true => None,

@@ -20,6 +20,8 @@ pub struct Request<'r> {
     pub origin: Origin<'r>,
     /// How far it goes.
     pub mode: Mode,
+    /// Whether commands may run without namespaces where there are none.
+    pub allow_landlock_only: bool,
 }
 
 /// What a run starts with. The path is relative, or just a name.

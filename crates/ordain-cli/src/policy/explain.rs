@@ -62,8 +62,9 @@ pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> 
     Ok(Outcome::Ok)
 }
 
+/// How many conditions keep it from applying. One that cannot be evaluated follows from another.
 fn failing(policy: &Examined) -> usize {
-    policy.checks.iter().filter(|check| !check.holds).count()
+    policy.checks.iter().filter(|check| !check.holds && !check.failed).count()
 }
 
 /// The operations of a patch set as people read them, by their pointers.
@@ -114,8 +115,11 @@ fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
     for path in paths(policies) {
         let permits: Vec<&Examined> =
             policies.iter().filter(|it| it.path == path && it.effect == "permit").collect();
+        if permits.iter().any(|it| it.applies()) {
+            continue;
+        }
         let least = permits.iter().map(|it| failing(it)).min().unwrap_or_default();
-        for permit in permits.iter().filter(|it| least > 0 && failing(it) == least) {
+        for permit in permits.iter().filter(|it| failing(it) == least) {
             let missing = conditions(permit, false).join(" and ");
             changes.push(format!("`{}` would permit it if {missing}", permit.policy));
         }

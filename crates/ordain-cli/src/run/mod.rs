@@ -86,6 +86,7 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
         profile,
         origin,
         mode: if args.plan_only { Mode::PlanOnly } else { Mode::Try },
+        allow_landlock_only: args.protection.allow_landlock_only,
     };
     let executor = concat!("ordain ", env!("CARGO_PKG_VERSION"));
     let world = World { now_ms: &now_ms, sandbox: &sandbox::run_watched, executor };

@@ -4,7 +4,7 @@ use crate::args::Run as Arguments;
 use crate::page::Page;
 use crate::report::{GREEN, RED, YELLOW};
 use crate::wording::{count, size_of};
-use ordain_harness::sandbox::{Captured, StepReport};
+use ordain_harness::sandbox::{Captured, Level, StepReport};
 use ordain_spec::evidence::{ActionStatus, ExecutionStatus};
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::run::ResultKind;
@@ -35,6 +35,11 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     failures(&mut page, run);
     if let Some(planned) = &run.planned {
         changes(&mut page, &planned.patch);
+    }
+    let level = run.tried.as_ref().and_then(|tried| tried.report.as_ref()?.protections.level);
+    if level == Some(Level::LandlockOnly) {
+        let meaning = "without namespaces; the evidence lists what that leaves open";
+        page.styled_label("protection", YELLOW, &format!("landlock-only: {meaning}"));
     }
     page.section("Next");
     // As it can be typed where the command was given.

@@ -1,10 +1,11 @@
 //! What would have to change: the permits that come closest, and why a forbid applies.
 
-use super::subject::{Asker, Subject};
+use super::subject::Asker;
 use crate::limits::{MISSES_LOOKED_AT, MISSES_TOLD};
-use crate::policy::{Condition, PolicySet, Statement};
+use crate::policy::{Condition, PolicySet, Reads, Statement};
 use cedar_policy::{Effect, EvalResult, Expression, eval_expression};
 use serde::Serialize;
+use std::str::FromStr;
 
 /// A condition of a policy and whether it holds.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -64,50 +65,42 @@ impl Examined {
 pub(crate) fn examine(
     set: &PolicySet,
     asker: &Asker<'_>,
-    subject: &Subject<'_>,
+    at: usize,
+    action: &str,
     approvals: usize,
     effect: Option<Effect>,
 ) -> Vec<Examined> {
-    let Ok(question) = asker.question(subject, approvals) else { return Vec::new() };
+    let Ok((request, entities)) = asker.question(at, approvals, &Reads::all()) else { return Vec::new() };
     let about = |statement: &&Statement| {
-        statement.actions.contains(&question.action) && effect.is_none_or(|effect| statement.effect == effect)
-    };
-    let scope = |statement: &Statement| {
-        [
-            (
-                statement.principal.fits(asker.principal(), asker.groups()),
-                statement.principal.text("principal"),
-            ),
-            (
-                statement.resource.fits(&question.resource, &question.ancestors),
-                statement.resource.text("resource"),
-            ),
-        ]
+        statement.actions.contains(&action) && effect.is_none_or(|effect| statement.effect == effect)
     };
     let mut candidates: Vec<&Statement> = set.statements.iter().filter(about).collect();
-    candidates.sort_by_key(|statement| scope(statement).iter().filter(|(fits, _)| !fits).count());
+    candidates
+        .sort_by_key(|statement| asker.scope_of(at, statement).iter().filter(|(fits, _)| !fits).count());
     candidates.truncate(MISSES_LOOKED_AT);
     let mut examined = Vec::new();
     for statement in candidates {
-        let mut checks: Vec<Check> = scope(statement)
+        let mut checks: Vec<Check> = asker
+            .scope_of(at, statement)
             .into_iter()
             .filter(|(_, text)| text != "true")
             .map(|(holds, condition)| Check { condition, holds, failed: false, found: None })
             .collect();
         for condition in &statement.conditions {
-            let value = |expression: &Expression| {
-                eval_expression(&question.request, &question.entities, expression).ok()
+            let value = |text: &str| {
+                let expression = Expression::from_str(text).ok()?;
+                eval_expression(&request, &entities, &expression).ok()
             };
-            let result = value(&condition.expression);
+            let result = value(&condition.text);
             let holds = matches!(result, Some(EvalResult::Bool(true)));
             let found = condition.compared.as_ref().filter(|_| !holds && may_show(set, condition));
-            let found = found.and_then(|(_, expression)| value(expression)).as_ref().and_then(short);
+            let found = found.and_then(|text| value(text)).as_ref().and_then(short);
             checks.push(Check { condition: condition.text.clone(), holds, failed: result.is_none(), found });
         }
         examined.push(Examined {
             policy: statement.id.clone(),
             effect: if statement.effect == Effect::Permit { "permit" } else { "forbid" },
-            path: subject.path.clone(),
+            path: String::new(),
             checks,
             reason: statement.terms.reason.clone(),
         });
@@ -156,7 +149,7 @@ fn plain(condition: &Condition) -> &str {
 
 /// Whether the compared value may stand in a message.
 fn may_show(set: &PolicySet, condition: &Condition) -> bool {
-    let name = condition.compared.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default();
+    let name = condition.compared.as_deref().unwrap_or_default();
     let mut parts = name.split(|character: char| !character.is_alphanumeric() && character != '_');
     !parts.any(|part| set.redact.contains(part))
 }

@@ -10,6 +10,7 @@ mod timestamp;
 
 use crate::limits::{APPROVALS_MAX, WINDOW_MS_DEFAULT};
 use crate::permit::Grant;
+use crate::policy::schema::action_name;
 use crate::policy::{PolicySet, Verdicts, name_fault};
 use approvals::{Approved, Demand, can_meet, counted, demands};
 use cedar_policy::Effect;
@@ -243,8 +244,11 @@ impl<'a> Judge<'a> {
         self.evaluated = asker.evaluated;
         if self.explaining.is_some() {
             let approvals = self.approvals.have.len();
-            let told = subjects.iter().filter(|subject| self.reasons.point_to(&subject.path));
-            let told = told.flat_map(|subject| examine(set, &asker, subject, approvals, None));
+            let told = subjects.iter().enumerate().filter(|(_, it)| self.reasons.point_to(&it.path));
+            let told = told.flat_map(|(at, subject)| {
+                let examined = examine(set, &asker, at, action_name(subject.action), approvals, None);
+                examined.into_iter().map(|it| Examined { path: subject.path.clone(), ..it })
+            });
             self.explaining = Some(told.collect());
         }
         self.check_effects(&proposal, &subjects, &answer);
@@ -346,11 +350,15 @@ impl<'a> Judge<'a> {
         hash: ActionHash,
     ) -> Answer {
         let set = self.case.policies;
-        let in_scope: BTreeSet<usize> =
-            subjects.iter().flat_map(|subject| asker.permits_in_scope(subject)).collect();
-        let in_scope = in_scope.into_iter().filter_map(|at| set.statements.get(at));
+        let mut permits = BTreeSet::new();
+        for at in 0..subjects.len() {
+            permits.extend(
+                asker.in_scope(at).iter().flat_map(|in_scope| in_scope.permits().collect::<Vec<_>>()),
+            );
+        }
+        let permits = permits.into_iter().filter_map(|at| set.statements.get(at));
         let approvers: BTreeSet<String> =
-            in_scope.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect();
+            permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect();
         let actor = proposal.actor.as_str();
         let approved = Approved::count(
             set,
@@ -371,7 +379,7 @@ impl<'a> Judge<'a> {
         let no_effects = |judge: &Self, answer: &Answer| {
             judge.effect_problems(proposal, subjects, &answer.permit_ids).is_empty()
         };
-        if now.allows() && met && (no_effects(self, &now) || !set.counts_approvals) {
+        if now.allows() && met && (no_effects(self, &now) || !set.reads.context("approvals")) {
             self.set_class(proposal, &now, wanted_now.as_deref().unwrap_or_default());
             self.tell_permits(subjects, &now);
             return now;
@@ -380,7 +388,7 @@ impl<'a> Judge<'a> {
         // policies and the approvers would agree, so that what else is wrong is said of that.
         let mut agreed: Option<(usize, Answer)> = None;
         for more in 1..=approved.available().len().min(APPROVALS_MAX) {
-            let answer = match set.counts_approvals {
+            let answer = match set.reads.context("approvals") {
                 true => self.ask(subjects, asker, count + more),
                 false => now.clone(),
             };
@@ -421,8 +429,8 @@ impl<'a> Judge<'a> {
 
     fn ask(&mut self, subjects: &[Subject<'_>], asker: &mut Asker<'_>, approvals: usize) -> Answer {
         let mut answer = Answer::default();
-        for (at, subject) in subjects.iter().enumerate() {
-            match asker.ask(subject, approvals) {
+        for at in 0..subjects.len() {
+            match asker.ask(at, approvals) {
                 Ok(verdicts) => answer.add(at, verdicts),
                 Err(message) => {
                     answer.unpermitted.get_or_insert(at);
@@ -521,8 +529,8 @@ impl<'a> Judge<'a> {
         }
         let Some(at) = answer.unpermitted else { return };
         let Some(subject) = subjects.get(at) else { return };
-        let misses = nearest(examine(set, asker, subject, approvals, Some(Effect::Permit)));
-        let action = crate::policy::schema::action_name(subject.action);
+        let action = action_name(subject.action);
+        let misses = nearest(examine(set, asker, at, action, approvals, Some(Effect::Permit)));
         let mut message = format!(
             "no policy permits `{action}` on the {} `{}` of `{}`",
             subject.resource_type, subject.resource_id, subject.domain

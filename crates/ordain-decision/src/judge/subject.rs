@@ -6,7 +6,7 @@ use super::timestamp::datetime_text;
 use crate::limits::NOW_MS_MAX;
 use crate::policy::people::{actor_uid, uid};
 use crate::policy::schema::action_name;
-use crate::policy::{Declared, Mismatch, Place, PolicySet, Verdicts};
+use crate::policy::{Declared, InScope, Mismatch, Place, PolicySet, Reads, Statement, Verdicts};
 use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpression as Expression};
 use ordain_canon::Value;
 use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
@@ -109,6 +109,9 @@ pub(crate) struct Asker<'a> {
     set: &'a PolicySet,
     actor: &'a str,
     principal: EntityUid,
+    subjects: &'a [Subject<'a>],
+    /// The resource of each subject, and what it is in.
+    resources: Vec<(EntityUid, Vec<EntityUid>)>,
     parameters: BTreeMap<&'static str, Expression>,
     fixed: Vec<(String, Expression)>,
     pub(crate) evaluated: usize,
@@ -120,7 +123,7 @@ impl<'a> Asker<'a> {
         set: &'a PolicySet,
         proposal: &'a Proposal,
         document: &Value<'_>,
-        subjects: &[Subject<'_>],
+        subjects: &'a [Subject<'a>],
         observed: &Observed,
         now_ms: u64,
         reasons: &mut Reasons,
@@ -144,112 +147,127 @@ impl<'a> Asker<'a> {
             target.and_then(|target| target.get("constraints")),
             "/target/constraints",
         );
-        let mut fixed = fixed_context(set, proposal, observed);
-        fixed.extend(constraints.map(|it| ("constraints".to_owned(), it)));
         for Mismatch { path, message } in &wrong {
             reasons.deny(gate::TYPES, path.clone(), message.clone());
         }
         if !wrong.is_empty() {
             return None;
         }
-        if set.reads_time {
+        let mut fixed = fixed_context(set, proposal, observed);
+        if set.reads.context("constraints") {
+            fixed.extend(constraints.map(|it| ("constraints".to_owned(), it)));
+        }
+        if set.reads.context("now") {
             if now_ms > NOW_MS_MAX {
-                reasons.deny(
-                    gate::EVALUATION,
-                    "",
-                    "the time is after the year 9999, which no policy can read",
-                );
+                let message = "the time is after the year 9999, which no policy can read";
+                reasons.deny(gate::EVALUATION, "", message);
                 return None;
             }
             fixed.push(("now".to_owned(), Expression::new_datetime(datetime_text(now_ms))));
         }
         let actor = proposal.actor.as_str();
-        Some(Self { set, actor, principal: actor_uid(actor)?, parameters, fixed, evaluated: 0 })
+        let resources =
+            subjects.iter().map(|subject| resource_uids(set, subject)).collect::<Option<Vec<_>>>()?;
+        let principal = actor_uid(actor)?;
+        Some(Self { set, actor, principal, subjects, resources, parameters, fixed, evaluated: 0 })
+    }
+
+    /// The policies whose scope a subject fits.
+    pub(crate) fn in_scope(&self, at: usize) -> Option<InScope<'a>> {
+        let (resource, ancestors) = self.resources.get(at)?;
+        Some(self.set.index.find(&Place {
+            action: action_name(self.subjects.get(at)?.action),
+            principal: &self.principal,
+            principal_ancestors: self.groups(),
+            resource,
+            resource_ancestors: ancestors,
+        }))
     }
 
     /// What the policies say about a subject when that many approvals count.
-    pub(crate) fn ask(&mut self, subject: &Subject<'_>, approvals: usize) -> Result<Verdicts, String> {
-        let asked = self.question(subject, approvals)?;
-        let verdicts =
-            self.set.index.ask(&asked.place(&self.principal, self.groups()), &asked.request, &asked.entities);
+    pub(crate) fn ask(&mut self, at: usize, approvals: usize) -> Result<Verdicts, String> {
+        let in_scope = self.in_scope(at).ok_or("there is no such subject")?;
+        let (request, entities) = self.question(at, approvals, &in_scope.reads)?;
+        let verdicts = in_scope.ask(&request, &entities);
         self.evaluated += verdicts.evaluated;
         Ok(verdicts)
     }
 
-    /// The permits whose scope fits a subject, by position.
-    pub(crate) fn permits_in_scope(&self, subject: &Subject<'_>) -> Vec<usize> {
-        let Some((resource, ancestors)) = resource_uids(self.set, subject) else { return Vec::new() };
-        self.set.index.permits_in_scope(&Place {
-            action: action_name(subject.action),
-            principal: &self.principal,
-            principal_ancestors: self.groups(),
-            resource: &resource,
-            resource_ancestors: &ancestors,
-        })
+    /// Whether the actor and a subject's resource fit a policy's scope, each with the scope in words.
+    pub(crate) fn scope_of(&self, at: usize, statement: &Statement) -> [(bool, String); 2] {
+        let resource = self.resources.get(at);
+        let fits = resource.is_some_and(|(uid, ancestors)| statement.resource.fits(uid, ancestors));
+        [
+            (statement.principal.fits(&self.principal, self.groups()), statement.principal.text("principal")),
+            (fits, statement.resource.text("resource")),
+        ]
     }
 
-    pub(crate) fn principal(&self) -> &EntityUid {
-        &self.principal
-    }
-
-    pub(crate) fn groups(&self) -> &'a [EntityUid] {
+    fn groups(&self) -> &'a [EntityUid] {
         self.set.people.groups_of(self.actor)
     }
 
-    /// Everything that Cedar needs to answer.
-    pub(crate) fn question(&self, subject: &Subject<'_>, approvals: usize) -> Result<Question, String> {
+    /// What Cedar needs to answer, as far as conditions read it.
+    pub(crate) fn question(
+        &self,
+        at: usize,
+        approvals: usize,
+        reads: &Reads,
+    ) -> Result<(Request, Entities), String> {
+        let subject = self.subjects.get(at).ok_or("there is no such subject")?;
+        let (resource, ancestors) = self.resources.get(at).ok_or("the resource has no name in Cedar")?;
         let action = action_name(subject.action);
         let known = self.set.actions.get(action).ok_or("the action is not known")?;
-        let (resource, ancestors) =
-            resource_uids(self.set, subject).ok_or("the resource has no name in Cedar")?;
-        let text = |text: &str| Expression::new_string(text.to_owned());
-        let mut attributes = HashMap::from([
-            ("id".to_owned(), text(subject.resource_id)),
-            ("type".to_owned(), text(subject.resource_type)),
-            ("domain".to_owned(), text(subject.domain)),
-        ]);
-        if path_problem(subject.resource_id).is_none() {
-            attributes.insert("path".to_owned(), text(subject.resource_id));
+        let mut entities = Vec::new();
+        if reads.action {
+            entities.push(known.entity.clone());
         }
-        let entity = Entity::new(resource.clone(), attributes, ancestors.iter().cloned().collect())
-            .map_err(|error| error.to_string())?;
-        let mut entities = vec![known.entity.clone(), entity];
-        entities.extend(self.set.people.reach_of(self.actor).iter().cloned());
-        let own: Vec<EntityUid> =
-            if self.set.always.is_empty() { Vec::new() } else { entities.iter().map(Entity::uid).collect() };
-        entities.extend(self.set.always.iter().filter(|entity| !own.contains(&entity.uid())).cloned());
-        let entities = Entities::from_entities(entities, None).map_err(|error| error.to_string())?;
+        if reads.resource {
+            entities.push(resource_entity(subject, resource, ancestors)?);
+        }
+        if reads.principal {
+            entities.extend(self.set.people.reach_of(self.actor).iter().cloned());
+        }
+        if reads.named {
+            let own: Vec<EntityUid> = entities.iter().map(Entity::uid).collect();
+            entities.extend(self.set.always.iter().filter(|entity| !own.contains(&entity.uid())).cloned());
+        }
+        let entities = match entities.is_empty() {
+            true => Entities::empty(),
+            false => Entities::from_entities(entities, None).map_err(|error| error.to_string())?,
+        };
         let mut context = self.fixed.clone();
-        context.extend(self.parameters.get(action).map(|it| ("parameters".to_owned(), it.clone())));
-        let approvals = i64::try_from(approvals).unwrap_or(i64::MAX);
-        context.push(("approvals".to_owned(), Expression::new_long(approvals)));
+        if self.set.reads.context("parameters") {
+            context.extend(self.parameters.get(action).map(|it| ("parameters".to_owned(), it.clone())));
+        }
+        if self.set.reads.context("approvals") {
+            let approvals = i64::try_from(approvals).unwrap_or(i64::MAX);
+            context.push(("approvals".to_owned(), Expression::new_long(approvals)));
+        }
         let context = Context::from_pairs(context).map_err(|error| error.to_string())?;
         let request =
             Request::new(self.principal.clone(), known.uid.clone(), resource.clone(), context, None)
                 .map_err(|error| error.to_string())?;
-        Ok(Question { action, resource, ancestors, request, entities })
+        Ok((request, entities))
     }
 }
 
-/// A request with the entities it needs.
-pub(crate) struct Question {
-    pub(crate) action: &'static str,
-    pub(crate) resource: EntityUid,
-    pub(crate) ancestors: Vec<EntityUid>,
-    pub(crate) request: Request,
-    pub(crate) entities: Entities,
-}
-
-impl Question {
-    fn place<'q>(&'q self, principal: &'q EntityUid, groups: &'q [EntityUid]) -> Place<'q> {
-        Place {
-            action: self.action,
-            principal,
-            principal_ancestors: groups,
-            resource: &self.resource,
-            resource_ancestors: &self.ancestors,
-        }
+fn resource_entity(
+    subject: &Subject<'_>,
+    uid: &EntityUid,
+    ancestors: &[EntityUid],
+) -> Result<Entity, String> {
+    let text = |text: &str| Expression::new_string(text.to_owned());
+    let mut attributes = HashMap::from([
+        ("id".to_owned(), text(subject.resource_id)),
+        ("type".to_owned(), text(subject.resource_type)),
+        ("domain".to_owned(), text(subject.domain)),
+    ]);
+    if path_problem(subject.resource_id).is_none() {
+        attributes.insert("path".to_owned(), text(subject.resource_id));
     }
+    Entity::new(uid.clone(), attributes, ancestors.iter().cloned().collect())
+        .map_err(|error| error.to_string())
 }
 
 /// The resource's entity and what it is in.
@@ -264,6 +282,7 @@ fn resource_uids(set: &PolicySet, subject: &Subject<'_>) -> Option<(EntityUid, V
 /// The part of the context that is the same for all subjects and any number of approvals.
 fn fixed_context(set: &PolicySet, proposal: &Proposal, observed: &Observed) -> Vec<(String, Expression)> {
     let long = |count: u64| Expression::new_long(i64::try_from(count).unwrap_or(i64::MAX));
+    let text = |text: &str| Some(Expression::new_string(text.to_owned()));
     let texts = |texts: &mut dyn Iterator<Item = &String>| {
         Expression::new_set(texts.map(|text| Expression::new_string(text.clone())))
     };
@@ -271,41 +290,46 @@ fn fixed_context(set: &PolicySet, proposal: &Proposal, observed: &Observed) -> V
     let record = |members: Vec<(&str, Expression)>| {
         Expression::new_record(members.into_iter().map(|(name, it)| (name.to_owned(), it))).ok()
     };
-    let evidence = record(vec![
-        ("packets", long(observed.packets as u64)),
-        ("types", texts(&mut observed.types.iter())),
-        ("sensors", texts(&mut observed.sensors.iter())),
-        ("preconditions", long(observed.preconditions as u64)),
-        ("preconditions_hold", Expression::new_bool(observed.preconditions_hold)),
-        ("signed", Expression::new_bool(observed.signed)),
-    ]);
-    let envelope = proposal.risk_envelope.as_ref().and_then(|envelope| {
+    let evidence = || {
+        record(vec![
+            ("packets", long(observed.packets as u64)),
+            ("types", texts(&mut observed.types.iter())),
+            ("sensors", texts(&mut observed.sensors.iter())),
+            ("preconditions", long(observed.preconditions as u64)),
+            ("preconditions_hold", Expression::new_bool(observed.preconditions_hold)),
+            ("signed", Expression::new_bool(observed.signed)),
+        ])
+    };
+    let envelope = || {
+        let envelope = proposal.risk_envelope.as_ref()?;
         record(vec![
             ("allowed_side_effects", texts(&mut envelope.allowed_side_effects.iter())),
             ("forbidden_effects", texts(&mut envelope.forbidden_effects.iter())),
             ("max_affected_records", long(envelope.max_affected_records)),
             ("reversible_required", Expression::new_bool(envelope.reversible_required)),
         ])
-    });
-    let class = match proposal.approval_class.unwrap_or(ApprovalClass::None) {
-        ApprovalClass::None => "none",
-        ApprovalClass::Single => "single",
-        ApprovalClass::Dual => "dual",
-        ApprovalClass::Threshold => "threshold",
     };
-    let rollback = match rollback(set, proposal) {
-        RollbackStrategy::InversePatch => "inverse_patch",
-        RollbackStrategy::CompensatingAction => "compensating_action",
-        RollbackStrategy::Manual => "manual",
-        RollbackStrategy::None => "none",
+    let class = || match proposal.approval_class.unwrap_or(ApprovalClass::None) {
+        ApprovalClass::None => text("none"),
+        ApprovalClass::Single => text("single"),
+        ApprovalClass::Dual => text("dual"),
+        ApprovalClass::Threshold => text("threshold"),
     };
-    let mut context = vec![
-        ("approval_class".to_owned(), Expression::new_string(class.to_owned())),
-        ("rollback".to_owned(), Expression::new_string(rollback.to_owned())),
+    let rollback = || match rollback(set, proposal) {
+        RollbackStrategy::InversePatch => text("inverse_patch"),
+        RollbackStrategy::CompensatingAction => text("compensating_action"),
+        RollbackStrategy::Manual => text("manual"),
+        RollbackStrategy::None => text("none"),
+    };
+    let all: [(&str, &dyn Fn() -> Option<Expression>); 4] = [
+        ("evidence", &evidence),
+        ("envelope", &envelope),
+        ("approval_class", &class),
+        ("rollback", &rollback),
     ];
-    context.extend(evidence.map(|it| ("evidence".to_owned(), it)));
-    context.extend(envelope.map(|it| ("envelope".to_owned(), it)));
-    context
+    // What no policy reads need not be made.
+    let read = all.into_iter().filter(|(name, _)| set.reads.context(name));
+    read.filter_map(|(name, make)| Some((name.to_owned(), make()?))).collect()
 }
 
 /// The way back: the proposal's, or where it says nothing, the policy's for this action.

@@ -1,10 +1,11 @@
 //! Finds the policies that can apply to a request without looking at the others.
 //!
 //! A policy is found by its action, by the entity of its principal scope and by that of its resource scope. A request
-//! looks under its own entities, all their ancestors, and under the policies that have no such scope. That these are all that
-//! can apply is checked against Cedar's plain `Authorizer` by a test.
+//! looks under its own entities, all their ancestors, and under the policies that have no such scope. What it finds is in
+//! scope, so Cedar is asked about conditions alone. That the answers are those of Cedar's plain `Authorizer` over the whole
+//! set is checked by a test.
 
-use super::statement::{Scope, Statement};
+use super::statement::{Reads, Scope, Statement};
 use cedar_policy::{Authorizer, Effect, Entities, EntityUid, PolicySet, Request};
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,6 +17,7 @@ struct Slice {
     /// The positions of the permits in the set.
     permit_positions: Vec<usize>,
     count: usize,
+    reads: Reads,
 }
 
 type ByEntity<T> = HashMap<Option<EntityUid>, T>;
@@ -67,37 +69,49 @@ impl Index {
                     }
                     Effect::Forbid => &mut slice.forbids,
                 };
-                set.add(statement.policy.clone()).map_err(|error| error.to_string())?;
+                set.add(statement.unscoped.clone()).map_err(|error| error.to_string())?;
                 slice.count += 1;
+                slice.reads.add(&statement.reads);
             }
         }
         Ok(index)
     }
 
-    fn slices<'i>(&'i self, place: &Place<'_>) -> Vec<&'i Slice> {
-        let Some(by_principal) = self.by_action.get(place.action) else { return Vec::new() };
-        let mut slices = Vec::new();
+    /// The policies whose scope a request fits.
+    pub(crate) fn find(&self, place: &Place<'_>) -> InScope<'_> {
+        let mut found = InScope { slices: Vec::new(), reads: Reads::default() };
+        let Some(by_principal) = self.by_action.get(place.action) else { return found };
         for principal in keys(place.principal, place.principal_ancestors) {
             let Some(by_resource) = by_principal.get(&principal) else { continue };
-            let found = keys(place.resource, place.resource_ancestors);
-            slices.extend(found.filter_map(|resource| by_resource.get(&resource)));
+            for resource in keys(place.resource, place.resource_ancestors) {
+                if let Some(slice) = by_resource.get(&resource) {
+                    found.slices.push(slice);
+                    found.reads.add(&slice.reads);
+                }
+            }
         }
-        slices
+        found
+    }
+}
+
+/// Policies whose scope a request fits.
+pub(crate) struct InScope<'i> {
+    slices: Vec<&'i Slice>,
+    /// What their conditions look at.
+    pub(crate) reads: Reads,
+}
+
+impl InScope<'_> {
+    /// The positions of the permits.
+    pub(crate) fn permits(&self) -> impl Iterator<Item = usize> {
+        self.slices.iter().flat_map(|slice| slice.permit_positions.iter().copied())
     }
 
-    /// The permits whose scope fits.
-    pub(crate) fn permits_in_scope(&self, place: &Place<'_>) -> Vec<usize> {
-        let mut positions: Vec<usize> =
-            self.slices(place).iter().flat_map(|slice| slice.permit_positions.iter().copied()).collect();
-        positions.sort_unstable();
-        positions
-    }
-
-    /// Asks the policies that can apply.
-    pub(crate) fn ask(&self, place: &Place<'_>, request: &Request, entities: &Entities) -> Verdicts {
+    /// Asks them.
+    pub(crate) fn ask(&self, request: &Request, entities: &Entities) -> Verdicts {
         let authorizer = Authorizer::new();
         let mut verdicts = Verdicts::default();
-        for slice in self.slices(place) {
+        for slice in &self.slices {
             verdicts.evaluated += slice.count;
             // Apart from each other, because an answer names either permits or forbids.
             for (set, ids) in

@@ -26,11 +26,11 @@ use std::str::FromStr;
 use tables::{Effects, Sensors};
 
 pub(crate) use declared::{Declared, Mismatch};
-pub(crate) use index::{Index, Place, Verdicts};
+pub(crate) use index::{InScope, Index, Place, Verdicts};
 pub(crate) use names::{Known, fault as name_fault};
 pub use problem::{Problem, Severity};
 pub use schema::schema_text;
-pub(crate) use statement::{Condition, Statement};
+pub(crate) use statement::{Condition, Reads, Statement};
 
 /// The files of a policy folder: names and texts, without its tests.
 pub type PolicyFiles = BTreeMap<String, String>;
@@ -52,8 +52,8 @@ pub struct PolicySet {
     pub(crate) tools: BTreeMap<String, ToolMapping>,
     pub(crate) redact: BTreeSet<String>,
     pub(crate) known: KnownNames,
-    pub(crate) reads_time: bool,
-    pub(crate) counts_approvals: bool,
+    /// What conditions look at, all policies together.
+    pub(crate) reads: Reads,
     warnings: Vec<Problem>,
 }
 
@@ -159,9 +159,11 @@ impl PolicySet {
         let index =
             Index::of(&statements).map_err(|message| problems.push(Problem::error("", message))).ok()?;
         let mut always: BTreeMap<_, Entity> = BTreeMap::new();
-        for uid in statements.iter().flat_map(Statement::entities_looked_into) {
+        for uid in statements.iter().flat_map(|statement| statement.named.clone()) {
             always.extend(people.reach(&uid).into_iter().map(|entity| (entity.uid(), entity)));
         }
+        let mut reads = Reads::default();
+        statements.iter().for_each(|statement| reads.add(&statement.reads));
         let by_id = statements.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect();
         let covered = Covered {
             product_schema: ContentHash::of(schema_text().as_bytes()),
@@ -174,8 +176,7 @@ impl PolicySet {
         let hash = hash.map_err(|error| problems.push(Problem::error("", error.to_string()))).ok()?;
         Some(Self {
             hash,
-            reads_time: statements.iter().any(|statement| statement.reads_time),
-            counts_approvals: statements.iter().any(|statement| statement.counts_approvals),
+            reads,
             statements,
             by_id,
             index,

@@ -3,12 +3,10 @@
 use super::annotations::Terms;
 use super::people::entity_values;
 use super::schema::{ACTIONS, groups_of};
-use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
-use cedar_policy::{
-    ActionConstraint, Effect, EntityUid, Expression, Policy, PrincipalConstraint, ResourceConstraint,
-};
+use cedar_policy::pst::{self, BinaryOp, Clause, Expr, UnaryOp};
+use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy, PrincipalConstraint, ResourceConstraint};
 use serde_json::Value as Json;
-use std::str::FromStr;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A policy of the set.
@@ -25,10 +23,81 @@ pub(crate) struct Statement {
     /// All must hold for the policy to apply.
     pub(crate) conditions: Vec<Condition>,
     pub(crate) terms: Terms,
-    /// Whether its conditions look at the number of approvals.
-    pub(crate) counts_approvals: bool,
-    /// Whether its conditions look at the time.
-    pub(crate) reads_time: bool,
+    /// What its conditions look at.
+    pub(crate) reads: Reads,
+    /// The entities that its conditions look into by name, beyond comparing with them.
+    pub(crate) named: Vec<EntityUid>,
+    /// The policy without its scope, for whoever has looked at that already.
+    pub(crate) unscoped: Policy,
+}
+
+/// What conditions look at. Nothing else needs to be made ready for them.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Reads {
+    pub(crate) principal: bool,
+    pub(crate) action: bool,
+    pub(crate) resource: bool,
+    /// Entities that conditions look into by name.
+    pub(crate) named: bool,
+    /// Attributes of the context.
+    context: BTreeSet<String>,
+    /// The context as a whole.
+    whole_context: bool,
+}
+
+impl Reads {
+    /// Everything.
+    pub(crate) fn all() -> Self {
+        Self {
+            principal: true,
+            action: true,
+            resource: true,
+            named: true,
+            whole_context: true,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.principal |= other.principal;
+        self.action |= other.action;
+        self.resource |= other.resource;
+        self.named |= other.named;
+        self.whole_context |= other.whole_context;
+        self.context.extend(other.context.iter().cloned());
+    }
+
+    /// Whether an attribute of the context is looked at.
+    pub(crate) fn context(&self, name: &str) -> bool {
+        self.whole_context || self.context.contains(name)
+    }
+
+    fn walk(&mut self, json: &Json) {
+        match json {
+            Json::Array(elements) => elements.iter().for_each(|element| self.walk(element)),
+            Json::Object(members) => {
+                for (operator, operands) in members {
+                    let left = operands.get("left").and_then(|left| left.get("Var"));
+                    let attribute = operands.get("attr").and_then(Json::as_str);
+                    match (operator.as_str(), operands) {
+                        ("Var", Json::String(variable)) => match variable.as_str() {
+                            "principal" => self.principal = true,
+                            "action" => self.action = true,
+                            "resource" => self.resource = true,
+                            _ => self.whole_context = true,
+                        },
+                        ("." | "has", _)
+                            if left.is_some_and(|left| left == "context") && attribute.is_some() =>
+                        {
+                            self.context.extend(attribute.map(str::to_owned));
+                        }
+                        _ => self.walk(operands),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whom or what a policy is about.
@@ -73,12 +142,11 @@ impl Scope {
     }
 }
 
-/// One condition that must hold.
+/// One condition that must hold. Its expressions are read when somebody asks why, which is seldom.
 pub(crate) struct Condition {
     pub(crate) text: String,
-    pub(crate) expression: Expression,
     /// What is compared, where the condition is a comparison: its value says how far off it is.
-    pub(crate) compared: Option<(String, Expression)>,
+    pub(crate) compared: Option<String>,
     /// Whether it comes from `unless`.
     pub(crate) negated: bool,
 }
@@ -96,19 +164,31 @@ impl Statement {
         let mut conditions = Vec::new();
         for clause in tree.body().clauses() {
             match clause {
-                Clause::When(expression) => collect(expression, false, &mut conditions)?,
-                Clause::Unless(expression) => collect(expression, true, &mut conditions)?,
+                Clause::When(expression) => collect(expression, false, &mut conditions),
+                Clause::Unless(expression) => collect(expression, true, &mut conditions),
             }
         }
         let json = policy.to_json().map_err(|error| error.to_string())?;
-        let attributes = json.get("conditions").map(Json::to_string).unwrap_or_default();
+        let conditions_json = json.get("conditions").unwrap_or(&Json::Null);
+        let mut reads = Reads::default();
+        reads.walk(conditions_json);
+        let mut named = Vec::new();
+        looked_into(conditions_json, &mut named);
+        reads.named = !named.is_empty();
+        let mut body = tree.body().clone();
+        body.principal = pst::PrincipalConstraint::Any;
+        body.action = pst::ActionConstraint::Any;
+        body.resource = pst::ResourceConstraint::Any;
+        let body = pst::StaticPolicy::try_from(body).map_err(|error| error.to_string())?;
+        let unscoped = Policy::from_pst(body.into()).map_err(|error| error.to_string())?;
         Ok(Self {
             effect: policy.effect(),
             principal: principal_scope(&policy.principal_constraint()),
             resource: resource_scope(&policy.resource_constraint()),
             actions: actions_of(&policy.action_constraint()),
-            counts_approvals: attributes.contains("\"approvals\""),
-            reads_time: attributes.contains("\"now\""),
+            reads,
+            named,
+            unscoped,
             id,
             file,
             line,
@@ -116,14 +196,6 @@ impl Statement {
             conditions,
             terms,
         })
-    }
-
-    /// The entities that its conditions look into, beyond comparing with them.
-    pub(crate) fn entities_looked_into(&self) -> Vec<EntityUid> {
-        let json = self.policy.to_json().unwrap_or_default();
-        let mut found = Vec::new();
-        looked_into(json.get("conditions").unwrap_or(&Json::Null), &mut found);
-        found
     }
 }
 
@@ -175,25 +247,19 @@ fn actions_of(constraint: &ActionConstraint) -> Vec<&'static str> {
 }
 
 /// The conditions that must all hold for an expression to be true, or false where it is negated.
-fn collect(expression: &Arc<Expr>, negated: bool, found: &mut Vec<Condition>) -> Result<(), String> {
+fn collect(expression: &Arc<Expr>, negated: bool, found: &mut Vec<Condition>) {
     match (expression.as_ref(), negated) {
         (Expr::BinaryOp { op: BinaryOp::And, left, right }, false)
         | (Expr::BinaryOp { op: BinaryOp::Or, left, right }, true) => {
-            collect(left, negated, found)?;
-            collect(right, negated, found)
+            collect(left, negated, found);
+            collect(right, negated, found);
         }
         (Expr::UnaryOp { op: UnaryOp::Not, expr }, _) if is_connective(expr) => {
             collect(expr, !negated, found)
         }
         (inner, _) => {
             let text = if negated { format!("!({inner})") } else { inner.to_string() };
-            let expression = Expression::from_str(&text).map_err(|error| error.to_string())?;
-            let compared = compared(inner).and_then(|text| {
-                let expression = Expression::from_str(&text).ok()?;
-                Some((text, expression))
-            });
-            found.push(Condition { text, expression, compared, negated });
-            Ok(())
+            found.push(Condition { text, compared: compared(inner), negated });
         }
     }
 }

@@ -1,17 +1,19 @@
-//! pid 1 of the sandbox: makes the writes, runs the steps one after the other, and collects.
+//! pid 1 of the sandbox, without namespaces an ordinary process: makes the writes, runs the steps one after the other, and
+//! collects.
 
+use super::fence::Fence;
 use super::harvest::{self, Changes, Snapshot};
 use super::init::Caller;
 use super::limits::{
-    DELETED_LISTED_MAX, LANDLOCK_FULL, MAPPINGS_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_SLACK, SCRATCH_BYTES_MAX,
-    SHARED_ASKED_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX, TEMPORARY_BYTES_MAX,
+    DELETED_LISTED_MAX, LANDLOCK_FULL, MAPPINGS_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_SLACK, PROCESSES_MAX,
+    SCRATCH_BYTES_MAX, SHARED_ASKED_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX, TEMPORARY_BYTES_MAX,
 };
-use super::payload::RESOURCES;
+use super::payload::{Ground, RESOURCES};
 use super::root::View;
 use super::steps::{self, Kernel, Ran};
 use super::wire::{Answer, Fault, RunOrder, Stage, StepOrder};
 use super::writes::{Due, Pending};
-use super::{End, FailedWrite, Level, Limit, Protections, Report, StepEvent, StepReport, filter};
+use super::{End, FailedWrite, Level, Limit, Protections, Report, StepEvent, StepReport, WORKSPACE, filter};
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use std::collections::BTreeMap;
@@ -31,12 +33,12 @@ pub(crate) fn collect(
     // What the caller has at least is enough, if it cannot be more.
     let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     let program = filter::read(&order.filter);
-    let kernel = Kernel { filter: &program, order, processes: &view.processes, caller };
     let protections = protections(order, caller);
-    match steps_of(order, contents, &kernel, &view, protections, listener) {
-        Ok(answer) => answer,
-        Err(fault) => Answer::Fault(fault),
-    }
+    let answer = Fence::new(order).and_then(|fence| {
+        let kernel = Kernel { filter: &program, order, view: &view, fence: &fence, caller };
+        steps_of(order, contents, &kernel, &view, protections, listener)
+    });
+    answer.unwrap_or_else(Answer::Fault)
 }
 
 fn steps_of(
@@ -47,7 +49,8 @@ fn steps_of(
     mut protections: Protections,
     mut listener: Option<File>,
 ) -> Result<Answer, Fault> {
-    let mut pending = Pending::new(&order.writes, contents).stage("opening the workspace")?;
+    let workspace = order.inside(WORKSPACE);
+    let mut pending = Pending::new(&order.writes, contents, &workspace).stage("opening the workspace")?;
     if let Some(FailedWrite { path, problem }) = pending.make(0).failed.pop() {
         return Ok(Answer::Write { path, problem });
     }
@@ -90,7 +93,7 @@ fn steps_of(
         moments.write(pending.make(order.steps.len()), &mut failed_writes)?;
     }
     let Changes { produced, deleted, refused, dropped, .. } = moments.before.since(&moments.start, view);
-    let inspected = harvest::inspect(&order.inspect, &moments.before);
+    let inspected = harvest::inspect(&order.inspect, &moments.before, &workspace);
     Ok(Answer::Report(Box::new(Report {
         protections,
         steps: reports,
@@ -146,8 +149,12 @@ fn level_answer(wanted: Level, protections: &mut Protections) -> Option<Answer> 
     (found < wanted).then_some(Answer::Level { found, wanted, landlock_abi: protections.landlock_abi })
 }
 
-pub(crate) fn level_of(landlock_abi: u32) -> Level {
-    if landlock_abi >= LANDLOCK_FULL { Level::Full } else { Level::Namespaces }
+pub(crate) fn level_of(ground: Ground, landlock_abi: u32) -> Level {
+    match ground {
+        Ground::Alone => Level::LandlockOnly,
+        Ground::Namespaces if landlock_abi >= LANDLOCK_FULL => Level::Full,
+        Ground::Namespaces => Level::Namespaces,
+    }
 }
 
 fn report_of(order: &RunOrder, step: &StepOrder, ran: Ran, changes: Changes, total: &Changes) -> StepReport {
@@ -212,11 +219,18 @@ fn protections(order: &RunOrder, caller: &Caller) -> Protections {
     for (name, _, max) in RESOURCES {
         limit(name, *max, "kernel (rlimit)");
     }
-    limit("scratch_bytes", SCRATCH_BYTES_MAX, "kernel (tmpfs)");
-    limit("tmp_bytes", TEMPORARY_BYTES_MAX, "kernel (tmpfs)");
-    limit("shared_memory_bytes", SHARED_BYTES_MAX, "kernel (tmpfs)");
-    limit("output_bytes", order.output_bytes_max, "kernel (tmpfs), collector");
-    limit("output_files", order.output_files_max, "kernel (tmpfs), collector");
+    let (files, output, left_open) = match order.base {
+        None => ("kernel (tmpfs)", "kernel (tmpfs), collector", &[] as &[&str]),
+        Some(_) => ("collector (watch)", "collector (watch)", Level::LandlockOnly.leaves_open()),
+    };
+    limit("scratch_bytes", SCRATCH_BYTES_MAX, files);
+    limit("tmp_bytes", TEMPORARY_BYTES_MAX, files);
+    match order.base {
+        None => limit("shared_memory_bytes", SHARED_BYTES_MAX, files),
+        Some(_) => limit("processes", PROCESSES_MAX, "kernel (rlimit), with all that the user has besides"),
+    }
+    limit("output_bytes", order.output_bytes_max, output);
+    limit("output_files", order.output_files_max, output);
     limit("memory_bytes", MEMORY_BYTES_MAX, "collector (watch)");
     limit("mappings", MAPPINGS_MAX, "collector (watch)");
     limit("shared_asked_bytes", SHARED_ASKED_BYTES_MAX, "collector (asked by the kernel)");
@@ -225,6 +239,7 @@ fn protections(order: &RunOrder, caller: &Caller) -> Protections {
         caller: caller.identity.name().to_owned(),
         seccomp_sha256: order.filter_sha256.clone(),
         limits,
+        left_open: left_open.iter().map(|it| (*it).to_owned()).collect(),
         ..Protections::default()
     }
 }

@@ -1,4 +1,4 @@
-//! Systems whose kernel has no namespaces: a clear refusal.
+//! Systems whose kernel has neither namespaces nor Landlock: a clear refusal.
 
 use super::{Feature, Probe, Report, SandboxError, Session, StepEvent};
 

@@ -6,7 +6,7 @@
 //! Nobody may watch files or folders, with inotify or otherwise: the host's programs are files of the host, and who
 //! watches them sees when the host uses them.
 
-use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter};
+use libc::{EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, sock_filter};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -156,6 +156,52 @@ static GUARDED: &[Guarded] = &[
     },
 ];
 
+const ALWAYS: [Test; 1] = [refuse_if(0, 0, 0)];
+
+/// What is guarded more closely without namespaces. There, sockets of the host have their paths, and so have files of
+/// the caller, whose owners and attributes Landlock knows no rule for.
+static GUARDED_ALONE: &[Guarded] = &[
+    Guarded { number: libc::SYS_socket, error: EAFNOSUPPORT, tests: &ALWAYS },
+    Guarded { number: libc::SYS_connect, error: EPERM, tests: &ALWAYS },
+    // One half of a pair that has datagrams can still send to a path.
+    Guarded {
+        number: libc::SYS_socketpair,
+        error: EAFNOSUPPORT,
+        tests: &[
+            refuse_unless(0, WHOLE, libc::AF_UNIX as u32),
+            refuse_if(1, SOCKET_KIND, libc::SOCK_DGRAM as u32),
+            refuse_if(1, SOCKET_KIND, libc::SOCK_RAW as u32),
+        ],
+    },
+    // Of two filters that ask, the newer one is heard: once the collector no longer answers, a command could.
+    Guarded { number: libc::SYS_seccomp, error: EPERM, tests: &[refuse_if(1, NEW_LISTENER, NEW_LISTENER)] },
+    Guarded { number: libc::SYS_fchown, error: EPERM, tests: &ALWAYS },
+    Guarded { number: libc::SYS_fchownat, error: EPERM, tests: &ALWAYS },
+    #[cfg(target_arch = "x86_64")]
+    Guarded { number: libc::SYS_chown, error: EPERM, tests: &ALWAYS },
+    #[cfg(target_arch = "x86_64")]
+    Guarded { number: libc::SYS_lchown, error: EPERM, tests: &ALWAYS },
+    Guarded { number: libc::SYS_setxattr, error: EOPNOTSUPP, tests: &ALWAYS },
+    Guarded { number: libc::SYS_lsetxattr, error: EOPNOTSUPP, tests: &ALWAYS },
+    Guarded { number: libc::SYS_fsetxattr, error: EOPNOTSUPP, tests: &ALWAYS },
+    Guarded { number: libc::SYS_removexattr, error: EOPNOTSUPP, tests: &ALWAYS },
+    Guarded { number: libc::SYS_lremovexattr, error: EOPNOTSUPP, tests: &ALWAYS },
+    Guarded { number: libc::SYS_fremovexattr, error: EOPNOTSUPP, tests: &ALWAYS },
+];
+
+const SOCKET_KIND: u32 = 0xf;
+const NEW_LISTENER: u32 = 8;
+
+/// Without namespaces the collector is asked for each new process and thread: once it no longer answers, there are no
+/// more of them, and those that are there can be ended one by one.
+static ASKED_ALONE: &[libc::c_long] = &[
+    libc::SYS_clone,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
 /// The same number on both architectures.
 const SYS_FCHMODAT2: libc::c_long = 452;
 
@@ -239,40 +285,65 @@ const fn error(number: i32) -> u32 {
 
 /// The same filter, where nobody can be asked: refuses.
 pub(crate) fn that_asks_nobody(program: &[sock_filter]) -> Vec<sock_filter> {
-    let is_asking = |it: &sock_filter| u32::from(it.code) == libc::BPF_RET | libc::BPF_K && it.k == ASK;
-    program.iter().map(|it| if is_asking(it) { answer(error(EPERM)) } else { *it }).collect()
+    program.iter().map(|it| if is_answer(it, ASK) { answer(error(EPERM)) } else { *it }).collect()
+}
+
+fn is_answer(instruction: &sock_filter, action: u32) -> bool {
+    u32::from(instruction.code) == libc::BPF_RET | libc::BPF_K && instruction.k == action
 }
 
 /// The filter as the kernel takes it: a search tree over ranges of numbers. The kernel tries every number when it
 /// takes a filter, which a list of all of them makes slow.
 pub(crate) fn program() -> Vec<sock_filter> {
+    program_of(&calls())
+}
+
+/// The filter for commands without namespaces.
+pub(crate) fn program_alone() -> Vec<sock_filter> {
+    let mut calls = calls();
+    calls.extend(GUARDED_ALONE.iter().map(guarded));
+    for number in ASKED_ALONE {
+        let answers = calls.get_mut(&low(*number)).into_iter().flatten();
+        answers.filter(|it| is_answer(it, ALLOW)).for_each(|it| *it = answer(ASK));
+    }
+    program_of(&calls)
+}
+
+fn program_of(calls: &Calls) -> Vec<sock_filter> {
     let mut program =
         vec![load(ARCHITECTURE_AT), jump(EQUAL, ARCHITECTURE, 1, 0), answer(KILL), load(NUMBER_AT)];
-    program.extend(tree(&ranges()));
+    program.extend(tree(&ranges(calls)));
     program
+}
+
+/// What is done about each call that is known, by its number.
+type Calls = BTreeMap<u32, Vec<sock_filter>>;
+
+fn calls() -> Calls {
+    let mut calls = Calls::new();
+    calls.extend(ALLOWED.iter().chain(ALLOWED_HERE).map(|number| (low(*number), vec![answer(ALLOW)])));
+    calls.extend(REFUSED.iter().map(|number| (low(*number), vec![answer(error(EPERM))])));
+    calls.extend(GUARDED.iter().map(guarded));
+    calls
+}
+
+fn guarded(guarded: &Guarded) -> (u32, Vec<sock_filter>) {
+    let tests = guarded.tests.iter().flat_map(|test| tested(test, error(guarded.error)));
+    (low(guarded.number), tests.chain([answer(ALLOW)]).collect())
 }
 
 /// From this number on, up to the next range.
 type Range = (u32, Vec<sock_filter>);
 
-fn ranges() -> Vec<Range> {
-    let mut calls: BTreeMap<u32, Vec<sock_filter>> = BTreeMap::new();
-    calls.extend(ALLOWED.iter().chain(ALLOWED_HERE).map(|number| (low(*number), vec![answer(ALLOW)])));
-    calls.extend(REFUSED.iter().map(|number| (low(*number), vec![answer(error(EPERM))])));
-    for guarded in GUARDED {
-        let mut body: Vec<sock_filter> =
-            guarded.tests.iter().flat_map(|test| tested(test, error(guarded.error))).collect();
-        body.push(answer(ALLOW));
-        calls.insert(low(guarded.number), body);
-    }
+fn ranges(calls: &Calls) -> Vec<Range> {
     let unknown = || vec![answer(error(ENOSYS))];
     let mut ranges: Vec<Range> = vec![(0, unknown())];
     let mut next = 0;
-    for (number, body) in calls {
+    for (&number, body) in calls {
         if number > next {
             push(&mut ranges, next, unknown());
         }
-        push(&mut ranges, number, body);
+        push(&mut ranges, number, body.clone());
         next = number + 1;
     }
     push(&mut ranges, next, unknown());
@@ -335,16 +406,23 @@ fn tested(test: &Test, refusal: u32) -> [sock_filter; 4] {
 /// A filter and its hash, as evidence names it.
 pub(crate) fn written() -> &'static (Vec<u8>, String) {
     static WRITTEN: OnceLock<(Vec<u8>, String)> = OnceLock::new();
-    WRITTEN.get_or_init(|| {
-        let mut bytes = Vec::new();
-        for sock_filter { code, jt, jf, k } in program() {
-            bytes.extend(code.to_le_bytes());
-            bytes.extend([jt, jf]);
-            bytes.extend(k.to_le_bytes());
-        }
-        let hash = crate::beneath::sha256_text(Sha256::new_with_prefix(&bytes));
-        (bytes, hash)
-    })
+    WRITTEN.get_or_init(|| bytes_of(&program()))
+}
+
+/// The same for commands without namespaces.
+pub(crate) fn written_alone() -> (Vec<u8>, String) {
+    bytes_of(&program_alone())
+}
+
+fn bytes_of(program: &[sock_filter]) -> (Vec<u8>, String) {
+    let mut bytes = Vec::new();
+    for &sock_filter { code, jt, jf, k } in program {
+        bytes.extend(code.to_le_bytes());
+        bytes.extend([jt, jf]);
+        bytes.extend(k.to_le_bytes());
+    }
+    let hash = crate::beneath::sha256_text(Sha256::new_with_prefix(&bytes));
+    (bytes, hash)
 }
 
 /// What [`written`] wrote.
@@ -365,7 +443,10 @@ mod tests {
 
     /// What the kernel's interpreter would answer.
     fn verdict(architecture: u32, number: u32, arguments: [u32; 6]) -> u32 {
-        let program = read(&written().0);
+        verdict_of(&read(&written().0), architecture, number, arguments)
+    }
+
+    fn verdict_of(program: &[sock_filter], architecture: u32, number: u32, arguments: [u32; 6]) -> u32 {
         let (mut at, mut value) = (0, 0);
         loop {
             let sock_filter { code, jt, jf, k } = program[at];
@@ -413,6 +494,33 @@ mod tests {
         // The x32 calls of x86-64, and another architecture.
         assert_eq!(verdict(ARCHITECTURE, 0x4000_0000, [0; 6]), error(ENOSYS));
         assert_eq!(verdict(ARCHITECTURE ^ 1, 0, [0; 6]), KILL);
+    }
+
+    #[test]
+    fn without_namespaces_some_calls_are_guarded_more_closely() {
+        let program = read(&written_alone().0);
+        let asked = |number: libc::c_long, arguments: &[u32]| {
+            let mut all = [0; 6];
+            all[..arguments.len()].copy_from_slice(arguments);
+            verdict_of(&program, ARCHITECTURE, low(number), all)
+        };
+        assert_eq!(asked(libc::SYS_clone, &[17]), ASK);
+        assert_eq!(asked(libc::SYS_clone, &[17 | libc::CLONE_NEWUSER.unsigned_abs()]), error(EPERM));
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!((asked(libc::SYS_fork, &[]), asked(libc::SYS_vfork, &[])), (ASK, ASK));
+        assert_eq!(asked(libc::SYS_socket, &[1, 1]), error(EAFNOSUPPORT));
+        assert_eq!(asked(libc::SYS_connect, &[3]), error(EPERM));
+        for (kind, answer) in [(1, ALLOW), (5, ALLOW), (2, error(EAFNOSUPPORT)), (3, error(EAFNOSUPPORT))] {
+            assert_eq!(asked(libc::SYS_socketpair, &[1, kind | libc::SOCK_CLOEXEC as u32]), answer);
+        }
+        assert_eq!(
+            (asked(libc::SYS_seccomp, &[1, 0]), asked(libc::SYS_seccomp, &[1, 9])),
+            (ALLOW, error(EPERM))
+        );
+        assert_eq!(asked(libc::SYS_fchown, &[3]), error(EPERM));
+        assert_eq!(asked(libc::SYS_setxattr, &[3]), error(EOPNOTSUPP));
+        assert_eq!(asked(libc::SYS_getxattr, &[3]), ALLOW);
+        assert_eq!(asked(libc::SYS_execve, &[]), ALLOW);
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! What commands left behind: the layer of changes, walked without following links or opening anything but files.
+//! What commands left behind: the layer of changes, or a whole copy, walked without following links or opening anything
+//! but files.
 
+use super::copy::{Content, Original};
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
-use super::root::View;
+use super::room::unlock;
+use super::root::{Lower, View};
 use super::{FileState, Inspected, OWN, ProducedFile, Refused};
-use crate::beneath::{FOLDER, REGULAR, beneath, beneath_far, hash_file, is_git, is_own};
+use crate::beneath::{FOLDER, REGULAR, beneath, beneath_far, hash_file, is_git, is_own, joined, names};
 use ordain_canon::compare_utf16;
 use ordain_spec::path_problem;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, Stat, readlinkat, statat};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -67,8 +69,13 @@ pub(crate) struct Changes {
 impl Snapshot {
     /// Looks at everything, and reads no more than `room` bytes of what was left behind. Nothing may run meanwhile.
     pub(crate) fn take(view: &View, room: u64) -> io::Result<Self> {
-        let mut walk = Walk { view, states: BTreeMap::new(), deleted: 0, unlisted: false, files: Vec::new() };
+        let (states, met) = (BTreeMap::new(), BTreeSet::new());
+        let mut walk = Walk { view, states, met, deleted: 0, unlisted: false, files: Vec::new() };
+        if let Lower::Copied(_) = view.lower {
+            unlock(view.upper.as_fd());
+        }
         walk.upper()?;
+        walk.missing();
         let unread_bytes = walk.read(room)?;
         Ok(Self { states: walk.states, excess: Excess { unread_bytes, unlisted: walk.unlisted } })
     }
@@ -125,10 +132,15 @@ fn is_new_lock(path: &[u8], view: &View) -> bool {
     };
     let manifest = [folder, b"Cargo.toml"].concat();
     let has = |layer: BorrowedFd<'_>, path: &[u8]| beneath(layer, path, REGULAR).is_ok();
-    let has_manifest = has(view.lower.as_fd(), &manifest) || has(view.upper.as_fd(), &manifest);
-    let is_new = beneath(view.lower.as_fd(), path, REGULAR)
-        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-    has_manifest && is_new
+    let (had_manifest, is_new) = match &view.lower {
+        Lower::Layer(lower) => {
+            let old = beneath(lower.as_fd(), path, REGULAR);
+            let is_new = old.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            (has(lower.as_fd(), &manifest), is_new)
+        }
+        Lower::Copied(originals) => (originals.contains_key(&manifest), !originals.contains_key(path)),
+    };
+    (had_manifest || has(view.upper.as_fd(), &manifest)) && is_new
 }
 
 impl Changes {
@@ -189,6 +201,8 @@ fn is_hidden(character: char) -> bool {
 struct Walk<'v> {
     view: &'v View,
     states: BTreeMap<Vec<u8>, State>,
+    /// What is there of a copy, besides folders.
+    met: BTreeSet<Vec<u8>>,
     deleted: usize,
     unlisted: bool,
     files: Vec<Left>,
@@ -216,12 +230,12 @@ impl Left {
     fn size(&self) -> u64 {
         u64::try_from(self.stat.st_size).unwrap_or_default()
     }
+}
 
-    /// Whether it may still turn out to be what the workspace has.
-    fn looks_like(&self, lower: &Stat) -> bool {
-        let kind = |stat: &Stat| (is_regular(stat), stat.st_mode & (SPECIAL_BITS | 0o100));
-        kind(lower) == kind(&self.stat) && lower.st_size == self.stat.st_size
-    }
+/// Whether a file may still turn out to be what the workspace has.
+fn looks_like(file: &Stat, lower: &Stat) -> bool {
+    let kind = |stat: &Stat| (is_regular(stat), stat.st_mode & (SPECIAL_BITS | 0o100));
+    kind(lower) == kind(file) && lower.st_size == file.st_size
 }
 
 fn is_folder(stat: &Stat) -> bool {
@@ -232,12 +246,12 @@ fn is_regular(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode).is_file()
 }
 
-impl Walk<'_> {
+impl<'v> Walk<'v> {
     fn upper(&mut self) -> io::Result<()> {
         let mut folders = vec![Folder { path: Vec::new(), depth: 0, hidden: false }];
         while let Some(mut folder) = folders.pop() {
             let upper = beneath_far(self.view.upper.as_fd(), &folder.path, FOLDER)?;
-            if !folder.hidden && is_opaque(upper.as_fd())? {
+            if !folder.hidden && self.is_layer() && is_opaque(upper.as_fd())? {
                 folder.hidden = true;
                 self.hidden(folder.path.clone())?;
             }
@@ -245,7 +259,10 @@ impl Walk<'_> {
             for name in names(&upper)? {
                 let path = joined(&folder.path, &name);
                 let stat = statat(&upper, &name, AtFlags::SYMLINK_NOFOLLOW)?;
-                let below = found(lower.as_ref().map(|it| statat(it, &name, AtFlags::SYMLINK_NOFOLLOW)))?;
+                let below = match self.original(&path) {
+                    Some(original) => Some(original.stat),
+                    None => found(lower.as_ref().map(|it| statat(it, &name, AtFlags::SYMLINK_NOFOLLOW)))?,
+                };
                 if is_folder(&stat) && folder.depth < DEPTH_MAX {
                     if below.is_some_and(|it| !is_folder(&it)) {
                         self.gone(path.clone());
@@ -253,11 +270,20 @@ impl Walk<'_> {
                     folders.push(Folder { path, depth: folder.depth + 1, hidden: folder.hidden });
                     continue;
                 }
+                if let Some(original) = self.original(&path) {
+                    self.met.insert(path.clone());
+                    if self.is_as_copied(&path, &stat, original)? {
+                        continue;
+                    }
+                }
                 let links = match (&lower, FileType::from_raw_mode(stat.st_mode)) {
                     (lower, FileType::Symlink) => {
                         let target = readlinkat(&upper, &name, Vec::new())?;
-                        let of_lower = lower.as_ref().map(|it| readlinkat(it, &name, Vec::new()));
-                        Some((target, of_lower.and_then(Result::ok)))
+                        let of_lower = match self.original(&path).map(|it| &it.content) {
+                            Some(Content::Link { target }) => Some(target.clone()),
+                            _ => lower.as_ref().and_then(|it| readlinkat(it, &name, Vec::new()).ok()),
+                        };
+                        Some((target, of_lower))
                     }
                     _ => None,
                 };
@@ -280,7 +306,7 @@ impl Walk<'_> {
     /// Anything but a link or a folder to go into.
     fn entry(&mut self, path: Vec<u8>, stat: Stat, below: Option<Stat>) -> io::Result<()> {
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let is_whiteout = kind == FileType::CharacterDevice && stat.st_rdev == 0;
+        let is_whiteout = self.is_layer() && kind == FileType::CharacterDevice && stat.st_rdev == 0;
         let is_same = |it: &Stat| FileType::from_raw_mode(it.st_mode) == kind && it.st_rdev == stat.st_rdev;
         let reason = match kind {
             FileType::RegularFile => {
@@ -360,8 +386,48 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// What was copied and is no longer there. A layer of changes says so itself.
+    fn missing(&mut self) {
+        let Lower::Copied(originals) = &self.view.lower else { return };
+        for (path, original) in originals {
+            if !matches!(original.content, Content::Folder) && !self.met.contains(path) {
+                self.gone(path.clone());
+            }
+        }
+    }
+
+    fn is_layer(&self) -> bool {
+        matches!(self.view.lower, Lower::Layer(_))
+    }
+
+    fn original(&self, path: &[u8]) -> Option<&'v Original> {
+        match &self.view.lower {
+            Lower::Layer(_) => None,
+            Lower::Copied(originals) => originals.get(path),
+        }
+    }
+
+    /// Whether a file is still what was copied. It is read for that: times tell nothing where a file can be changed by
+    /// its mapping, or change places with another.
+    fn is_as_copied(&self, path: &[u8], stat: &Stat, original: &Original) -> io::Result<bool> {
+        let Content::File { sha256 } = &original.content else { return Ok(false) };
+        if !looks_like(stat, &original.stat) {
+            return Ok(false);
+        }
+        Ok(hash_file(beneath_far(self.view.upper.as_fd(), path, REGULAR)?)?.0 == *sha256)
+    }
+
+    /// Of a file below the layer of changes. What was copied has been compared already.
+    fn hash_below(&self, path: &[u8]) -> io::Result<Option<String>> {
+        match &self.view.lower {
+            Lower::Layer(lower) => Ok(Some(hash_file(beneath_far(lower.as_fd(), path, REGULAR)?)?.0)),
+            Lower::Copied(_) => Ok(None),
+        }
+    }
+
     fn lower_folder(&self, path: &[u8]) -> io::Result<Option<OwnedFd>> {
-        match beneath_far(self.view.lower.as_fd(), path, FOLDER) {
+        let Lower::Layer(lower) = &self.view.lower else { return Ok(None) };
+        match beneath_far(lower.as_fd(), path, FOLDER) {
             Ok(folder) => Ok(Some(folder)),
             Err(error) if is_absence(error.raw_os_error()) => Ok(None),
             Err(error) => Err(error),
@@ -391,10 +457,9 @@ impl Walk<'_> {
             if file.stat.st_nlink > 1 {
                 hashes.insert(file.stat.st_ino, sha256.clone());
             }
-            if file.lower.is_some_and(|lower| file.looks_like(&lower)) && room >= file.size() {
+            if file.lower.is_some_and(|lower| looks_like(&file.stat, &lower)) && room >= file.size() {
                 room -= file.size();
-                let lower = hash_file(beneath_far(self.view.lower.as_fd(), &file.path, REGULAR)?)?.0;
-                if lower == sha256 {
+                if self.hash_below(&file.path)?.as_ref() == Some(&sha256) {
                     self.same(&file.path);
                     continue;
                 }
@@ -411,26 +476,6 @@ impl Walk<'_> {
 
 const SPECIAL: &str = "it is a file with a set-user-id or set-group-id bit";
 const TOO_DEEP: &str = "it is below too many folders";
-
-fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let name = entry?.file_name().to_owned();
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            names.push(name);
-        }
-    }
-    Ok(names)
-}
-
-fn joined(folder: &[u8], name: &CStr) -> Vec<u8> {
-    let mut path = folder.to_vec();
-    if !path.is_empty() {
-        path.push(b'/');
-    }
-    path.extend_from_slice(name.to_bytes());
-    path
-}
 
 /// That something is not there is an answer; that it cannot be looked at is none.
 fn found(stat: Option<rustix::io::Result<Stat>>) -> io::Result<Option<Stat>> {
@@ -476,7 +521,7 @@ fn leaves(path: &[u8], target: &[u8]) -> bool {
 }
 
 /// What is at these paths of the workspace as commands see it. What was left behind has been read already.
-pub(crate) fn inspect(paths: &[String], last: &Snapshot) -> Vec<Inspected> {
+pub(crate) fn inspect(paths: &[String], last: &Snapshot, workspace: &str) -> Vec<Inspected> {
     let state = |path: &str| -> io::Result<FileState> {
         match last.states.get(path.as_bytes()) {
             Some(State::File { sha256, size, .. }) => {
@@ -485,7 +530,7 @@ pub(crate) fn inspect(paths: &[String], last: &Snapshot) -> Vec<Inspected> {
             Some(State::Refused { .. }) => return Ok(FileState::Other),
             Some(State::Gone) | None => {}
         }
-        let top = rustix::fs::open(super::WORKSPACE, FOLDER, Mode::empty())?;
+        let top = rustix::fs::open(workspace, FOLDER, Mode::empty())?;
         let file = match beneath(top.as_fd(), path.as_bytes(), REGULAR) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileState::Missing),

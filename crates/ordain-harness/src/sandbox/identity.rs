@@ -15,6 +15,9 @@ const OWN_ID: u32 = 1_870_659_584;
 /// The same where a container has fewer ids.
 const NOBODY_ID: u32 = 65_534;
 
+/// The same without namespaces: everybody who has no id in a container looks like nobody there, the kernel's user 0 too.
+const OTHER_ID: u32 = 65_533;
+
 /// Told apart from other failures by what can be done about it.
 pub(crate) const AS_KERNEL_ROOT: &str = "finding a user for the commands";
 
@@ -50,6 +53,21 @@ impl Identity {
         }
         let id = if maps(&map, OWN_ID) { OWN_ID } else { NOBODY_ID };
         Ok(Self::Root { id })
+    }
+
+    /// Who the commands are where there are no namespaces: somebody else also for the root of a container with ids of
+    /// its own, to whom everything in it belongs.
+    pub(crate) fn without_namespaces() -> Result<Self, Fault> {
+        let identity = Self::of_caller()?;
+        if !matches!(identity, Self::User { uid: 0, .. }) {
+            return Ok(identity);
+        }
+        let [users, groups] = ["/proc/self/uid_map", "/proc/self/gid_map"].map(fs::read_to_string);
+        let (users, groups) =
+            users.and_then(|users| Ok((users, groups?))).stage("reading the caller's ids")?;
+        let id = [OWN_ID, OTHER_ID].into_iter().find(|id| maps(&users, *id) && maps(&groups, *id));
+        let none = || io::Error::other("the caller is root, and has nobody else for commands");
+        Ok(Self::Root { id: id.ok_or_else(none).stage(AS_KERNEL_ROOT)? })
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -111,6 +129,24 @@ pub(crate) fn assume(identity: Identity) -> io::Result<()> {
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)?;
     Ok(())
+}
+
+/// Becomes the user of the commands, where there are no namespaces. Nothing is left of what root could do.
+pub(crate) fn become_user(identity: Identity) -> io::Result<()> {
+    use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, set_capabilities};
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    let (uid, gid) = match identity {
+        Identity::Root { id } => {
+            set_thread_groups(&[])?;
+            (id, id)
+        }
+        Identity::User { uid, gid } => (uid, gid),
+    };
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    let none = CapabilitySet::empty();
+    Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
 }
 
 /// A process in a user namespace in which the owner of a folder is the user of the sandbox.

@@ -6,7 +6,7 @@ use super::payload::CORE_BYTES_MAX;
 use super::root::{self, Sources};
 use super::sys::{self, Waiting};
 use super::wire::{Answer, Fault, HELPER_NAME, Order, RunOrder, Stage, read_message, write_message};
-use super::{collector, probe};
+use super::{alone, collector, probe};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open, openat, readlinkat};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, setrlimit, waitpid};
@@ -98,7 +98,14 @@ pub fn enter_if_asked() {
     let listener = descriptor().map(|it| File::from(sys::inherited(it)));
     let said = match read_message(&mut order).stage("reading the order") {
         Ok(Order::Probe) => Some(Answer::Probe(probe::features())),
-        Ok(Order::Run(run)) => supervise(*run, order, &answer, listener).err().map(Answer::Fault),
+        Ok(Order::Run(run)) => {
+            let files = Files { contents: order, answer: &answer, listener };
+            let done = match run.base {
+                None => supervise(*run, files),
+                Some(_) => alone::supervise(&run, files, &gate),
+            };
+            done.err().map(Answer::Fault)
+        }
         Err(fault) => Some(Answer::Fault(fault)),
     };
     let done = said.map_or(Ok(()), |said| write_message(&mut answer, &said, std::iter::empty()));
@@ -107,7 +114,7 @@ pub fn enter_if_asked() {
 }
 
 /// Starts pid 1 and waits for it. Its answer is its own; a fault is one of this process.
-fn supervise(order: RunOrder, contents: File, answer: &File, listener: Option<File>) -> Result<(), Fault> {
+fn supervise(order: RunOrder, files: Files<'_>) -> Result<(), Fault> {
     // Only root may show a workspace as somebody else's, and only before it stops being root.
     let sources = match order.identity {
         Identity::Root { .. } => Some(Sources::open(&order)?),
@@ -129,7 +136,6 @@ fn supervise(order: RunOrder, contents: File, answer: &File, listener: Option<Fi
     let namespaces = flags_of(MADE_WITH_FIRST);
     let Some(first) = sys::clone_process(namespaces).stage("making the namespaces")? else {
         drop(tie);
-        let files = Files { contents, answer, listener };
         first_process(&order, files, outside, sources, &alive);
     };
     waitpid(Some(first), WaitOptions::empty()).stage("waiting for pid 1")?;
@@ -142,11 +148,11 @@ pub(crate) fn gate() -> std::io::Result<(File, OwnedFd)> {
     Ok((File::from(read), write))
 }
 
-/// What pid 1 reads from and writes to.
-struct Files<'a> {
-    contents: File,
-    answer: &'a File,
-    listener: Option<File>,
+/// What the collector reads from and writes to.
+pub(crate) struct Files<'a> {
+    pub(crate) contents: File,
+    pub(crate) answer: &'a File,
+    pub(crate) listener: Option<File>,
 }
 
 fn first_process(

@@ -2,7 +2,10 @@
 //! does not end.
 
 use super::identity::{self, Identity};
-use super::limits::{GRACE_MS, LANDLOCK_FULL, MESSAGE_BYTES_MIN, READ_BYTES_PER_MS};
+use super::level::{FLAG, FLAG_MEANS};
+use super::limits::{
+    COPY_BYTES_MAX, ENDING_MS, GRACE_MS, LANDLOCK_FULL, MESSAGE_BYTES_MIN, READ_BYTES_PER_MS,
+};
 use super::place::mounted_in;
 use super::sys::{self, Waiting};
 use super::toolbox::{Host, Toolbox};
@@ -10,7 +13,7 @@ use super::wire::{
     Answer, Fault, HELPER_NAME, Order, RunOrder, Stage, StepOrder, WriteOrder, above_standard, memory_file,
     read_message, write_message,
 };
-use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, StepEvent, filter, init};
+use super::{Feature, Level, Probe, Report, SandboxError, Session, Step, StepEvent, alone, filter, init};
 use ordain_spec::path_problem;
 use ordain_spec::profile::Profile;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -42,22 +45,113 @@ pub fn run_watched(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Resul
 
 type Watch<'w> = Option<&'w mut dyn FnMut(StepEvent)>;
 
-fn run_and_tell(session: &Session, watch: Watch<'_>) -> Result<Report, SandboxError> {
+fn run_and_tell(session: &Session, mut watch: Watch<'_>) -> Result<Report, SandboxError> {
     let workspace = usable(session)?;
+    let tell = watch.as_mut().map(|watch| &mut **watch as &mut dyn FnMut(StepEvent));
+    match in_namespaces(session, &workspace, tell) {
+        Err(SandboxError::Setup { stage, cause, remedy }) => {
+            let refusal = Refusal { stage, cause, remedy };
+            // What the machine can do is found out without the workspace, which could make this one attempt fail.
+            match (probe().level, session.level_min) {
+                (Some(Level::LandlockOnly), Level::LandlockOnly) => on_a_copy(session, &workspace, watch),
+                (Some(Level::LandlockOnly), wanted) => Err(refusal.for_want_of(wanted)),
+                _ => Err(refusal.into()),
+            }
+        }
+        done => done,
+    }
+}
+
+fn in_namespaces(session: &Session, workspace: &Path, watch: Watch<'_>) -> Result<Report, SandboxError> {
     // What follows is done while the helper starts.
     let helper = Helper::start(watch)?;
-    refuse_mounted(session, &workspace)?;
-    let places = Places::make(&workspace).map_err(setup_error)?;
-    let order = order_of(session, &workspace, &places);
-    let reading_ms = order.output_bytes_max / READ_BYTES_PER_MS;
-    let time_ms: u64 = order.steps.iter().map(|step| step.timeout_ms + reading_ms).sum::<u64>() + grace_ms();
+    refuse_mounted(session, workspace)?;
+    let places = Places::make(workspace).map_err(setup_error)?;
+    let order = order_of(session, workspace, &places, None);
+    let time = Duration::from_millis(order.time_ms);
+    ask(helper, session, order, time)
+}
+
+/// Without namespaces, on a copy.
+fn on_a_copy(session: &Session, workspace: &Path, watch: Watch<'_>) -> Result<Report, SandboxError> {
+    let mut helper = Helper::start(watch)?;
+    helper.ends_others = true;
+    refuse_mounted(session, workspace)?;
+    let identity = Identity::without_namespaces().map_err(setup_error)?;
+    let base =
+        private_folder(workspace).stage("finding a place for a private folder").map_err(setup_error)?;
+    let places = Places { identity, namespaces: None, owner_mapped: None };
+    let order = order_of(session, workspace, &places, Some(&base));
+    let reading_ms = COPY_BYTES_MAX / READ_BYTES_PER_MS * (order.steps.len() as u64 + 2);
+    // The helper ends everything by itself, and is given the time for it.
+    let time = Duration::from_millis(order.time_ms + reading_ms + ENDING_MS);
+    let done = ask(helper, session, order, time);
+    // The helper has removed it, unless somebody killed the helper.
+    alone::remove(Path::new(&base));
+    done
+}
+
+fn ask(
+    helper: Helper<'_>,
+    session: &Session,
+    order: RunOrder,
+    time: Duration,
+) -> Result<Report, SandboxError> {
     let contents = session.writes.iter().filter_map(|write| write.content.as_deref());
-    match helper.ask(&Order::Run(Box::new(order)), contents, Duration::from_millis(time_ms))? {
+    let time_ms = order.time_ms;
+    match helper.ask(&Order::Run(Box::new(order)), contents, time)? {
         Answer::Report(report) => Ok(*report),
         Answer::Fault(fault) => Err(setup_error(fault)),
         Answer::Level { found, wanted, landlock_abi } => Err(level_error(found, wanted, landlock_abi)),
         Answer::Write { path, problem } => Err(SandboxError::Write { path, problem }),
+        Answer::Hung => Err(SandboxError::Hung(time_ms)),
         Answer::Probe(_) => Err(SandboxError::NoReport("another answer than was asked for".to_owned())),
+    }
+}
+
+/// A name that nobody can guess, in the folder for temporary files.
+fn private_folder(workspace: &Path) -> io::Result<String> {
+    let temporary = std::env::temp_dir().canonicalize()?;
+    if temporary.starts_with(workspace) {
+        let problem = format!("`{}` is in the workspace; set TMPDIR to another folder", temporary.display());
+        return Err(io::Error::other(problem));
+    }
+    let mut random = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    let folder = temporary.join(format!("ordain-sandbox-{:032x}", u128::from_ne_bytes(random)));
+    let no_text = || io::Error::other("the name of the folder for temporary files is no text");
+    folder.into_os_string().into_string().map_err(|_| no_text())
+}
+
+/// Why there are no namespaces.
+struct Refusal {
+    stage: String,
+    cause: String,
+    remedy: Option<String>,
+}
+
+impl Refusal {
+    /// More is wanted than the level `landlock-only`, which there is.
+    fn for_want_of(self, wanted: Level) -> SandboxError {
+        if wanted == Level::Full {
+            let Self { stage, cause, remedy } = self;
+            let remedy = remedy.unwrap_or_else(|| "use a machine that has namespaces".to_owned());
+            return SandboxError::Level {
+                found: Level::LandlockOnly,
+                wanted,
+                cause: format!("{stage}: {cause}"),
+                remedy,
+            };
+        }
+        let remedy = self.remedy.map(|it| format!("{it}; ")).unwrap_or_default();
+        let remedy = format!("{remedy}or allow less with `{FLAG}`: {FLAG_MEANS}");
+        Self { remedy: Some(remedy), ..self }.into()
+    }
+}
+
+impl From<Refusal> for SandboxError {
+    fn from(Refusal { stage, cause, remedy }: Refusal) -> Self {
+        Self::Setup { stage, cause, remedy }
     }
 }
 
@@ -129,12 +223,19 @@ fn usable(session: &Session) -> Result<PathBuf, SandboxError> {
     Ok(workspace)
 }
 
-fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
+fn order_of(session: &Session, workspace: &Path, places: &Places, base: Option<&str>) -> RunOrder {
     let profile = &session.profile;
     let programs = session.steps.iter().filter_map(|step| step.argv.first().map(String::as_str));
     let toolbox = Toolbox::new(&Host::of_environment(), workspace, &profile.allowed_commands, programs);
+    let toolbox = toolbox.moved_to(base.unwrap_or_default());
     let environment = toolbox.environment();
-    let (filter, filter_sha256) = filter::written().clone();
+    let (filter, filter_sha256) = match base {
+        None => filter::written().clone(),
+        Some(_) => filter::written_alone(),
+    };
+    let steps: Vec<StepOrder> = session.steps.iter().map(|step| checked(step, profile)).collect();
+    let reading_ms = profile.max_total_output_bytes / READ_BYTES_PER_MS;
+    let time_ms: u64 = steps.iter().map(|step| step.timeout_ms + reading_ms).sum::<u64>() + grace_ms();
     RunOrder {
         workspace: workspace.into(),
         identity: places.identity,
@@ -150,7 +251,7 @@ fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
                 required: write.required,
             })
             .collect(),
-        steps: session.steps.iter().map(|step| checked(step, profile)).collect(),
+        steps,
         inspect: session.inspect.clone(),
         binds: toolbox.binds,
         links: toolbox.links,
@@ -162,6 +263,8 @@ fn order_of(session: &Session, workspace: &Path, places: &Places) -> RunOrder {
         filter,
         filter_sha256,
         level_min: session.level_min,
+        base: base.map(str::to_owned),
+        time_ms,
     }
 }
 
@@ -230,12 +333,14 @@ struct Helper<'w> {
     complaints: File,
     /// The helper waits at the other end until the order is written. That end is open as long as the helper or pid 1
     /// is there.
-    gate: OwnedFd,
+    gate: Option<OwnedFd>,
     /// The other end, until the order is written: who writes where nobody can read is killed.
     waits: Option<OwnedFd>,
     process: Pid,
     ended: OwnedFd,
     news: Option<News<'w>>,
+    /// Its end is not by itself the end of everything: it is asked to see to that.
+    ends_others: bool,
 }
 
 impl<'w> Helper<'w> {
@@ -265,7 +370,8 @@ impl<'w> Helper<'w> {
             streams: [nothing.as_raw_fd(), nothing.as_raw_fd(), complaints.as_raw_fd()],
             kept: &kept,
         })?;
-        Ok(Self { order, answer, complaints, gate, waits: Some(waits), process, ended, news })
+        let (gate, waits) = (Some(gate), Some(waits));
+        Ok(Self { order, answer, complaints, gate, waits, process, ended, news, ends_others: false })
     }
 
     /// Gives the helper its order, waits for it, and takes its answer.
@@ -276,7 +382,9 @@ impl<'w> Helper<'w> {
         time: Duration,
     ) -> Result<Answer, SandboxError> {
         write_message(&mut self.order, order, contents)?;
-        rustix::io::write(&self.gate, b"!").map_err(io::Error::from)?;
+        if let Some(gate) = &self.gate {
+            rustix::io::write(gate, b"!").map_err(io::Error::from)?;
+        }
         self.waits = None;
         self.wait(time)?;
         read_message(&mut self.answer).map_err(|_| {
@@ -318,13 +426,20 @@ impl<'w> Helper<'w> {
 impl Drop for Helper<'_> {
     fn drop(&mut self) {
         self.waits = None;
+        if self.ends_others {
+            self.gate = None;
+            let time = Timespec::try_from(Duration::from_millis(ENDING_MS)).ok();
+            let _ = poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], time.as_ref());
+        }
         // By the descriptor, which never means another process. That it has ended is no failure.
         let _ = pidfd_send_signal(&self.ended, Signal::KILL);
         // A caller that ignores the end of its children has none to wait for.
         while matches!(waitpid(Some(self.process), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
         // The end of the helper is the end of pid 1, and that of everything else in there.
         let time = Timespec { tv_sec: 5, tv_nsec: 0 };
-        let _ = poll(&mut [PollFd::new(&self.gate, PollFlags::empty())], Some(&time));
+        if let Some(gate) = &self.gate {
+            let _ = poll(&mut [PollFd::new(gate, PollFlags::empty())], Some(&time));
+        }
     }
 }
 

@@ -7,6 +7,9 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
+    /// Landlock and seccomp on a copy of the workspace, without namespaces. Only where it is asked for.
+    #[serde(rename = "landlock-only")]
+    LandlockOnly,
     /// Everything but Landlock, or with a Landlock too old to cover truncation.
     Namespaces,
     /// Everything.
@@ -17,11 +20,35 @@ impl Level {
     /// As documents say it.
     pub fn name(self) -> &'static str {
         match self {
+            Self::LandlockOnly => "landlock-only",
             Self::Namespaces => "namespaces",
             Self::Full => "full",
         }
     }
+
+    /// What a command can do at this level that it cannot do with namespaces.
+    pub fn leaves_open(self) -> &'static [&'static str] {
+        match self {
+            Self::LandlockOnly => &[
+                "no namespaces: processes, mounts and names are the host's, and only the filter keeps the network away",
+                "names, sizes, owners and times of all files can be seen, though their content cannot be read",
+                "modes and times of files can be changed wherever the caller could, as in its home; never their content",
+                "which processes there are can be found out, though not what they do",
+                "sizes and numbers of files are counted while the command runs, and limited by no file system",
+                "what a command started can outlive it if somebody kills the sandbox's own processes",
+            ],
+            Self::Namespaces | Self::Full => &[],
+        }
+    }
 }
+
+/// What allows [`Level::LandlockOnly`] on the command line.
+#[cfg(target_os = "linux")]
+pub(crate) const FLAG: &str = "--allow-landlock-only";
+/// What it would not protect, in one sentence.
+#[cfg(target_os = "linux")]
+pub(crate) const FLAG_MEANS: &str = "commands then run on a copy and can write nothing else, but they see which files \
+     and processes there are, and can change modes and times of the caller's own files";
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

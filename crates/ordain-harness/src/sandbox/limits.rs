@@ -50,5 +50,17 @@ pub(crate) const TICK_MS: u64 = 25;
 pub(crate) const GRACE_MS: u64 = 30_000;
 /// How fast what a command left is read at least, beside what it is compared with.
 pub(crate) const READ_BYTES_PER_MS: u64 = 50_000;
+/// The largest workspace that is copied where there are no namespaces, in bytes.
+pub const COPY_BYTES_MAX: u64 = 1 << 30;
+/// Files, folders and links in it.
+pub const COPY_FILES_MAX: u64 = 100_000;
+/// How often files are counted that no file system limits, at most.
+pub(crate) const COUNT_MS: u64 = 100;
+/// Mappings that one process can have, as far as anybody knows: those of one that does not show them.
+pub(crate) const HIDDEN_MAPPINGS: u64 = 65_530;
+/// What is given to the helper to end everything by itself, where its own end would not.
+pub(crate) const ENDING_MS: u64 = 10_000;
+/// The Landlock version that `landlock-only` needs: before it, a command could end the collector.
+pub const LANDLOCK_ALONE: u32 = 6;
 /// The Landlock version that `full` needs: it covers every way to change a file, truncation too.
 pub const LANDLOCK_FULL: u32 = 3;

@@ -1,12 +1,17 @@
 //! How much memory the processes of the sandbox have together, and the kernel has for them.
 
-use super::limits::{DESCRIPTOR_BYTES, MAPPING_BYTES, MAPPINGS_MAX, MEMORY_BYTES_MAX, SOCKET_BYTES_MIN};
-use super::root::Processes;
+use super::limits::{
+    DESCRIPTOR_BYTES, HIDDEN_MAPPINGS, MAPPING_BYTES, MAPPINGS_MAX, MEMORY_BYTES_MAX, SOCKET_BYTES_MIN,
+};
+use super::processes::Processes;
 use super::sys;
+use crate::beneath::{FOLDER, names};
+use rustix::fs::{AtFlags, Mode, open, readlinkat, statat};
+use rustix::io::Errno;
 use rustix::process::Pid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -39,10 +44,11 @@ pub(crate) enum Care {
 ///
 /// Stops as soon as it is too much, and at the deadline: many processes with many mappings take a while.
 pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
-    let mut look = Look { bytes: socket_bytes(all), ..Look::default() };
+    let bytes = if all.are_among_others() { 0 } else { socket_bytes(all) };
+    let mut look = Look { bytes, ..Look::default() };
     let mut spaces: Vec<Pid> = Vec::new();
     let mut tasks = Vec::new();
-    for process in processes(all) {
+    for process in all.each() {
         let mut task = Task::of(process.clone());
         if let Some(met) = task.as_ref().filter(|_| care == Care::Exact) {
             if !is_new(&mut spaces, met.id) {
@@ -58,6 +64,9 @@ pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
         }
         tasks.push(task);
     }
+    if all.are_among_others() {
+        look.bytes += open_bytes(all, deadline);
+    }
     let mut shared = BTreeMap::new();
     for task in tasks {
         look.mappings += task.mapped(MAPPINGS_MAX.saturating_sub(look.mappings), &mut shared);
@@ -72,16 +81,7 @@ pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
 
 /// How many processes there are besides pid 1.
 pub(crate) fn count(all: &Processes) -> u64 {
-    processes(all).count() as u64
-}
-
-/// In the order of their numbers: who moves on to a new process meanwhile is met there.
-fn processes(all: &Processes) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(all.path()).into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let number: u32 = entry.file_name().to_str()?.parse().ok()?;
-        (number != 1).then(|| entry.path())
-    })
+    all.each().count() as u64
 }
 
 /// Whether this address space was not met before. Where the kernel does not tell, it counts again.
@@ -135,7 +135,12 @@ impl Task {
     /// How many mappings it has; one more than `max` where there are more. Adds the `MAP_SHARED` memory without a
     /// file, by its inode, with its size.
     fn mapped(&self, max: u64, shared: &mut BTreeMap<String, u64>) -> u64 {
-        let Ok(maps) = File::open(self.folder.join("maps")) else { return 0 };
+        let maps = match File::open(self.folder.join("maps")) {
+            Ok(maps) => maps,
+            // Without namespaces a program that nobody may read hides them. Nobody needs many of these.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return HIDDEN_MAPPINGS,
+            Err(_) => return 0,
+        };
         let mut maps = BufReader::with_capacity(1 << 16, maps);
         let (mut line, mut count) = (Vec::new(), 0);
         while count <= max && maps.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
@@ -181,4 +186,34 @@ fn socket_bytes(all: &Processes) -> u64 {
         0 => 0,
         count => count * sys::socket_buffer_bytes().max(SOCKET_BYTES_MIN),
     }
+}
+
+/// What descriptors hold where others have sockets too: those of pairs, and files that have no name any more.
+fn open_bytes(all: &Processes, deadline: Instant) -> u64 {
+    let each = sys::socket_buffer_bytes().max(SOCKET_BYTES_MIN);
+    let (mut sockets, mut files, mut hidden) = (BTreeSet::new(), BTreeMap::new(), 0);
+    for path in all.each().map(|process| process.join("fd")) {
+        let folder = match open(&path, FOLDER, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(Errno::ACCESS) => {
+                hidden += fs::metadata(&path).map_or(0, |it| it.len());
+                continue;
+            }
+            Err(_) => continue,
+        };
+        for name in names(&folder).unwrap_or_default() {
+            let Ok(link) = readlinkat(&folder, &name, Vec::new()) else { continue };
+            if link.to_bytes().starts_with(b"socket:") {
+                sockets.insert(link);
+            } else if link.to_bytes().ends_with(b" (deleted)")
+                && let Ok(stat) = statat(&folder, &name, AtFlags::empty())
+            {
+                files.insert((stat.st_dev, stat.st_ino), stat.st_blocks.unsigned_abs() * 512);
+            }
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+    }
+    (sockets.len() as u64 + hidden) * each + files.values().sum::<u64>()
 }

@@ -7,7 +7,11 @@ mod report;
 mod session;
 
 #[cfg(target_os = "linux")]
+mod alone;
+#[cfg(target_os = "linux")]
 mod collector;
+#[cfg(target_os = "linux")]
+mod copy;
 #[cfg(target_os = "linux")]
 mod fence;
 #[cfg(target_os = "linux")]
@@ -28,6 +32,10 @@ mod payload;
 mod place;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
+mod processes;
+#[cfg(target_os = "linux")]
+mod room;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]

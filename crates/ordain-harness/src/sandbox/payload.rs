@@ -1,9 +1,10 @@
 //! The last things before a command starts, in its own process: everything is given up, then it waits until the
 //! collector has looked.
 
+use super::fence::Fence;
 use super::limits::{DESCRIPTORS_MAX, FILE_BYTES_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX};
 use super::wire::{FIRST_AFTER_STANDARD, Fault, Stage};
-use super::{WORKSPACE, fence, filter, sys};
+use super::{filter, sys};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// A command, ready to start.
 pub(crate) struct Payload<'f> {
+    /// Whether namespaces are around it.
+    pub(crate) ground: Ground,
+    pub(crate) workspace: String,
+    pub(crate) fence: &'f Fence,
+    /// Processes and threads of its user, itself included.
+    pub(crate) processes_max: u64,
     pub(crate) program: CString,
     pub(crate) arguments: Vec<CString>,
     pub(crate) environment: Vec<CString>,
@@ -25,6 +32,15 @@ pub(crate) struct Payload<'f> {
     pub(crate) says: File,
     /// Where it waits.
     pub(crate) go: File,
+}
+
+/// Where a command runs.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Ground {
+    /// In namespaces, in which its process has capabilities to give up.
+    Namespaces,
+    /// As an ordinary process, which has none.
+    Alone,
 }
 
 /// One line of JSON from the command's process while it is still ours.
@@ -89,20 +105,27 @@ impl Payload<'_> {
             sys::duplicate_to(descriptor.as_raw_fd(), position).stage("giving the command its streams")?;
         }
         sys::close_on_exec_from(FIRST_AFTER_STANDARD).stage("closing descriptors")?;
-        std::env::set_current_dir(WORKSPACE).stage("entering the workspace")?;
+        std::env::set_current_dir(&self.workspace).stage("entering the workspace")?;
         for (name, resource, max) in RESOURCES {
-            limit(*resource, *max).stage(&format!("limiting {name}"))?;
+            let max = if *resource == Resource::Nproc { self.processes_max } else { *max };
+            limit(*resource, max).stage(&format!("limiting {name}"))?;
         }
-        drop_privileges()?;
+        if self.ground == Ground::Namespaces {
+            drop_privileges()?;
+        } else {
+            // The collector has none either, and the end of the collector is that of the command.
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+                .stage("tying the command to the collector")?;
+        }
         rustix::thread::set_no_new_privs(true).stage("giving up new privileges")?;
         // pid 1 is hidden, and so would be its copy; but pid 1 must see what became of it, and nobody else is there.
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable)
             .stage("showing the process to pid 1")?;
-        let version = fence::raise().stage("raising Landlock")?;
+        let version = self.fence.raise().stage("raising Landlock")?;
         let listener = match sys::install_filter_that_asks(self.filter) {
             Ok(listener) => Some(listener),
             // Whoever runs this machine as a container listens already, and there can be only one.
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && self.ground == Ground::Namespaces => {
                 let filter = filter::that_asks_nobody(self.filter);
                 sys::install_filter(&filter).stage("installing the seccomp filter")?;
                 None
@@ -120,7 +143,8 @@ fn limit(resource: Resource, max: u64) -> rustix::io::Result<()> {
     setrlimit(resource, Rlimit { current: max, maximum: max })
 }
 
-fn drop_privileges() -> Result<(), Fault> {
+/// Takes every capability out of the set of those that can be had.
+pub(crate) fn drop_bounds() -> Result<(), Fault> {
     // The kernel says `EINVAL` after the last capability that it knows.
     for capability in 0.. {
         match sys::drop_bound(capability) {
@@ -129,6 +153,11 @@ fn drop_privileges() -> Result<(), Fault> {
             Err(error) => return Err(Fault::new("dropping capabilities", error)),
         }
     }
+    Ok(())
+}
+
+fn drop_privileges() -> Result<(), Fault> {
+    drop_bounds()?;
     // Nothing, no set-user-id program either, gives any of them back.
     let bits = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED

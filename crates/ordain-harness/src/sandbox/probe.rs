@@ -1,12 +1,15 @@
 //! What this machine can do, found out by doing it, and what to change where it cannot.
 
 use super::collector::level_of;
+use super::copy;
 use super::identity::{self, Identity};
 use super::init::{self, NAMESPACES, gate};
+use super::level::{FLAG, FLAG_MEANS};
 use super::limits::LANDLOCK_FULL;
+use super::payload::Ground;
 use super::root;
 use super::wire::{Fault, Stage};
-use super::{Feature, Probe, filter, sys};
+use super::{Feature, Level, Probe, alone, filter, sys};
 use rustix::process::{WaitOptions, waitpid};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -47,24 +50,20 @@ pub(crate) fn features() -> Probe {
         sys::install_filter(&filter::program()).stage("installing the seccomp filter")
     });
     features.push(feature("seccomp", filtered, "system calls are filtered".to_owned()));
-    let needed = features.iter().all(|feature| feature.works);
     let abi = sys::landlock_version().unwrap_or_default();
+    let mut level = features.iter().all(|feature| feature.works).then(|| level_of(Ground::Namespaces, abi));
     features.push(landlock(abi));
     let caller = match identity {
         Identity::Root { .. } => "root",
         Identity::User { .. } => "an ordinary user",
     };
-    if !needed {
-        features.push(no_lower_level());
+    if level.is_none() {
+        let found = format!("only with `{FLAG}`: {FLAG_MEANS}");
+        let alone = feature("level landlock-only", in_a_process(alone::attempt), found);
+        level = alone.works.then_some(Level::LandlockOnly);
+        features.push(alone);
     }
-    Probe { level: needed.then(|| level_of(abi)), caller: caller.to_owned(), features }
-}
-
-/// Landlock alone cannot hide what is there, nor stop a command from changing modes and owners of the caller's files.
-fn no_lower_level() -> Feature {
-    let found = "not supported: without all of the above nothing runs";
-    let name = "level landlock-only".to_owned();
-    Feature { name, works: false, found: found.to_owned(), remedy: None }
+    Probe { level, caller: caller.to_owned(), features }
 }
 
 fn landlock(abi: u32) -> Feature {
@@ -150,6 +149,10 @@ pub(crate) fn remedy(stage: &str, errno: Option<i32>) -> Option<String> {
     let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let text = if stage == identity::AS_KERNEL_ROOT {
         "call it as an ordinary user, or as root outside of that namespace (as of `unshare -r` and `bwrap`)"
+    } else if stage == copy::STAGE {
+        "use a smaller folder, or a machine with namespaces, where nothing is copied"
+    } else if stage == alone::LANDLOCK {
+        "use Linux 6.12 or newer with `landlock` in the kernel's list of security modules (`lsm=`)"
     } else if errno == Some(libc::ENOSYS) {
         "use Linux 6.6 or newer; in a container, allow the system call"
     } else if about(&["namespace", "becoming the user", "separating the mounts", "taking"])

@@ -69,6 +69,9 @@ pub struct Protections {
     pub landlock_abi: u32,
     /// Each limit and who enforces it.
     pub limits: BTreeMap<String, Limit>,
+    /// What was not protected at this level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_open: Vec<String>,
 }
 
 /// A limit.

@@ -1,20 +1,22 @@
 //! The file system that a command sees: the host's programs, a view of the workspace, scratch, and nothing else.
 
+use super::copy::Originals;
 use super::identity::{self, INSIDE_ID};
 use super::limits::{
     OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX, SHARED_BYTES_MAX,
     TEMPORARY_BYTES_MAX, TEMPORARY_FILES_MAX,
 };
+use super::processes::Processes;
+use super::room::Room;
 use super::sys::{self, MountAttributes, mount_setattr};
 use super::wire::{Fault, RunOrder, Stage};
 use super::{OWN, WORKSPACE};
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mknodat, open, openat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mknodat, open, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind,
     mount_change, move_mount, open_tree, unmount,
 };
-use rustix::process::Pid;
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -122,26 +124,21 @@ fn show_as_own(tree: &OwnedFd, mapped_by: i32) -> Result<(), Fault> {
 /// What the collector sees of the workspace, and commands do not.
 pub(crate) struct View {
     /// The workspace as it was.
-    pub(crate) lower: OwnedFd,
-    /// What changed.
+    pub(crate) lower: Lower,
+    /// What changed; all of it where the workspace was copied.
     pub(crate) upper: OwnedFd,
     /// All processes.
     pub(crate) processes: Processes,
+    /// What is counted because no file system limits it.
+    pub(crate) rooms: Vec<Room>,
 }
 
-/// A `/proc` that hides no process: one that hides itself from commands could also hide from its limits.
-pub(crate) struct Processes(OwnedFd);
-
-impl Processes {
-    /// The folder of one process.
-    pub(crate) fn folder_of(&self, process: Pid) -> io::Result<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(openat(&self.0, process.as_raw_nonzero().to_string(), flags, Mode::empty())?)
-    }
-
-    pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
-    }
+/// The workspace as it was.
+pub(crate) enum Lower {
+    /// Below the layer of changes.
+    Layer(OwnedFd),
+    /// What was copied, by path.
+    Copied(Originals),
 }
 
 /// Builds the root and moves into it. The old root is gone after that.
@@ -339,7 +336,12 @@ impl Root<'_> {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             open(path, flags, Mode::empty()).stage_at("opening", path)
         };
-        Ok(View { lower: folder(&lower)?, upper: folder(&upper)?, processes: Processes(folder(&processes)?) })
+        Ok(View {
+            lower: Lower::Layer(folder(&lower)?),
+            upper: folder(&upper)?,
+            processes: Processes::of_namespace(folder(&processes)?),
+            rooms: Vec::new(),
+        })
     }
 }
 

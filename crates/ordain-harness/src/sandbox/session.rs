@@ -35,6 +35,14 @@ impl Session {
             level_min,
         }
     }
+
+    /// Takes [`Level::LandlockOnly`] where a machine has no namespaces. It changes nothing where it has them, nor
+    /// where the full protection is asked for, as by the profile `strict`.
+    pub fn allow_landlock_only(&mut self) {
+        if self.level_min == Level::Namespaces {
+            self.level_min = Level::LandlockOnly;
+        }
+    }
 }
 
 /// A change to the view that no command makes.

@@ -3,7 +3,7 @@
 
 use super::limits::SHARED_ASKED_BYTES_MAX;
 use super::memory;
-use super::root::Processes;
+use super::processes::Processes;
 use super::sys;
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,6 +24,11 @@ impl Shared {
     /// Answers one request. Its arguments are numbers, which nobody can change once they are asked about.
     pub(crate) fn answer(&mut self) {
         let Ok(question) = sys::next_question(self.listener.as_fd()) else { return };
+        if !question.is_about(libc::SYS_mmap) {
+            // A new process or thread: it is only that somebody must be there to say so.
+            let _ = sys::answer_question(self.listener.as_fd(), question.id, None);
+            return;
+        }
         let [_, length, ..] = question.arguments;
         let page = rustix::param::page_size() as u64;
         let bytes = length.checked_next_multiple_of(page).and_then(|it| it.checked_add(self.bytes));

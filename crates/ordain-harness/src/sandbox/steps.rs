@@ -1,16 +1,20 @@
 //! One command from its start to the end of everything that it started.
 
-use super::identity::{INSIDE_ID, kernel_root};
+use super::fence::Fence;
+use super::identity::kernel_root;
 use super::init::{Caller, NAMESPACES, namespaces_of};
 use super::limits::{
-    MAPPINGS_MAX, MEMORY_BYTES_MAX, SHARED_ASKED_BYTES_MAX, STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS,
+    COUNT_MS, MAPPINGS_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX, SHARED_ASKED_BYTES_MAX, STREAM_BYTES_KEPT_MAX,
+    STREAM_BYTES_MAX, TICK_MS,
 };
 use super::memory::Care;
-use super::payload::{Payload, Word};
-use super::root::Processes;
+use super::payload::{Ground, Payload, Word};
+use super::processes::Processes;
+use super::room::Room;
+use super::root::View;
 use super::shared::Shared;
 use super::wire::{Fault, RunOrder, Stage, StepOrder};
-use super::{Captured, End, Protections, WORKSPACE, collector, memory, sys};
+use super::{Captured, End, Protections, WORKSPACE, alone, collector, memory, sys};
 use crate::beneath::sha256_text;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, open, openat};
@@ -31,8 +35,23 @@ use std::time::{Duration, Instant};
 pub(crate) struct Kernel<'o> {
     pub(crate) filter: &'o [libc::sock_filter],
     pub(crate) order: &'o RunOrder,
-    pub(crate) processes: &'o Processes,
+    pub(crate) view: &'o View,
+    pub(crate) fence: &'o Fence,
     pub(crate) caller: &'o Caller,
+}
+
+impl Kernel<'_> {
+    fn ground(&self) -> Ground {
+        if self.order.base.is_some() { Ground::Alone } else { Ground::Namespaces }
+    }
+
+    /// Without namespaces the kernel counts all that the user has.
+    fn processes_max(&self) -> u64 {
+        match self.ground() {
+            Ground::Namespaces => PROCESSES_MAX,
+            Ground::Alone => self.view.processes.threads_of_user() + PROCESSES_MAX,
+        }
+    }
 }
 
 /// What became of a command.
@@ -68,10 +87,14 @@ pub(crate) fn run(
     step: &StepOrder,
     protections: &mut Protections,
 ) -> Result<Ran, Fault> {
-    let program = match resolve(&step.step.argv, &kernel.order.path) {
+    let program = match resolve(&step.step.argv, kernel.order) {
         Ok(program) => program,
         Err(reason) => return Ok(Ran::not(End::NotStarted { reason })),
     };
+    if let Some(base) = &kernel.order.base {
+        // The command before may have locked it. Root's commands cannot, nor can their collector.
+        let _ = alone::unlock(Path::new(base));
+    }
     let texts = |list: Vec<String>| -> Result<Vec<CString>, Fault> {
         list.into_iter().map(|text| CString::new(text).stage("passing an argument")).collect()
     };
@@ -82,6 +105,10 @@ pub(crate) fn run(
     let (go, starts) = pipe()?;
     let environment = kernel.order.environment.iter().map(|(name, value)| format!("{name}={value}"));
     let payload = Payload {
+        ground: kernel.ground(),
+        workspace: kernel.order.inside(WORKSPACE),
+        fence: kernel.fence,
+        processes_max: kernel.processes_max(),
         program: CString::new(program.clone()).stage("passing the program")?,
         arguments: texts(step.step.argv.clone())?,
         environment: texts(environment.collect())?,
@@ -96,7 +123,9 @@ pub(crate) fn run(
     let Some(process) = sys::clone_process(0).stage("starting the command")? else { payload.start() };
     drop(payload);
     let mut running = Running {
-        processes: kernel.processes,
+        processes: &kernel.view.processes,
+        rooms: &kernel.view.rooms,
+        next_count: Instant::now(),
         process,
         ended: pidfd_open(process, PidfdFlags::empty()).stage("watching the command")?,
         stdout: Stream::of(stdout).stage("making a pipe")?,
@@ -129,23 +158,27 @@ pub(crate) fn run(
 }
 
 /// The program that a command names, in the sandbox's own `PATH`.
-fn resolve(argv: &[String], path: &[String]) -> Result<String, String> {
+fn resolve(argv: &[String], order: &RunOrder) -> Result<String, String> {
     let name = argv.first().ok_or("there is no command")?;
     let is_program =
         |file: &Path| fs::metadata(file).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
     if name.contains('/') {
-        return match fs::metadata(Path::new(WORKSPACE).join(name)) {
+        return match fs::metadata(Path::new(&order.inside(WORKSPACE)).join(name)) {
             Err(error) => Err(format!("`{name}` cannot be used: {error}")),
             Ok(metadata) if !metadata.is_file() => Err(format!("`{name}` is not a file")),
             Ok(_) => Ok(name.clone()),
         };
     }
-    let found = path.iter().map(|folder| format!("{folder}/{name}")).find(|file| is_program(Path::new(file)));
+    let found =
+        order.path.iter().map(|folder| format!("{folder}/{name}")).find(|file| is_program(Path::new(file)));
     found.ok_or_else(|| format!("`{name}` was not found among the programs of this machine"))
 }
 
 struct Running<'k> {
     processes: &'k Processes,
+    rooms: &'k [Room],
+    /// When to look again how much is in them.
+    next_count: Instant,
     process: Pid,
     ended: OwnedFd,
     stdout: Stream,
@@ -175,7 +208,15 @@ impl Running<'_> {
                 if let Some(limit) = protections.limits.get_mut("shared_asked_bytes") {
                     limit.max = if self.shared.is_some() { SHARED_ASKED_BYTES_MAX } else { 0 };
                 }
-                protections.level = Some(collector::level_of(landlock_abi));
+                if kernel.ground() == Ground::Alone {
+                    alone::check_landlock(landlock_abi)?;
+                    if self.shared.is_none() {
+                        let error = io::Error::other("nobody could say no to new processes");
+                        return Err(Fault::new("listening to the filter", error));
+                    }
+                    rustix::process::test_kill_process(self.process).stage("watching the command")?;
+                }
+                protections.level = Some(collector::level_of(kernel.ground(), landlock_abi));
                 read_back(kernel, self.process, protections)?;
             }
             Some(Word::Fault(fault)) => return Err(fault),
@@ -210,8 +251,8 @@ impl Running<'_> {
                 if let Some(end) = self.uses_too_much(deadline) {
                     return Ok(end);
                 }
-                // A look that takes long must not keep the streams from being read.
-                next_look = Instant::now() + tick;
+                // A look that takes long must not keep the streams from being read, nor new processes waiting.
+                next_look = Instant::now() + tick.max(now.elapsed());
             }
             let wait = next_look.min(deadline).saturating_duration_since(now);
             let ended = self.wait(wait)?;
@@ -289,7 +330,18 @@ impl Running<'_> {
             return Some(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
         }
         let too_many = || End::TooMany { what: "mappings".to_owned(), max: MAPPINGS_MAX };
-        (look.mappings > MAPPINGS_MAX).then(too_many)
+        (look.mappings > MAPPINGS_MAX).then(too_many).or_else(|| self.overflow())
+    }
+
+    /// Looks into the folders that no file system limits, for a tenth of the time at most.
+    fn overflow(&mut self) -> Option<End> {
+        let start = Instant::now();
+        if self.rooms.is_empty() || start < self.next_count {
+            return None;
+        }
+        let end = self.rooms.iter().find_map(Room::overflow);
+        self.next_count = Instant::now() + (start.elapsed() * 10).max(Duration::from_millis(COUNT_MS));
+        end
     }
 
     /// Takes leave of processes that ended, whoever started them. Gives how many.
@@ -309,13 +361,24 @@ impl Running<'_> {
         self.reap();
         let own = u64::from(self.status.is_none());
         let left = memory::count(self.processes).saturating_sub(own);
+        if self.processes.are_among_others() {
+            // Nobody answers any more for new processes, so there are none.
+            self.shared = None;
+        }
         loop {
-            sys::kill_all();
-            match rustix::process::wait(WaitOptions::empty()) {
+            self.processes.kill();
+            let options = match self.processes.are_among_others() {
+                // One that was missed is met next time.
+                true => WaitOptions::NOHANG,
+                false => WaitOptions::empty(),
+            };
+            match rustix::process::wait(options) {
                 Ok(Some((process, status))) if process == self.process => self.status = Some(status),
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => break,
             }
+            self.reap();
         }
         // Nobody writes any more: what is in the pipes is all there is. Their other ends may still be open, on their
         // way through a socket or with somebody outside, so that their end is not waited for.
@@ -336,7 +399,7 @@ fn next_word(words: &mut impl BufRead) -> Result<Option<Word>, Fault> {
 
 /// What the kernel says about a process that is about to become a command. What is not as it must be stops it.
 fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -> Result<(), Fault> {
-    let process = &kernel.processes.folder_of(process).stage("reading back the protections")?;
+    let process = &kernel.view.processes.folder_of(process).stage("reading back the protections")?;
     let status = text_in(process, "status").stage("reading back the protections")?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -348,15 +411,21 @@ fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -
     protections.seccomp = field("Seccomp");
     read_back_namespaces(kernel, process, protections)?;
     read_back_limits(process, protections)?;
-    let kernel_root = kernel_root(&kernel.processes.path()).stage("reading back the protections")?;
+    let kernel_root = kernel_root(&kernel.view.processes.path()).stage("reading back the protections")?;
+    let is_root = |id: &str| id == "0" || id == kernel_root.to_string();
     let is_none = |set: &str| !set.is_empty() && set.bytes().all(|digit| digit == b'0');
-    let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
+    let sets = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
+    let (namespaces, bound) = match kernel.ground() {
+        Ground::Namespaces => (NAMESPACES.len(), is_none(&protections.cap_bnd)),
+        // An ordinary user cannot take a capability out of that set. It gives none to who can get no new privileges.
+        Ground::Alone => (0, true),
+    };
     for (wrong, what) in [
-        (!sets.iter().all(|set| is_none(&field(set))), "capabilities are left"),
-        (protections.namespaces.len() != NAMESPACES.len(), "a namespace is the caller's"),
+        (!bound || !sets.iter().all(|set| is_none(&field(set))), "capabilities are left"),
+        (protections.namespaces.len() != namespaces, "a namespace is the caller's"),
         (protections.no_new_privs != "1", "new privileges could be had"),
         (protections.seccomp != "2", "there is no filter for system calls"),
-        (kernel_root == INSIDE_ID, "its user is the kernel's user 0"),
+        (field("Uid").split_whitespace().any(is_root), "its user is the kernel's user 0"),
     ] {
         if wrong {
             return Err(Fault::new("checking the protections", io::Error::other(what)));

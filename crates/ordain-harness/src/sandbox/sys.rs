@@ -328,6 +328,12 @@ pub(crate) struct Question {
     pub(crate) arguments: [u64; 6],
 }
 
+impl Question {
+    pub(crate) fn is_about(&self, call: libc::c_long) -> bool {
+        libc::c_long::from(self.number) == call
+    }
+}
+
 /// Takes the next question. Poll first; an error means that whoever asked no longer waits.
 pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<Question> {
     const RECEIVE: libc::c_ulong = 0xc050_2100;

@@ -23,6 +23,8 @@ const SYSTEM_PATH: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin"];
 const CARGO_BIN: &str = "/toolchain/cargo/bin";
 const RUSTUP_HOME: &str = "/toolchain/rustup";
 const CARGO_HOME: &str = "/scratch/cargo";
+/// What is the sandbox's own, and no folder of the host.
+const MOVED: &[&str] = &[WORKSPACE, "/scratch", "/toolchain", "/tmp"];
 /// What of an installation is shown besides the folder that `PATH` names. The rest may be anything.
 const PARTS: &[&str] = &["bin", "lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"];
 /// What else is shown of one that has a certain file: Go, Java, Homebrew.
@@ -41,6 +43,8 @@ pub(crate) struct Toolbox {
     pub(crate) links: Vec<(String, String)>,
     pub(crate) path: Vec<String>,
     has_rustup: bool,
+    /// The private folder that stands for the root, where there are no namespaces.
+    base: String,
 }
 
 /// What the caller's environment says.
@@ -102,6 +106,17 @@ impl Toolbox {
         }
         toolbox.binds.truncate(BINDS_MAX);
         toolbox
+    }
+
+    /// The same in a private folder, where there are no namespaces: the host's own folders keep their names.
+    pub(crate) fn moved_to(mut self, base: &str) -> Self {
+        base.clone_into(&mut self.base);
+        for folder in &mut self.path {
+            if MOVED.iter().any(|it| Path::new(folder.as_str()).starts_with(it)) {
+                *folder = format!("{base}{folder}");
+            }
+        }
+        self
     }
 
     fn add_system(&mut self) {
@@ -272,12 +287,16 @@ impl Toolbox {
             ("GIT_CONFIG_KEY_0", "safe.directory"),
             ("GIT_CONFIG_VALUE_0", "*"),
         ];
+        let moved = |value: &str| match MOVED.iter().find(|it| value.contains(**it)) {
+            Some(folder) => value.replacen(folder, &format!("{}{folder}", self.base), 1),
+            None => value.to_owned(),
+        };
         let mut environment: Vec<(String, String)> =
-            fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            fixed.iter().map(|(name, value)| ((*name).to_owned(), moved(value))).collect();
         environment.push(("PATH".to_owned(), self.path.join(":")));
-        environment.push(("PWD".to_owned(), WORKSPACE.to_owned()));
+        environment.push(("PWD".to_owned(), moved(WORKSPACE)));
         if self.has_rustup {
-            environment.push(("RUSTUP_HOME".to_owned(), RUSTUP_HOME.to_owned()));
+            environment.push(("RUSTUP_HOME".to_owned(), moved(RUSTUP_HOME)));
             environment.push(("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned()));
         }
         environment

@@ -48,6 +48,17 @@ pub(crate) struct RunOrder {
     pub(crate) filter: Vec<u8>,
     pub(crate) filter_sha256: String,
     pub(crate) level_min: Level,
+    /// The private folder that stands for the root, where there are no namespaces.
+    pub(crate) base: Option<String>,
+    /// How long everything may take.
+    pub(crate) time_ms: u64,
+}
+
+impl RunOrder {
+    /// Where a path of the sandbox really is.
+    pub(crate) fn inside(&self, path: &str) -> String {
+        format!("{}{path}", self.base.as_deref().unwrap_or_default())
+    }
 }
 
 /// A change that no command makes. The contents stand behind the JSON, one after the other.
@@ -82,8 +93,17 @@ pub(crate) enum Answer {
     Report(Box<Report>),
     Probe(Probe),
     Fault(Fault),
-    Level { found: Level, wanted: Level, landlock_abi: u32 },
-    Write { path: String, problem: String },
+    Level {
+        found: Level,
+        wanted: Level,
+        landlock_abi: u32,
+    },
+    Write {
+        path: String,
+        problem: String,
+    },
+    /// The collector did not end in time.
+    Hung,
 }
 
 /// A part of the sandbox that could not be set up.

@@ -1,7 +1,7 @@
 //! Changes that no command makes, in the view, where a link of the workspace leads nowhere else.
 
+use super::FailedWrite;
 use super::wire::WriteOrder;
-use super::{FailedWrite, WORKSPACE};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, mkdirat, open, openat2, unlinkat};
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,8 +25,9 @@ pub(crate) struct Due<'o> {
 }
 
 impl<'o> Pending<'o> {
-    pub(crate) fn new(writes: &'o [WriteOrder], contents: File) -> io::Result<Self> {
-        let top = open(WORKSPACE, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    /// Those to the workspace at this path.
+    pub(crate) fn new(writes: &'o [WriteOrder], contents: File, workspace: &str) -> io::Result<Self> {
+        let top = open(workspace, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { writes, contents, top })
     }
 

@@ -56,7 +56,8 @@ impl Workspace {
             time.get()
         };
         let profile = Profile::built_in(profile).unwrap();
-        let request = Request { random, workspace: self.0.clone(), profile, origin, mode };
+        let workspace = self.0.clone();
+        let request = Request { random, workspace, profile, origin, mode, allow_landlock_only: false };
         run(&request, &World { now_ms: &now_ms, sandbox: &pretend, executor: "test 1.0" }, &mut |_| {})
     }
 

@@ -1,0 +1,151 @@
+//! Which approvals count (G13, G15), and what is asked of them (V-PROP-014, G14).
+
+use super::folder::{ModelFolder, ModelPolicy};
+use ordain_canon::Value;
+use ordain_spec::action::ApprovalClass;
+use ordain_spec::approval::{Approval, Verdict};
+use ordain_spec::{Facts, Kind, verify_value};
+use std::collections::BTreeSet;
+
+const FUTURE_MS_MAX: i64 = 5_000;
+const AGE_MS_MAX: i64 = 24 * 60 * 60 * 1_000;
+
+/// What an approval must fit.
+pub(super) struct Eligible<'f> {
+    pub(super) folder: &'f ModelFolder,
+    pub(super) proposal_hash: String,
+    pub(super) actor_person: String,
+    /// Ids of actors.
+    pub(super) in_scope: BTreeSet<String>,
+    pub(super) now_ms: i64,
+}
+
+/// The approvals of a proposal.
+#[derive(Default)]
+pub(super) struct Counted {
+    /// Ids, in the order in which they count.
+    pub(super) approvers: Vec<String>,
+    pub(super) persons: BTreeSet<String>,
+    pub(super) rejected: bool,
+    /// Whether a document was ignored.
+    pub(super) ignored: bool,
+}
+
+impl Eligible<'_> {
+    pub(super) fn count(&self, documents: &[Value<'_>]) -> Counted {
+        let mut counted = Counted::default();
+        let mut approvals: Vec<Approval> = Vec::new();
+        for document in documents {
+            match self.eligible(document) {
+                None => counted.ignored = true,
+                Some(approval) if approval.verdict == Verdict::Reject => counted.rejected = true,
+                Some(approval) => approvals.push(approval),
+            }
+        }
+        approvals.sort_by_key(|approval| (approval.at_ms, approval.approver.as_str().to_owned()));
+        for approval in approvals {
+            let at_ms = i64::try_from(approval.at_ms).unwrap_or(i64::MAX);
+            let id = approval.approver.as_str();
+            let timely = at_ms <= self.now_ms + FUTURE_MS_MAX && at_ms >= self.now_ms - AGE_MS_MAX;
+            if timely && counted.persons.insert(self.folder.person(id).to_owned()) {
+                counted.approvers.push(id.to_owned());
+            } else {
+                counted.ignored = true;
+            }
+        }
+        counted
+    }
+
+    /// 1 to 5 of the contract.
+    fn eligible(&self, document: &Value<'_>) -> Option<Approval> {
+        if !verify_value(Kind::Approval, &Facts::default(), document).ok() {
+            return None;
+        }
+        let approval: Approval = document.to_typed().ok()?;
+        let id = approval.approver.as_str();
+        let eligible = approval.proposal_hash.as_str() == self.proposal_hash
+            && self.folder.people.contains_key(id)
+            && self.in_scope.contains(id)
+            && self.folder.person(id) != self.actor_person;
+        eligible.then_some(approval)
+    }
+}
+
+/// So many approvals from these people.
+pub(super) struct Demand {
+    /// The permit that makes it; without one it is the proposal's own.
+    pub(super) permit: Option<String>,
+    pub(super) number: u64,
+    pub(super) people: BTreeSet<String>,
+}
+
+impl Demand {
+    pub(super) fn met_by(&self, persons: &BTreeSet<String>) -> bool {
+        at_least(self.people.intersection(persons).count(), self.number)
+    }
+
+    pub(super) fn possible(&self) -> bool {
+        at_least(self.people.len(), self.number)
+    }
+}
+
+fn at_least(count: usize, number: u64) -> bool {
+    u64::try_from(count).unwrap_or_default() >= number
+}
+
+/// What the matching permits and the proposal ask for together.
+pub(super) struct Demands {
+    pub(super) all: Vec<Demand>,
+    pub(super) class: ApprovalClass,
+    pub(super) required: u64,
+    /// The proposal says `threshold`, and no permit says how many.
+    pub(super) threshold_unknown: bool,
+}
+
+/// The number that a class alone implies.
+pub(super) fn own_number(class: ApprovalClass) -> u64 {
+    match class {
+        ApprovalClass::None | ApprovalClass::Threshold => 0,
+        ApprovalClass::Single => 1,
+        ApprovalClass::Dual => 2,
+    }
+}
+
+fn rank(class: ApprovalClass) -> u8 {
+    match class {
+        ApprovalClass::None => 0,
+        ApprovalClass::Single => 1,
+        ApprovalClass::Dual => 2,
+        ApprovalClass::Threshold => 3,
+    }
+}
+
+pub(super) fn demands(eligible: &Eligible<'_>, permits: &[&ModelPolicy], own: ApprovalClass) -> Demands {
+    if permits.is_empty() {
+        return Demands { all: Vec::new(), class: own, required: own_number(own), threshold_unknown: false };
+    }
+    let people = |policy: &&ModelPolicy| {
+        let persons = policy.approvers.iter().map(|id| eligible.folder.person(id).to_owned());
+        persons.filter(|person| *person != eligible.actor_person).collect::<BTreeSet<String>>()
+    };
+    let mut all = Vec::new();
+    for policy in permits.iter().filter(|policy| policy.demand > 0) {
+        all.push(Demand { permit: Some(policy.id.clone()), number: policy.demand, people: people(policy) });
+    }
+    let thresholds = permits.iter().filter(|policy| policy.class == ApprovalClass::Threshold);
+    let largest = thresholds.map(|policy| policy.demand).max();
+    let number = match own {
+        ApprovalClass::Threshold => largest.unwrap_or_default(),
+        other => own_number(other),
+    };
+    if number > 0 && permits.iter().all(|policy| policy.demand < number) {
+        all.push(Demand { permit: None, number, people: permits.iter().flat_map(people).collect() });
+    }
+    let classes = permits.iter().map(|policy| policy.class).chain([own]);
+    Demands {
+        class: classes.max_by_key(|class| rank(*class)).unwrap_or(own),
+        required: all.iter().map(|demand| demand.number).max().unwrap_or_default(),
+        threshold_unknown: own == ApprovalClass::Threshold && largest.is_none(),
+        all,
+    }
+}
