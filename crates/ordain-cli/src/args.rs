@@ -1,11 +1,19 @@
 //! The command line.
 
+mod gate;
+
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ordain_canon::DerivedId;
 use ordain_spec::Kind;
+use ordain_spec::packet::PacketType;
 use std::path::{Path, PathBuf};
+
+pub(crate) use gate::{
+    CaseArgs, Decide, Evidence, EvidenceCommand, Init, Pack, Policy, PolicyCheck, PolicyCommand,
+    PolicyExplain, PolicyFmt, PolicyTest,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -16,7 +24,7 @@ const STYLES: Styles = Styles::styled()
 const EXIT_CODES: &str = "\
 Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
 transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
-every other command 0 or 1; usage errors 64.";
+decide 0 ALLOW, 20 HOLD, 21 DENY; every other command 0 or 1; usage errors 64.";
 
 /// The gate between what an AI agent proposes and what really happens.
 ///
@@ -105,6 +113,20 @@ pub(crate) enum Command {
     Recover(Recover),
     /// Run commands without letting them touch anything else
     Sandbox(Sandbox),
+    /// Decide about an action proposal: ALLOW, HOLD or DENY, with every reason
+    ///
+    /// It takes the policies of a folder, evidence, approvals and the time, and reads nothing else: the same input
+    /// gives the same decision, byte for byte. Evidence and approvals that are not given do not exist.
+    Decide(Decide),
+    /// Check, test, explain and lay out policies
+    Policy(Policy),
+    /// Make evidence packets
+    Evidence(Evidence),
+    /// Write ordain.toml and a policy folder to start with, with its tests and a guide
+    ///
+    /// Agents may look at everything, change listed paths after one approval, delete and run commands after two, and
+    /// pay up to a limit after two of finance. Everything else is denied. Nothing is overwritten.
+    Init(Init),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(Canon),
     /// Print the hash of a document
@@ -113,7 +135,7 @@ pub(crate) enum Command {
     Id(Id),
     /// List the rules, or explain one
     Rules(Rules),
-    /// Print the JSON Schema of a kind of document
+    /// Print the JSON Schema of a kind of document, or the Cedar schema of policies
     Schema(Schema),
     /// Print completions for a shell
     Completions(Completions),
@@ -493,9 +515,17 @@ pub(crate) struct Rules {
 
 #[derive(Args)]
 pub(crate) struct Schema {
-    /// The kind of document
-    #[arg(value_name = "KIND", value_parser = kinds())]
-    pub(crate) kind: Kind,
+    /// The kind of document, or `policy`
+    #[arg(value_name = "KIND", value_parser = schemas())]
+    pub(crate) of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy)]
+pub(crate) enum SchemaOf {
+    Kind(Kind),
+    /// What policies can name, in Cedar's form.
+    Policy,
 }
 
 #[derive(Args)]
@@ -517,3 +547,36 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::name))
         .try_map(|name| Kind::parse(&name).ok_or_else(|| format!("`{name}` is no kind")))
 }
+
+const POLICY: &str = "policy";
+
+fn schemas() -> impl TypedValueParser<Value = SchemaOf> {
+    let names = Kind::ALL.map(Kind::name).into_iter().chain([POLICY]);
+    PossibleValuesParser::new(names).try_map(|name| match Kind::parse(&name) {
+        _ if name == POLICY => Ok(SchemaOf::Policy),
+        Some(kind) => Ok(SchemaOf::Kind(kind)),
+        None => Err(format!("`{name}` has no schema")),
+    })
+}
+
+/// The types of evidence packets by name.
+fn packet_types() -> impl TypedValueParser<Value = PacketType> {
+    PossibleValuesParser::new(PACKET_TYPES)
+        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
+}
+
+const PACKET_TYPES: [&str; 13] = [
+    "dom_snapshot",
+    "url_observation",
+    "form_state",
+    "selection",
+    "api_response",
+    "webhook_payload",
+    "file_hash",
+    "diff_observation",
+    "timestamp",
+    "environment",
+    "approval",
+    "attestation",
+    "aggregate",
+];

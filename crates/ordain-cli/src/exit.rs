@@ -11,6 +11,10 @@ pub(crate) enum Outcome {
     Clarify,
     /// `transform`: no bundle.
     Refused,
+    /// `decide`: approvals are missing.
+    Hold,
+    /// `decide`: it may not happen.
+    Deny,
     /// `verify`: a file could not be read. `diff`: the bundles differ. `run`: not accepted. Any command but `verify`
     /// and `run`: it failed.
     Failed,
@@ -28,6 +32,8 @@ impl From<Outcome> for ExitCode {
             Outcome::Ok => 0,
             Outcome::Clarify => 10,
             Outcome::Refused => 11,
+            Outcome::Hold => 20,
+            Outcome::Deny => 21,
             Outcome::Failed => 1,
             Outcome::Unreadable => 2,
             Outcome::Violations => 3,

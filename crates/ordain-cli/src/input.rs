@@ -170,7 +170,7 @@ fn extension(path: &Path) -> Option<String> {
 }
 
 /// Linked folders are not entered, so that a loop of them ends; hidden entries are passed over.
-fn search(folder: &Path, sources: &mut Vec<Source>) {
+pub(crate) fn search(folder: &Path, sources: &mut Vec<Source>) {
     let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
     let mut entries = match entries {
         Ok(entries) => entries,

@@ -3,6 +3,7 @@
 mod args;
 mod exit;
 
+mod clock;
 mod input;
 mod lines;
 mod page;
@@ -14,13 +15,17 @@ mod yaml;
 mod apply;
 mod canon;
 mod clarify;
+mod decide;
 mod diff;
 mod document;
+mod evidence;
 mod facts;
 mod hash;
+mod init;
 mod manual;
 mod patch;
 mod plan;
+mod policy;
 mod rules;
 mod run;
 mod sandbox;
@@ -68,6 +73,10 @@ fn main() -> ExitCode {
         Command::Undo(args) => apply::run_undo(args, cli.global.json),
         Command::Recover(args) => apply::run_recover(args, cli.global.json),
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
+        Command::Decide(args) => decide::run(args, cli.global.json),
+        Command::Policy(args) => policy::run(args, cli.global.json),
+        Command::Evidence(args) => evidence::run(args, cli.global.json),
+        Command::Init(args) => init::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
         Command::Id(args) => hash::run_id(args, cli.global.json),

@@ -153,9 +153,11 @@ impl Page {
         }
     }
 
-    /// An open object, as JSON.
+    /// An open object, as JSON, its members in the order of their names.
     pub(crate) fn json(&mut self, value: &impl Serialize) {
-        let text = serde_json::to_string_pretty(value).unwrap_or_default();
+        let mut value = serde_json::to_value(value).unwrap_or_default();
+        value.sort_all_objects();
+        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
         for line in text.lines() {
             self.text.push_str(&format!("  {}\n", printable(line)));
         }

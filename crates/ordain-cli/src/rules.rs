@@ -3,6 +3,7 @@
 use crate::args;
 use crate::exit::{Failure, Outcome};
 use crate::report::{BOLD, GREEN, RED};
+use cedar_policy::SchemaFragment;
 use ordain_canon::Canonicalizer;
 use ordain_spec::decision::gate::GATES;
 use ordain_spec::run::links::LINKS;
@@ -211,8 +212,16 @@ fn diff(out: &mut impl Write, old: &str, new: &str) -> std::io::Result<()> {
 }
 
 pub(crate) fn schema(args: &args::Schema, json: bool) -> Result<Outcome, Failure> {
-    let schema = args.kind.schema();
     let mut stdout = std::io::stdout().lock();
+    let schema = match args.of {
+        args::SchemaOf::Kind(kind) => kind.schema(),
+        args::SchemaOf::Policy if json => policy_schema()?,
+        args::SchemaOf::Policy => {
+            stdout.write_all(ordain_decision::schema_text().as_bytes())?;
+            stdout.flush()?;
+            return Ok(Outcome::Ok);
+        }
+    };
     if json {
         stdout.write_all(Canonicalizer::new().value(&schema)?)?;
     } else {
@@ -221,4 +230,12 @@ pub(crate) fn schema(args: &args::Schema, json: bool) -> Result<Outcome, Failure
     stdout.write_all(b"\n")?;
     stdout.flush()?;
     Ok(Outcome::Ok)
+}
+
+/// The schema of policies in Cedar's JSON form.
+fn policy_schema() -> Result<serde_json::Value, Failure> {
+    let wrong = |problem: String| Failure::Document { path: "the schema of policies".to_owned(), problem };
+    let (schema, _) = SchemaFragment::from_cedarschema_str(&ordain_decision::schema_text())
+        .map_err(|error| wrong(error.to_string()))?;
+    schema.to_json_value().map_err(|error| wrong(error.to_string()))
 }

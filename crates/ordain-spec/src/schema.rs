@@ -16,6 +16,8 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Json {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     tidy(&mut schema);
+    // Another crate of a program may have turned on serde_json's `preserve_order`.
+    schema.sort_all_objects();
     schema
 }
 

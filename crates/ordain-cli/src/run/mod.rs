@@ -6,6 +6,7 @@ mod verify;
 
 use crate::apply::{show_applied, told};
 use crate::args::Run;
+use crate::clock::now_ms;
 use crate::document::load_with;
 use crate::exit::{Failure, Outcome};
 use crate::facts::load_profile;
@@ -22,7 +23,6 @@ use ordain_workflow::{IntentText, Mode, Origin, Request, World};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) use verify::verify;
 
@@ -70,11 +70,6 @@ fn named(path: &Path, fallback: &str) -> String {
     let name = path.file_name().and_then(|name| name.to_str());
     let names = [path.to_str(), name, Some(fallback)];
     names.into_iter().flatten().find(|text| safe(text)).unwrap_or(fallback).to_owned()
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or_default()
 }
 
 fn random() -> Result<[u8; 3], Failure> {

@@ -29,6 +29,8 @@ pub struct Examined {
     pub policy: String,
     /// `permit` or `forbid`.
     pub effect: &'static str,
+    /// Where in the proposal stands what it was asked about: empty, or an operation of a patch set.
+    pub path: String,
     /// Its scope first, then its conditions in order.
     pub checks: Vec<Check>,
     /// Its `@reason`.
@@ -98,6 +100,7 @@ pub(crate) fn examine(
         examined.push(Examined {
             policy: statement.id.clone(),
             effect: if statement.effect == Effect::Permit { "permit" } else { "forbid" },
+            path: String::new(),
             checks,
             reason: statement.terms.reason.clone(),
         });

@@ -83,8 +83,8 @@ pub fn decide(case: &Case<'_>) -> Judgement {
     judge.finish()
 }
 
-/// Why the policies say what they say: every policy about the action, condition by condition. Of a patch set, for its first
-/// operation.
+/// Why the policies say what they say: every policy about the action, condition by condition, with the approvals that count.
+/// Of a patch set, for each operation that a reason of the decision points to.
 pub fn explain(case: &Case<'_>) -> Vec<Examined> {
     let mut judge = Judge::new(case);
     judge.explaining = Some(Vec::new());
@@ -249,11 +249,14 @@ impl<'a> Judge<'a> {
         }
         let answer = self.ask_and_wait(&proposal, &subjects, &mut asker, &approved);
         self.evaluated = asker.evaluated;
-        if let Some(explaining) = &mut self.explaining
-            && let Some(subject) = subjects.first()
-        {
-            let action = action_name(subject.action);
-            *explaining = examine(set, &asker, 0, action, self.approvals.have.len(), None);
+        if self.explaining.is_some() {
+            let approvals = self.approvals.have.len();
+            let told = subjects.iter().enumerate().filter(|(_, it)| self.reasons.point_to(&it.path));
+            let told = told.flat_map(|(at, subject)| {
+                let examined = examine(set, &asker, at, action_name(subject.action), approvals, None);
+                examined.into_iter().map(|it| Examined { path: subject.path.clone(), ..it })
+            });
+            self.explaining = Some(told.collect());
         }
         self.check_effects(&proposal, &subjects, &answer);
         if self.reasons.outcome() == Outcome::Allow {

@@ -72,6 +72,11 @@ impl Reasons {
         self.all.push(Reason { rule_id: rule.name().into_owned(), path, message, policies });
     }
 
+    /// Whether a reason is about that place, or it is the proposal itself.
+    pub(crate) fn point_to(&self, path: &str) -> bool {
+        path.is_empty() || self.all.iter().chain(&self.permits).any(|reason| reason.path == path)
+    }
+
     pub(crate) fn outcome(&self) -> Outcome {
         match (self.denied, self.waiting) {
             (true, _) => Outcome::Deny,

@@ -54,10 +54,14 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
     };
     let approver_names = get("approvers").map(list).unwrap_or_default();
     let mut approvers = BTreeSet::new();
+    let mut all_known = true;
     for name in &approver_names {
         match people.members(name) {
             Ok(members) => approvers.extend(members),
-            Err(message) => wrong(format!("`@approvers`: {message}")),
+            Err(message) => {
+                all_known = false;
+                wrong(format!("`@approvers`: {message}"));
+            }
         }
     }
     if get("approvers").is_some() && approver_names.is_empty() {
@@ -65,9 +69,9 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
     }
     let persons = people.persons(&approvers).len();
     if approvals > 0 && get("approvers").is_none() {
-        wrong(format!("asks for {approvals} approvals and does not say whose; add `@approvers(\"…\")`"));
-    } else if approvals > persons && !approver_names.is_empty() {
-        wrong(format!("asks for {approvals} approvals, but `@approvers` are {persons} people"));
+        wrong("asks for approvals and does not say whose; add `@approvers(\"…\")`".to_owned());
+    } else if approvals > persons && all_known && !approver_names.is_empty() {
+        wrong(format!("asks for {approvals} approvals, and `@approvers` names fewer people: {persons}"));
     }
     let max_executions = match get("max_executions").map(str::parse::<u64>) {
         None => 1,

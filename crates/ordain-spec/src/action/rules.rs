@@ -214,17 +214,19 @@ fn effects_are_disjoint(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findi
 fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
     let target = proposal.get("target");
     let constraints = target.get("constraints");
-    let mut lists = FieldLists { allowed: None, forbidden: None };
-    for (key, names) in [("allowed_fields", &mut lists.allowed), ("forbidden_fields", &mut lists.forbidden)] {
+    let mut list = |key: &'static str| -> Option<BTreeSet<_>> {
         let list = constraints.get(key);
-        if list.is_missing() {
-            continue;
+        let names = list.array().and_then(|names| names.iter().map(Value::as_str).collect());
+        if names.is_none() && !list.is_missing() {
+            found.at(list, "must be an array of field names");
         }
-        match list.array().and_then(|names| names.iter().map(Value::as_str).collect()) {
-            Some(list) => *names = Some(list),
-            None => found.at(list, "must be an array of field names"),
-        }
-    }
+        names
+    };
+    let allowed = list("allowed_fields");
+    let forbidden = list("forbidden_fields");
+    // Once, not again for every name that is compared with them.
+    let forbidden = forbidden.map(|names| names.iter().map(|name| name.to_lowercase()).collect());
+    let lists = FieldLists { allowed, forbidden };
     if lists.allowed.is_some() || lists.forbidden.is_some() {
         lists.look_for_updates(proposal.get("parameters"), found);
     }
@@ -232,7 +234,8 @@ fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findin
 
 struct FieldLists<'v> {
     allowed: Option<BTreeSet<&'v str>>,
-    forbidden: Option<BTreeSet<&'v str>>,
+    /// In lower case.
+    forbidden: Option<BTreeSet<String>>,
 }
 
 impl FieldLists<'_> {
@@ -279,7 +282,7 @@ impl FieldLists<'_> {
     /// Many systems know a field in any case, and by a path to it.
     fn forbids(&self, name: &str) -> bool {
         let Some(forbidden) = &self.forbidden else { return false };
-        let is = |part: &str| forbidden.iter().any(|field| field.to_lowercase() == part.to_lowercase());
+        let is = |part: &str| forbidden.contains(&part.to_lowercase());
         is(name) || name.split(['.', '/', '[', ']']).any(is)
     }
 }

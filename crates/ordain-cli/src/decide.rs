@@ -1,0 +1,152 @@
+//! `ordain decide`.
+
+use crate::args::{CaseArgs, Decide};
+use crate::canon::document_failure;
+use crate::clock::now_ms;
+use crate::document::{check_stdin_once, with_article};
+use crate::exit::{Failure, Outcome};
+use crate::input::{Source, Text, search};
+use crate::page::Page;
+use crate::policy;
+use crate::view;
+use ordain_canon::{Canonicalizer, Value};
+use ordain_decision::{Case, PolicySet, decide};
+use ordain_spec::Kind;
+use ordain_spec::decision::gate::{self, Weight, weight};
+use ordain_spec::decision::{Decision, Outcome as Decided};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(args: &Decide, json: bool) -> Result<Outcome, Failure> {
+    let given = Given::read(&args.case, json)?;
+    let decision = given.ask(|case| decide(case).decision)?;
+    let mut out = anstream::stdout().lock();
+    if json {
+        out.write_all(Canonicalizer::new().value(&decision)?)?;
+        out.write_all(b"\n")?;
+    } else {
+        let mut page = Page::default();
+        view::decision::show(&mut page, &decision);
+        next(&mut page, &decision, &args.case);
+        out.write_all(page.text().as_bytes())?;
+    }
+    out.flush()?;
+    Ok(match decision.outcome {
+        Decided::Allow => Outcome::Ok,
+        Decided::Hold => Outcome::Hold,
+        Decided::Deny => Outcome::Deny,
+    })
+}
+
+/// Everything that a decision is asked with, as it was read.
+pub(crate) struct Given {
+    proposal: (Source, Text),
+    policies: PolicySet,
+    evidence: Vec<(Source, Text)>,
+    approvals: Vec<(Source, Text)>,
+    now_ms: u64,
+    halted: bool,
+}
+
+impl Given {
+    pub(crate) fn read(args: &CaseArgs, json: bool) -> Result<Self, Failure> {
+        let mut paths: Vec<&Path> = vec![&args.file];
+        paths.extend(args.evidence.iter().chain(&args.approvals).map(PathBuf::as_path));
+        check_stdin_once(&paths)?;
+        let (_, policies) = policy::load(args.policy.as_deref(), json)?;
+        let source = Source::of(&args.file);
+        let text = source.text()?;
+        Ok(Self {
+            proposal: (source, text),
+            policies,
+            evidence: read_all(&args.evidence)?,
+            approvals: read_all(&args.approvals)?,
+            now_ms: args.now.unwrap_or_else(now_ms),
+            halted: args.halted,
+        })
+    }
+
+    /// Asks something about the case.
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Case<'_>) -> T) -> Result<T, Failure> {
+        let (source, text) = &self.proposal;
+        let proposal = text.checked().map_err(|wrong| document_failure(source, &wrong))?;
+        let evidence = documents(&self.evidence, Kind::Packet)?;
+        let approvals = documents(&self.approvals, Kind::Approval)?;
+        Ok(question(&Case {
+            proposal,
+            policies: &self.policies,
+            evidence: &evidence,
+            approvals: &approvals,
+            now_ms: self.now_ms,
+            halted: self.halted,
+        }))
+    }
+}
+
+/// The texts of files, and of the files in folders. A folder may be empty: nobody has approved yet.
+fn read_all(paths: &[PathBuf]) -> Result<Vec<(Source, Text)>, Failure> {
+    let mut sources = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => search(path, &mut sources),
+            false => sources.push(Source::of(path)),
+        }
+    }
+    sources.into_iter().map(|source| source.text().map(|text| (source, text))).collect()
+}
+
+/// The documents of texts: one each, or an array of them. A damaged one is for the decision to judge; another kind of
+/// document is a mistake.
+fn documents(texts: &[(Source, Text)], kind: Kind) -> Result<Vec<Value<'_>>, Failure> {
+    let mut all = Vec::new();
+    for (source, text) in texts {
+        let found = match text.read(&text.json).map_err(|wrong| document_failure(source, &wrong))? {
+            Value::Array(elements) => elements,
+            document => vec![document],
+        };
+        for document in &found {
+            let other = match Kind::recognise(document) {
+                Ok(other) if other != kind => with_article(other),
+                Err(_) if document.as_object().is_none() => document.kind().to_owned(),
+                _ => continue,
+            };
+            let problem = format!("expected {} or an array of them, found {other}", with_article(kind));
+            return Err(Failure::Document { path: source.name(), problem });
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+/// What somebody can do about it.
+fn next(page: &mut Page, decision: &Decision, args: &CaseArgs) {
+    let has = |rules: &[ordain_spec::RuleId]| {
+        decision.reasons.iter().any(|it| rules.iter().any(|rule| rule.name() == it.rule_id))
+    };
+    page.section("Next");
+    match decision.outcome {
+        Decided::Allow => {
+            page.item("it may happen now, as it was proposed; a change makes it another proposal")
+        }
+        Decided::Hold => {
+            let hash = decision.proposal_hash.0.as_ref().map(|hash| hash.as_str()).unwrap_or_default();
+            page.item(&format!("ask the people named above to approve the proposal {hash}"));
+            page.item("then decide again with what they said: --approvals FILE");
+        }
+        Decided::Deny => {
+            if has(&[gate::HALT]) {
+                page.item("ask an operator to lift the halt");
+            }
+            if has(&[gate::FORBID, gate::EVALUATION, gate::PERMIT]) && args.file != Path::new("-") {
+                let file = args.file.display();
+                page.item(&format!("see what each policy asks for: ordain policy explain {file}"));
+            }
+            let denying = |it: &&str| weight(it, false) == Weight::Denies;
+            let rules: BTreeSet<&str> =
+                decision.reasons.iter().map(|it| it.rule_id.as_str()).filter(denying).collect();
+            let rules: Vec<String> = rules.into_iter().map(|rule| format!("ordain rules {rule}")).collect();
+            page.item(&format!("read what a rule is for: {}", rules.join(", ")));
+        }
+    }
+}

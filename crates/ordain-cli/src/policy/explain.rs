@@ -1,0 +1,168 @@
+//! `ordain policy explain`.
+
+use crate::args::PolicyExplain;
+use crate::decide::Given;
+use crate::exit::{Failure, Outcome};
+use crate::page::{PLAIN, Page};
+use crate::report::{BOLD, GREEN, RED, YELLOW};
+use crate::view;
+use ordain_canon::{Canonicalizer, Value};
+use ordain_decision::{Check, Examined, decide, explain};
+use ordain_spec::decision::{Decision, Outcome as Decided};
+use serde::Serialize;
+use std::io::Write;
+
+/// The explanation for programs.
+#[derive(Serialize)]
+struct Explained<'a> {
+    decision: &'a Decision,
+    policies: Vec<Shown<'a>>,
+}
+
+/// A policy, and whether it applies.
+#[derive(Serialize)]
+struct Shown<'a> {
+    policy: &'a str,
+    effect: &'a str,
+    path: &'a str,
+    applies: bool,
+    checks: &'a [Check],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> {
+    let given = Given::read(&args.case, json)?;
+    let (decision, mut policies, operations) =
+        given.ask(|case| (decide(case).decision, explain(case), operations(case.proposal)))?;
+    // By operation; what applies first, then the permits that lack the least.
+    let rank = |it: &Examined| (!it.applies(), it.effect == "forbid" && !it.applies(), failing(it));
+    policies.sort_by_key(|it| (it.path.clone(), rank(it), it.policy.clone()));
+    let mut out = anstream::stdout().lock();
+    if json {
+        let policies = policies.iter().map(|it| Shown {
+            policy: &it.policy,
+            effect: it.effect,
+            path: &it.path,
+            applies: it.applies(),
+            checks: &it.checks,
+            reason: it.reason.as_deref(),
+        });
+        let explained = Explained { decision: &decision, policies: policies.collect() };
+        out.write_all(Canonicalizer::new().value(&explained)?)?;
+        out.write_all(b"\n")?;
+    } else {
+        let mut page = Page::default();
+        view::decision::show(&mut page, &decision);
+        show(&mut page, &policies, &operations);
+        show_changes(&mut page, &decision, &policies);
+        out.write_all(page.text().as_bytes())?;
+    }
+    out.flush()?;
+    Ok(Outcome::Ok)
+}
+
+/// How many conditions keep it from applying. One that cannot be evaluated follows from another.
+fn failing(policy: &Examined) -> usize {
+    policy.checks.iter().filter(|check| !check.holds && !check.failed).count()
+}
+
+/// The operations of a patch set as people read them, by their pointers.
+fn operations(proposal: &[u8]) -> Vec<(String, String)> {
+    let Ok(document) = Value::read(proposal) else { return Vec::new() };
+    let operations = document.get("parameters").and_then(|it| it.get("operations")).and_then(Value::as_array);
+    let text = |operation: &Value<'_>, name: &str| {
+        operation.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let named = |(at, it): (usize, &Value<'_>)| {
+        (format!("/parameters/operations/{at}"), format!("{} {}", text(it, "op"), text(it, "path")))
+    };
+    operations.unwrap_or_default().iter().enumerate().map(named).collect()
+}
+
+fn show(page: &mut Page, policies: &[Examined], operations: &[(String, String)]) {
+    if policies.is_empty() {
+        page.section("Policies");
+        page.item("none was asked: what is wrong above has to be put right first");
+    }
+    for path in paths(policies) {
+        let about = operations.iter().find(|(pointer, _)| pointer == path).map(|(_, it)| format!(", {it}"));
+        let about = about.unwrap_or_default();
+        let of = |applies: bool| -> Vec<&Examined> {
+            policies.iter().filter(|it| it.path == path && it.applies() == applies).collect()
+        };
+        let (applying, others) = (of(true), of(false));
+        page.counted_section(&format!("Policies that apply{about}"), applying.len());
+        applying.iter().for_each(|it| show_policy(page, it));
+        page.counted_section(&format!("Policies that do not apply{about}, the nearest first"), others.len());
+        others.iter().for_each(|it| show_policy(page, it));
+    }
+}
+
+/// The forbids that apply, and for what nothing permits the permits that lack the least.
+fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
+    page.section("What would have to change");
+    let conditions = |it: &Examined, holding: bool| -> Vec<String> {
+        let checks = it.checks.iter().filter(|check| check.holds == holding);
+        checks.map(|check| format!("`{}`", check.condition)).collect()
+    };
+    let mut changes = Vec::new();
+    for forbid in policies.iter().filter(|it| it.effect == "forbid" && it.applies()) {
+        let holding = conditions(forbid, true).join(" or ");
+        let instead = if holding.is_empty() { String::new() } else { format!(" unless {holding} ends") };
+        changes.push(format!("`{}` forbids it{instead}", forbid.policy));
+    }
+    for path in paths(policies) {
+        let permits: Vec<&Examined> =
+            policies.iter().filter(|it| it.path == path && it.effect == "permit").collect();
+        if permits.iter().any(|it| it.applies()) {
+            continue;
+        }
+        let least = permits.iter().map(|it| failing(it)).min().unwrap_or_default();
+        for permit in permits.iter().filter(|it| failing(it) == least) {
+            let missing = conditions(permit, false).join(" and ");
+            changes.push(format!("`{}` would permit it if {missing}", permit.policy));
+        }
+    }
+    if changes.is_empty() {
+        changes.push(match decision.outcome {
+            Decided::Allow => "nothing".to_owned(),
+            Decided::Hold => "nothing but the approvals that are missing".to_owned(),
+            Decided::Deny => "nothing in the policies; the reasons above say what else is wrong".to_owned(),
+        });
+    }
+    changes.dedup();
+    changes.iter().for_each(|change| page.item(change));
+}
+
+/// Where what was asked about stands, in order.
+fn paths(policies: &[Examined]) -> Vec<&str> {
+    let mut paths: Vec<&str> = policies.iter().map(|it| it.path.as_str()).collect();
+    paths.dedup();
+    paths
+}
+
+fn show_policy(page: &mut Page, it: &Examined) {
+    let style = match (it.effect, it.applies()) {
+        ("forbid", true) => RED,
+        (_, true) => GREEN,
+        (_, false) => YELLOW,
+    };
+    let reason = it.reason.as_ref().map(|reason| format!("  {reason}")).unwrap_or_default();
+    let head = format!("  {style}{}{style:#}  {BOLD}{}{BOLD:#}", it.effect, it.policy);
+    page.prose(&head, "    ", PLAIN, &reason);
+    for check in &it.checks {
+        let (style, mark) = if check.holds { (GREEN, "✓") } else { (RED, "✗") };
+        let found = match &check.found {
+            Some(found) => format!("  (found {found})"),
+            None if check.failed => "  (cannot be evaluated)".to_owned(),
+            None => String::new(),
+        };
+        page.prose(
+            &format!("    {style}{mark}{style:#} "),
+            "      ",
+            PLAIN,
+            &format!("{}{found}", check.condition),
+        );
+    }
+}
