@@ -205,10 +205,7 @@ pub(crate) fn entity_values(json: &Json, found: &mut Vec<EntityUid>) {
 macro_rules! uids {
     ($($name:ident: $kind:literal),*) => {$(
         pub(crate) fn $name(id: &str) -> EntityUid {
-            static KIND: LazyLock<EntityTypeName> = LazyLock::new(|| {
-                #[expect(clippy::expect_used, reason = "it is a plain word, and every test parses it")]
-                $kind.parse().expect("a word is a name")
-            });
+            static KIND: LazyLock<EntityTypeName> = LazyLock::new(|| $kind.parse().expect("a word is a name"));
             EntityUid::from_type_name_and_id(KIND.clone(), EntityId::new(id))
         }
     )*};
