@@ -220,6 +220,13 @@ resource_type = "crm_record"
 resource_id = "contact-{contact}"
 domain = "salesforce.com"
 
+["crm.note"]
+action_type = "write"
+resource_type = "crm_record"
+resource_id = "contact-{contact}"
+domain = "salesforce.com"
+risk_envelope = { allowed_side_effects = ["audit_log_entry"], forbidden_effects = [], max_affected_records = 1, reversible_required = true }
+
 ["web.get"]
 action_type = "read"
 resource_type = "page"
@@ -670,6 +677,8 @@ def gate_cases() -> list:
              merged(request, {"tool_call": {"params": {"host": None}}})),
         case("a tool whose action is denied", deny(("G6", "/risk_envelope"), no_permit, ("G12", "", ["sales-writes-crm"])),
              {**request, "tool_call": {"name": "crm.update", "params": {"contact": 7}}}),
+        case("a tool whose effects the policy allows", expect("ALLOW"),
+             {**request, "tool_call": {"name": "crm.note", "params": {"contact": 7}}}),
         case("a request with an unknown field", deny(("V-PROP-000", "/mood")), {**request, "mood": "good"}),
         case("a patch set of documents is held", expect("HOLD", ("G14", "/approval_class", ["docs-by-path"])), patch_set),
         case("a patch set of documents, approved", expect("ALLOW"), patch_set, approvals=[approval(patch_set, "bob")]),

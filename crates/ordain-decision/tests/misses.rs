@@ -131,7 +131,7 @@ impl World {
 
 /// The conditions that a message names, those in backticks after the policy's own name.
 fn conditions(message: &str) -> Vec<String> {
-    let (_, rest) = message.split_once(" would permit it if ").unwrap();
+    let (_, rest) = message.split_once("` if ").unwrap();
     rest.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 

@@ -102,15 +102,21 @@ fn show(page: &mut Page, policies: &[Examined], operations: &[(String, String)])
 /// The forbids that apply, and for what nothing permits the permits that lack the least.
 fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
     page.section("What would have to change");
-    let conditions = |it: &Examined, holding: bool| -> Vec<String> {
-        let checks = it.checks.iter().filter(|check| check.holds == holding);
+    let missing = |it: &Examined| -> Vec<String> {
+        let checks = it.checks.iter().filter(|check| !check.holds);
         checks.map(|check| format!("`{}`", check.condition)).collect()
     };
     let mut changes = Vec::new();
     for forbid in policies.iter().filter(|it| it.effect == "forbid" && it.applies()) {
-        let holding = conditions(forbid, true).join(" or ");
-        let instead = if holding.is_empty() { String::new() } else { format!(" unless {holding} ends") };
-        changes.push(format!("`{}` forbids it{instead}", forbid.policy));
+        let ends = forbid.checks.iter().map(|check| {
+            match check.condition.strip_prefix("!(").and_then(|inner| inner.strip_suffix(')')) {
+                Some(inner) => format!("`{inner}` holds"),
+                None => format!("`{}` no longer holds", check.condition),
+            }
+        });
+        let ends = ends.collect::<Vec<_>>().join(" or ");
+        let until = if ends.is_empty() { String::new() } else { format!(" until {ends}") };
+        changes.push(format!("`{}` forbids it{until}", forbid.policy));
     }
     for path in paths(policies) {
         let permits: Vec<&Examined> =
@@ -120,8 +126,8 @@ fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
         }
         let least = permits.iter().map(|it| failing(it)).min().unwrap_or_default();
         for permit in permits.iter().filter(|it| failing(it) == least) {
-            let missing = conditions(permit, false).join(" and ");
-            changes.push(format!("`{}` would permit it if {missing}", permit.policy));
+            let missing = missing(permit).join(" and ");
+            changes.push(format!("would be permitted by `{}` if {missing}", permit.policy));
         }
     }
     if changes.is_empty() {

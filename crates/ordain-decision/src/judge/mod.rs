@@ -532,7 +532,7 @@ impl<'a> Judge<'a> {
         }
         self.reasons.deny(gate::PERMIT, path(at), message);
         for miss in misses {
-            let message = format!("`{}` would permit it if {}", miss.policy, miss.would_if());
+            let message = format!("would be permitted by `{}` if {}", miss.policy, miss.would_if());
             self.reasons.deny_by(gate::PERMIT, path(at), message, &[&miss.policy]);
         }
     }

@@ -1,6 +1,6 @@
 //! KernelRequest, the older form of an action proposal, and how it becomes one.
 
-use super::{ActionType, BindingType, EvidenceBinding, Proposal, Target};
+use super::{ActionType, BindingType, EvidenceBinding, Proposal, RiskEnvelope, Target};
 use crate::limits::FRESHNESS_MS_DEFAULT;
 use crate::node::Node;
 use crate::rule::Findings;
@@ -90,6 +90,9 @@ pub struct ToolMapping {
     /// The target's constraints, as they are.
     #[serde(default)]
     pub constraints: Map<String, Json>,
+    /// The effects that the policy lets the tool have; a request cannot say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_envelope: Option<RiskEnvelope>,
 }
 
 /// A KernelRequest cannot become an action proposal. Each is a reason to deny.
@@ -150,7 +153,7 @@ pub fn map_request(
         target,
         parameters,
         preconditions: None,
-        risk_envelope: None,
+        risk_envelope: mapping.risk_envelope.clone(),
         rollback_semantics: None,
         time_window: None,
         approval_class: None,
