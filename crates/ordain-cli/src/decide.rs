@@ -8,6 +8,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Source, Text, search};
 use crate::page::Page;
 use crate::policy;
+use crate::report::printable;
 use crate::view;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{Case, PolicySet, decide};
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &Decide, json: bool) -> Result<Outcome, Failure> {
         out.write_all(b"\n")?;
     } else {
         let mut page = Page::default();
-        view::decision::show(&mut page, &decision);
+        view::decision::show(&mut page, &decision, given.wants().as_deref());
         next(&mut page, &decision, &args.case);
         out.write_all(page.text().as_bytes())?;
     }
@@ -65,6 +66,27 @@ impl Given {
             now_ms: args.now.unwrap_or_else(now_ms),
             halted: args.halted,
         })
+    }
+
+    /// Who wants what, as far as the proposal says.
+    pub(crate) fn wants(&self) -> Option<String> {
+        let document = Value::read(self.proposal.1.checked().ok()?).ok()?;
+        let text = |value: &Value<'_>, name: &str| {
+            value.get(name).and_then(Value::as_str).map(|text| printable(text).into_owned())
+        };
+        let actor = text(&document, "actor")?;
+        if let Some(call) = document.get("tool_call") {
+            return Some(format!("{actor}: the tool {}", text(call, "name")?));
+        }
+        let target = document.get("target")?;
+        let of = |name: &str| text(target, name);
+        let action = text(&document, "action_type")?;
+        Some(format!(
+            "{actor}: {action} the {} {} of {}",
+            of("resource_type")?,
+            of("resource_id")?,
+            of("domain")?
+        ))
     }
 
     /// Asks something about the case.

@@ -8,7 +8,7 @@ use crate::report::{BOLD, GREEN, RED, YELLOW};
 use crate::view;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{Check, Examined, decide, explain};
-use ordain_spec::decision::{Decision, Outcome as Decided};
+use ordain_spec::decision::{Decision, Outcome as Decided, gate};
 use serde::Serialize;
 use std::io::Write;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> 
         out.write_all(b"\n")?;
     } else {
         let mut page = Page::default();
-        view::decision::show(&mut page, &decision);
+        view::decision::show(&mut page, &decision, given.wants().as_deref());
         show(&mut page, &policies, &operations);
         show_changes(&mut page, &decision, &policies);
         out.write_all(page.text().as_bytes())?;
@@ -107,6 +107,9 @@ fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
         checks.map(|check| format!("`{}`", check.condition)).collect()
     };
     let mut changes = Vec::new();
+    if decision.outcome == Decided::Hold {
+        return page.item("nothing but the approvals that are missing");
+    }
     for forbid in policies.iter().filter(|it| it.effect == "forbid" && it.applies()) {
         let ends = forbid.checks.iter().map(|check| {
             match check.condition.strip_prefix("!(").and_then(|inner| inner.strip_suffix(')')) {
@@ -133,8 +136,12 @@ fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
     if changes.is_empty() {
         changes.push(match decision.outcome {
             Decided::Allow => "nothing".to_owned(),
-            Decided::Hold => "nothing but the approvals that are missing".to_owned(),
-            Decided::Deny => "nothing in the policies; the reasons above say what else is wrong".to_owned(),
+            Decided::Deny if decision.reasons.iter().any(|it| it.rule_id == gate::PERMIT.name()) => {
+                "a policy that permits it: there is none for this action".to_owned()
+            }
+            Decided::Hold | Decided::Deny => {
+                "nothing in the policies; the reasons above say what else is wrong".to_owned()
+            }
         });
     }
     changes.dedup();

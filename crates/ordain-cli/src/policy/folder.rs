@@ -100,7 +100,8 @@ impl Folder {
             (false, Some(name)) if is_policy_file(name) => read_text(&path),
             // A misspelt name must not pass for something that has no say.
             (false, Some(name)) if looks_like_one(name) => Ok(String::new()),
-            (false, Some(_)) => return,
+            (false, Some(name)) if is_reading_matter(name) => return,
+            (false, Some(_)) => Err("is not read; policies end in `.cedar`, and only texts for people may stand beside them (`*.md`, `README`)".to_owned()),
             (false, None) => Err("has a name that is not UTF-8".to_owned()),
         };
         match read {
@@ -124,6 +125,12 @@ impl Folder {
 
 fn problem(file: &str, message: String) -> Problem {
     Problem { file: file.to_owned(), line: None, policy: None, message, severity: Severity::Error }
+}
+
+/// What is for people and has no say.
+fn is_reading_matter(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower.ends_with(".md") || lower.starts_with("readme") || lower.starts_with("licen")
 }
 
 fn looks_like_one(name: &str) -> bool {

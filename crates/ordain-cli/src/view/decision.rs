@@ -10,10 +10,14 @@ use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::gate::{Weight, weight};
 use ordain_spec::decision::{Approvals, Decision, Outcome, Reason};
 
-pub(crate) fn show(page: &mut Page, decision: &Decision) {
+/// Shows a decision; `wants` says who wants what, where the proposal is at hand.
+pub(crate) fn show(page: &mut Page, decision: &Decision, wants: Option<&str>) {
     let id = decision.proposal_id.0.as_deref();
     page.title("decision", &format!("on {}", id.unwrap_or("a proposal without an id")));
     page.styled_label("outcome", outcome_style(decision.outcome), decision.outcome.name());
+    if let Some(wants) = wants {
+        page.text_label("wants", wants);
+    }
     let hash = decision.proposal_hash.0.as_ref().map(|hash| short_hash(hash.as_str()));
     page.label("proposal", hash.as_deref().unwrap_or("could not be read"));
     page.label("approvals", &approvals_line(&decision.approvals));
@@ -48,13 +52,19 @@ fn approvals_line(Approvals { class, required, have }: &Approvals) -> String {
 }
 
 fn reasons(page: &mut Page, decision: &Decision) {
-    let reasons = &decision.reasons;
+    // What denies comes first: the rest would not help before that is put right.
+    let mut reasons: Vec<&Reason> = decision.reasons.iter().collect();
+    reasons.sort_by_key(|it| match weight(&it.rule_id, decision.outcome != Outcome::Deny) {
+        Weight::Denies => 0,
+        Weight::Waits => 1,
+        Weight::Tells => 2,
+    });
     page.counted_section("Reasons", reasons.len());
     if reasons.is_empty() {
         return;
     }
     let permitted = decision.outcome != Outcome::Deny;
-    let row = |it: &Reason| {
+    let row = |it: &Reason| -> Row {
         let style = match weight(&it.rule_id, permitted) {
             Weight::Denies => RED,
             Weight::Waits => YELLOW,
@@ -64,7 +74,7 @@ fn reasons(page: &mut Page, decision: &Decision) {
         Row { style, cells: vec![it.rule_id.clone(), place.to_owned()] }
     };
     let columns = [Column::Left("rule"), Column::Left("where and why")];
-    page.table(&columns, reasons.iter().map(row), |page, number, space| {
+    page.table(&columns, reasons.iter().copied().map(row), |page, number, space| {
         let Some(reason) = reasons.get(number) else { return };
         page.prose(space, space, PLAIN, &reason.message);
         if !reason.policies.is_empty() {

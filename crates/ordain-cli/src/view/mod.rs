@@ -94,7 +94,7 @@ fn show(page: &mut Page, document: &Recognised<'_>, full: bool) -> bool {
         }
         Kind::Packet => typed(value, |it| action::show_packet(page, &it)),
         Kind::Approval => typed(value, |it| decision::show_approval(page, &it)),
-        Kind::Decision => typed(value, |it| decision::show(page, &it)),
+        Kind::Decision => typed(value, |it| decision::show(page, &it, None)),
         Kind::Profile => typed(value, |it| run::show_profile(page, &it)),
         Kind::Evidence => typed(value, |it| run::show_evidence(page, &it)),
         Kind::Run => typed(value, |it| run::show(page, &it)),

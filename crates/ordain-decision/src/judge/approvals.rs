@@ -103,9 +103,8 @@ impl<'s> Approved<'s> {
         }
         let age_ms = now_ms.saturating_sub(approval.at_ms);
         if age_ms > APPROVAL_MS_MAX {
-            return Err(format!(
-                "it expired: it is {age_ms} ms old, and approvals hold for {APPROVAL_MS_MAX} ms"
-            ));
+            let hours = APPROVAL_MS_MAX / 3_600_000;
+            return Err(format!("it expired: approvals hold for {hours} hours, and it is {age_ms} ms old"));
         }
         match self.by.get(person) {
             Some(before) if *before == id => Err("they approved already".to_owned()),

@@ -530,6 +530,9 @@ impl<'a> Judge<'a> {
         if misses.is_empty() {
             message.push_str(&format!("; there is no permit for `{action}` at all"));
         }
+        if !set.people.has_actor(asker.actor()) {
+            message.push_str(&format!("; the policy does not know the actor `{}`", asker.actor()));
+        }
         self.reasons.deny(gate::PERMIT, path(at), message);
         for miss in misses {
             let message = format!("would be permitted by `{}` if {}", miss.policy, miss.would_if());

@@ -11,7 +11,7 @@ use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpr
 use ordain_canon::Value;
 use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
 use ordain_spec::decision::gate;
-use ordain_spec::path_problem;
+use ordain_spec::{folded_path, path_problem};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The resource type and the domain of a patch set that is to be applied, and the type of the files it changes.
@@ -202,6 +202,10 @@ impl<'a> Asker<'a> {
         ]
     }
 
+    pub(crate) fn actor(&self) -> &'a str {
+        self.actor
+    }
+
     fn groups(&self) -> &'a [EntityUid] {
         self.set.people.groups_of(self.actor)
     }
@@ -264,6 +268,7 @@ fn resource_entity(
     ]);
     if path_problem(subject.resource_id).is_none() {
         attributes.insert("path".to_owned(), text(subject.resource_id));
+        attributes.insert("folded".to_owned(), text(&folded_path(subject.resource_id)));
     }
     Entity::new(uid.clone(), attributes, ancestors.iter().cloned().collect())
         .map_err(|error| error.to_string())

@@ -344,7 +344,20 @@ fn known_names(people: &People, statements: &[Statement], problems: &mut Vec<Pro
         for literal in statement.policy.entity_literals() {
             let id = literal.id().unescaped();
             match literal.type_name().to_string().as_str() {
-                "Actor" => names.push(("Actor", id.to_owned(), Some(statement))),
+                "Actor" => {
+                    if !people.has_actor(id) {
+                        let message = format!("`Actor::\"{id}\"` is not in {}", people::FILE);
+                        let problem = Problem::warning(&statement.file, message);
+                        problems.push(problem.at(statement.line).about(&statement.id));
+                    }
+                    names.push(("Actor", id.to_owned(), Some(statement)));
+                }
+                "Group" if !people.has_group(id) => {
+                    let message =
+                        format!("`Group::\"{id}\"` is not in {}{}", people::FILE, people.group_hint(id));
+                    let problem = Problem::error(&statement.file, message);
+                    problems.push(problem.at(statement.line).about(&statement.id));
+                }
                 "Domain" => names.push(("Domain", id.to_owned(), Some(statement))),
                 "ResourceType" => names.push(("ResourceType", id.to_owned(), Some(statement))),
                 "Resource" => {

@@ -1,7 +1,7 @@
 //! The actors, groups and domains of `entities.json`.
 
 use super::names::Known;
-use super::problem::{Problem, Problems};
+use super::problem::{Problem, Problems, Severity};
 use cedar_policy::{
     Entities, Entity, EntityId, EntityTypeName, EntityUid, EvalResult, RestrictedExpression, Schema,
 };
@@ -81,6 +81,11 @@ impl People {
         }
         for (id, ancestors) in of_type.remove("Actor").unwrap_or_default() {
             for group in &ancestors {
+                if !people.groups.contains_key(group.id().unescaped()) {
+                    let message =
+                        format!("`{id}` is in the group `{}`, which is not there", group.id().unescaped());
+                    problems.push(Problem::warning(FILE, message));
+                }
                 let members = people.groups.entry(group.id().unescaped().to_owned()).or_default();
                 members.insert(id.clone());
             }
@@ -100,7 +105,8 @@ impl People {
                 }
             }
         }
-        (problems.len() == before).then_some(people)
+        let broken = problems.iter().skip(before).any(|problem| problem.severity == Severity::Error);
+        (!broken).then_some(people)
     }
 
     /// The actors that a name in `@approvers` stands for.
@@ -122,6 +128,27 @@ impl People {
     /// The people behind ids.
     pub(crate) fn persons(&self, ids: &BTreeSet<String>) -> BTreeSet<&str> {
         ids.iter().filter_map(|id| self.actors.get(id)).map(|actor| actor.person.as_str()).collect()
+    }
+
+    /// Whether there is such a group, or somebody is in it.
+    pub(crate) fn has_group(&self, id: &str) -> bool {
+        self.groups.contains_key(id)
+    }
+
+    /// The group that may have been meant.
+    pub(crate) fn group_hint(&self, id: &str) -> String {
+        let close = |known: &&String| {
+            let common = known.chars().zip(id.chars()).take_while(|(left, right)| left == right).count();
+            let sorted = |text: &str| {
+                let mut letters: Vec<char> = text.chars().collect();
+                letters.sort_unstable();
+                letters
+            };
+            let alike = known.chars().count().abs_diff(id.chars().count()) <= 1;
+            common >= 3 && alike || sorted(known) == sorted(id)
+        };
+        let known = self.groups.keys().find(close);
+        known.map(|known| format!("; did you mean `{known}`?")).unwrap_or_default()
     }
 
     /// Whether there is such an actor.

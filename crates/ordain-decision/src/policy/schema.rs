@@ -14,7 +14,7 @@ const ENTITIES: &str = r#"entity Group in [Group];
 entity Actor in [Group] = { person?: String, attributes?: ActorAttributes };
 entity Domain in [Domain] = { attributes?: DomainAttributes };
 entity ResourceType;
-entity Resource in [Domain, ResourceType] = { id: String, type: String, domain: String, path?: String };
+entity Resource in [Domain, ResourceType] = { id: String, type: String, domain: String, path?: String, folded?: String };
 
 type Envelope = {
   allowed_side_effects: Set<String>,
