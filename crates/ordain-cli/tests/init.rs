@@ -34,7 +34,7 @@ fn the_starter_is_valid_without_a_warning() {
     let project = Project::started("init-valid");
     let checked = project.run(&["policy", "check", "--deny-warnings", "--json"]).ended(0).json();
     assert_eq!(checked["problems"], json!([]));
-    assert_eq!((checked["permits"].as_u64(), checked["forbids"].as_u64()), (Some(5), Some(3)));
+    assert_eq!((checked["permits"].as_u64(), checked["forbids"].as_u64()), (Some(6), Some(4)));
     project.run(&["policy", "fmt", "--check"]).ended(0);
 }
 

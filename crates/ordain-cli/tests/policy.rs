@@ -44,14 +44,14 @@ fn check_warns_and_can_be_told_to_refuse() {
     let project = Project::started("check-warnings");
     project.write(
         "policy/zz.cedar",
-        "@id(\"again\")\npermit(principal in Group::\"agents\", action == Action::\"read\", resource);\n",
+        "@id(\"again\")\npermit(principal in Group::\"agents\", action == Action::\"read\", resource in Domain::\"workspace\");\n",
     );
     let said = ["warning  policy/zz.cedar:1  `again`: makes no difference: `observe` covers all of it"];
     project
         .run(&["policy", "check"])
         .ended(0)
         .says(&said)
-        .says(&["valid  policy: 6 permits, 3 forbids, 1 warning"]);
+        .says(&["valid  policy: 7 permits, 4 forbids, 1 warning"]);
     project.run(&["policy", "check", "--deny-warnings"]).ended(1).says(&said).says(&["invalid"]);
     let checked = project.run(&["policy", "check", "--json"]).ended(0).json();
     assert_eq!(checked["problems"][0]["severity"], "warning");
@@ -67,6 +67,8 @@ fn nothing_in_the_folder_is_silently_ignored() {
         ("extra.cedarschema", "is no file of a policy folder"),
         ("MINE.CEDAR", "is no file of a policy folder"),
         ("effects.yaml", "is no file of a policy folder"),
+        ("money.ceder", "is not read; policies end in `.cedar`"),
+        ("mine.cedar ", "is not read; policies end in `.cedar`"),
         ("more/mine.cedar", "is a folder"),
     ] {
         let project = Project::started("check-strays");
@@ -75,7 +77,7 @@ fn nothing_in_the_folder_is_silently_ignored() {
         project.run(&["policy", "check"]).ended(1).says(&[&format!("policy/{file}: "), said]);
     }
     let project = Project::started("check-others");
-    project.write("policy/NOTES.txt", "");
+    project.write("policy/NOTES.md", "");
     project.write("policy/.mine.cedar.swp", "");
     project.run(&["policy", "check"]).ended(0);
     std::fs::write(project.path("policy/bad.cedar"), b"// \xff\n").unwrap();
@@ -286,12 +288,12 @@ fn cases_can_be_chosen_and_must_be_there() {
     project
         .run(&["policy", "test", "--filter", "tests/money"])
         .ended(0)
-        .says(&["9 of 45 cases: all as expected"]);
-    project.run(&["policy", "test", "--filter", "a cent more"]).ended(0).says(&["1 of 45 cases"]);
+        .says(&["9 of 51 cases: all as expected"]);
+    project.run(&["policy", "test", "--filter", "a cent more"]).ended(0).says(&["1 of 51 cases"]);
     project
         .run(&["policy", "test", "--filter", "nonsense"])
         .ended(1)
-        .says(&["none of the 45 cases", "nonsense"]);
+        .says(&["none of the 51 cases", "nonsense"]);
     std::fs::remove_dir_all(project.path("policy/tests")).unwrap();
     project.run(&["policy", "test"]).ended(1).says(&["policy/tests: there are no cases"]);
 }

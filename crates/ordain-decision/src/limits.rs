@@ -9,7 +9,7 @@ pub const EXECUTIONS_MAX: u64 = 1_000_000;
 /// How long a permit holds when the proposal has no window.
 pub const WINDOW_MS_DEFAULT: u64 = 5 * 60_000;
 /// Bytes of a regular expression in a precondition.
-pub const PATTERN_BYTES_MAX: usize = 4_096;
+pub const PATTERN_BYTES_MAX: usize = 1_024;
 /// Bytes of memory of a compiled regular expression.
 pub(crate) const PATTERN_MEMORY_MAX: usize = 1 << 20;
 /// The last millisecond that can be written as a date: the end of the year 9999.
@@ -18,5 +18,13 @@ pub const NOW_MS_MAX: u64 = 253_402_300_799_999;
 pub(crate) const MISSES_LOOKED_AT: usize = 256;
 /// Nearest misses that are reported.
 pub(crate) const MISSES_TOLD: usize = 3;
+/// Bytes of a file of policies, or of a schema.
+pub(crate) const POLICY_BYTES_MAX: usize = 4 << 20;
+/// How deep brackets may go in them.
+pub(crate) const POLICY_DEPTH_MAX: usize = 64;
+/// Operators in one statement.
+pub(crate) const POLICY_OPERATORS_MAX: usize = 1_000;
+/// Parts of all declared types together, written out.
+pub(crate) const TYPE_PARTS_MAX: usize = 2_000;
 /// Bytes of a permit.
 pub(crate) const PERMIT_BYTES_MAX: usize = 16 * 1024;

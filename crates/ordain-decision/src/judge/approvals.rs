@@ -43,14 +43,14 @@ impl<'s> Approved<'s> {
         in_scope.remove(actor);
         let mut approved = Self { actor, in_scope, by: BTreeMap::new() };
         let mut valid: Vec<Approval> = Vec::new();
-        for (at, document) in documents.iter().enumerate() {
+        for document in documents {
             let report = verify_value(Kind::Approval, &Facts::default(), document);
             match (report.violations().first(), document.to_typed::<Approval>()) {
                 (None, Ok(approval)) => valid.push(approval),
                 (problem, _) => {
                     let problem = problem.map(|it| format!("{} at `{}`: {}", it.rule, it.path, it.message));
                     let problem = problem.unwrap_or_default();
-                    reasons.tell(gate::NOT_COUNTED, format!("approval {} is not valid: {problem}", at + 1));
+                    reasons.tell(gate::NOT_COUNTED, format!("an approval is not valid: {problem}"));
                 }
             }
         }
@@ -133,6 +133,14 @@ impl<'s> Approved<'s> {
             }
             _ => all.join(", "),
         }
+    }
+
+    /// How many of some approvers have approved, if up to `more` others of them did as well.
+    pub(crate) fn count_in(&self, set: &PolicySet, ids: &BTreeSet<String>, more: usize) -> usize {
+        let mut people = set.people.persons(ids);
+        people.remove(self.actor);
+        let given = people.iter().filter(|person| self.by.contains_key(*person)).count();
+        given + more.min(people.len() - given)
     }
 
     /// The ids that count, sorted.
@@ -330,16 +338,26 @@ fn can_meet(demands: &[Demand<'_>], approved: &Approved<'_>, more: usize) -> boo
         *alike.entry(serves).or_default() += 1;
     }
     let mut groups: Vec<(Vec<bool>, usize)> = alike.into_iter().collect();
-    available.len() >= more && more <= APPROVALS_MAX && choose(&mut groups, missing, more)
+    let mut steps = STEPS_MAX;
+    available.len() >= more && more <= APPROVALS_MAX && choose(&mut groups, missing, more, &mut steps)
 }
 
-/// Takes people of one sort after another until nothing is missing.
-fn choose(groups: &mut [(Vec<bool>, usize)], missing: Vec<usize>, more: usize) -> bool {
+/// Steps that a search for who could approve may take. What is not found by then is not found: doubt denies.
+const STEPS_MAX: usize = 20_000;
+
+/// Takes people of one sort after another until nothing is missing, those first who serve most of what is.
+fn choose(groups: &mut [(Vec<bool>, usize)], missing: Vec<usize>, more: usize, steps: &mut usize) -> bool {
     let Some(unmet) = missing.iter().position(|count| *count > 0) else { return true };
-    if missing.iter().any(|count| *count > more) {
+    if missing.iter().any(|count| *count > more) || *steps == 0 {
         return false;
     }
-    for at in 0..groups.len() {
+    *steps -= 1;
+    let serves_missing = |serves: &[bool]| {
+        serves.iter().zip(&missing).filter(|(serves, count)| **serves && **count > 0).count()
+    };
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(groups.get(*at).map(|(serves, _)| serves_missing(serves))));
+    for at in order {
         let Some((serves, left)) = groups.get_mut(at) else { continue };
         if *left == 0 || serves.get(unmet) != Some(&true) {
             continue;
@@ -348,9 +366,9 @@ fn choose(groups: &mut [(Vec<bool>, usize)], missing: Vec<usize>, more: usize) -
         let after = missing
             .iter()
             .zip(serves.iter())
-            .map(|(count, serves)| count.saturating_sub(usize::from(*serves)));
-        let after = after.collect();
-        let found = choose(groups, after, more - 1);
+            .map(|(count, serves)| count.saturating_sub(usize::from(*serves)))
+            .collect();
+        let found = choose(groups, after, more - 1, steps);
         if let Some((_, left)) = groups.get_mut(at) {
             *left += 1;
         }

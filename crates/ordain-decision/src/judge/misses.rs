@@ -149,9 +149,8 @@ fn plain(condition: &Condition) -> &str {
 
 /// Whether the compared value may stand in a message.
 fn may_show(set: &PolicySet, condition: &Condition) -> bool {
-    let name = condition.compared.as_deref().unwrap_or_default();
-    let mut parts = name.split(|character: char| !character.is_alphanumeric() && character != '_');
-    !parts.any(|part| set.redact.contains(part))
+    let text = condition.compared.as_deref().unwrap_or_default();
+    !set.redact.iter().any(|name| text.contains(name.as_str()))
 }
 
 fn short(value: &EvalResult) -> Option<String> {

@@ -280,7 +280,9 @@ impl<'a> Judge<'a> {
         for (path, what, name, known) in names {
             if let Some(fault) = name_fault(name) {
                 self.reasons.deny(gate::NAMES, path, format!("the name {fault}"));
-            } else if let Some(other) = known.like(name) {
+            } else if let Some(other) =
+                if what == "domain" { known.like_host(name) } else { known.like(name) }
+            {
                 let message =
                     format!("looks like the {what} `{other}`, which the policy knows, but is another name");
                 self.reasons.deny(gate::NAMES, path, message);
@@ -348,6 +350,18 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Whom the permits in scope of each subject name as approvers.
+    fn scopes(&self, asker: &Asker<'_>, subjects: usize) -> BTreeSet<BTreeSet<String>> {
+        let statements = &self.case.policies.statements;
+        let of = |at: usize| {
+            let in_scope = asker.in_scope(at);
+            let permits = in_scope.iter().flat_map(|in_scope| in_scope.permits().collect::<Vec<_>>());
+            let permits = permits.filter_map(|at| statements.get(at));
+            permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect()
+        };
+        (0..subjects).map(of).collect()
+    }
+
     /// Whom the permits in scope name as approvers.
     fn approvers(&self, asker: &Asker<'_>, subjects: usize) -> BTreeSet<String> {
         let mut permits = BTreeSet::new();
@@ -373,7 +387,13 @@ impl<'a> Judge<'a> {
     {
         let set = self.case.policies;
         let count = approved.by.len();
-        let now = self.ask(subjects, asker, count);
+        let scopes = self.scopes(asker, subjects.len());
+        // Of a patch set, an approval counts for an operation only if a permit in scope of that operation names its author.
+        let number = |more: usize| {
+            let of = |people: &BTreeSet<String>| approved.count_in(set, people, more);
+            scopes.iter().map(of).min().unwrap_or_default()
+        };
+        let now = self.ask(subjects, asker, number(0));
         let wanted = |answer: &Answer| Demands::of(set, proposal, &answer.permit_ids, approved);
         let wanted_now = wanted(&now);
         let met = wanted_now.are_met(approved);
@@ -391,7 +411,7 @@ impl<'a> Judge<'a> {
         let mut agreed: Option<(usize, Answer)> = None;
         for more in 1..=approved.available().len().min(APPROVALS_MAX) {
             let answer = match counting {
-                true => self.ask(subjects, asker, count + more),
+                true => self.ask(subjects, asker, number(more)),
                 false => now.clone(),
             };
             if answer.allows() && wanted(&answer).can_be_met(approved, more) {
@@ -410,7 +430,7 @@ impl<'a> Judge<'a> {
             }
             _ => {}
         }
-        self.deny_policies(subjects, asker, count, &now);
+        self.deny_policies(subjects, asker, number(0), &now);
         if !now.permit_ids.is_empty() {
             self.set_class(proposal, &now, &wanted_now);
             wanted_now.say_missing(approved, &mut self.reasons);

@@ -44,6 +44,20 @@ pub(crate) fn subjects<'p>(
 ) -> Vec<Subject<'p>> {
     let target = &proposal.target;
     if !is_patch_set(proposal) {
+        if target.resource_type.as_str() == PATCH_SET {
+            let message = "a patch set is applied by `write` in the domain `workspace`, and by nothing else";
+            reasons.deny(gate::OPERATIONS, "/target", message);
+        }
+        if target.resource_type.as_str() == FILE
+            && target.domain.as_str() == WORKSPACE
+            && let Some(problem) = path_problem(target.resource_id.as_str())
+        {
+            reasons.deny(
+                gate::OPERATIONS,
+                "/target/resource_id",
+                format!("a file is named by its path: {problem}"),
+            );
+        }
         return vec![Subject {
             action: proposal.action_type,
             resource_type: target.resource_type.as_str(),
@@ -313,6 +327,14 @@ fn fixed_context(set: &PolicySet, proposal: &Proposal, observed: &Observed) -> V
             ("reversible_required", Expression::new_bool(envelope.reversible_required)),
         ])
     };
+    let window = || {
+        let window = proposal.time_window.as_ref()?;
+        record(vec![
+            ("valid_from_ms", long(window.valid_from_ms)),
+            ("valid_until_ms", long(window.valid_until_ms)),
+            ("max_duration_ms", long(window.max_duration_ms)),
+        ])
+    };
     let class = || match proposal.approval_class.unwrap_or(ApprovalClass::None) {
         ApprovalClass::None => text("none"),
         ApprovalClass::Single => text("single"),
@@ -325,7 +347,8 @@ fn fixed_context(set: &PolicySet, proposal: &Proposal, observed: &Observed) -> V
         RollbackStrategy::Manual => text("manual"),
         RollbackStrategy::None => text("none"),
     };
-    let all: [(&str, &dyn Fn() -> Option<Expression>); 4] = [
+    let all: [(&str, &dyn Fn() -> Option<Expression>); 5] = [
+        ("window", &window),
         ("evidence", &evidence),
         ("envelope", &envelope),
         ("approval_class", &class),

@@ -5,7 +5,7 @@
 //! scope, so Cedar is asked about conditions alone. That the answers are those of Cedar's plain `Authorizer` over the whole
 //! set is checked by a test.
 
-use super::statement::{Reads, Scope, Statement};
+use super::statement::{Key, Reads, Scope, Statement};
 use cedar_policy::{Authorizer, Effect, Entities, EntityUid, PolicySet, Request};
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,7 @@ struct Slice {
     reads: Reads,
 }
 
-type ByEntity<T> = HashMap<Option<EntityUid>, T>;
+type ByEntity<T> = HashMap<Key, T>;
 
 /// The index.
 #[derive(Default)]
@@ -60,8 +60,8 @@ impl Index {
             }
             for action in &statement.actions {
                 let by_principal = index.by_action.entry(action).or_default();
-                let by_resource = by_principal.entry(statement.principal.key().cloned()).or_default();
-                let slice = by_resource.entry(statement.resource.key().cloned()).or_default();
+                let by_resource = by_principal.entry(statement.principal.key()).or_default();
+                let slice = by_resource.entry(statement.resource.key()).or_default();
                 let set = match statement.effect {
                     Effect::Permit => {
                         slice.permit_positions.push(position);
@@ -135,7 +135,8 @@ impl InScope<'_> {
     }
 }
 
-/// No scope, the entity, and what it is in.
-fn keys(entity: &EntityUid, ancestors: &[EntityUid]) -> impl Iterator<Item = Option<EntityUid>> {
-    [None, Some(entity.clone())].into_iter().chain(ancestors.iter().cloned().map(Some))
+/// No scope, the entity itself, the entity as one that is in itself, and what it is in.
+fn keys(entity: &EntityUid, ancestors: &[EntityUid]) -> impl Iterator<Item = Key> {
+    let own = [Key::Any, Key::Is(entity.clone()), Key::In(entity.clone())];
+    own.into_iter().chain(ancestors.iter().cloned().map(Key::In))
 }

@@ -11,6 +11,7 @@ mod names;
 pub(crate) mod people;
 mod problem;
 pub(crate) mod schema;
+mod size;
 mod statement;
 mod tables;
 
@@ -154,12 +155,14 @@ impl PolicySet {
             actions.insert(name, ActionSet { uid, entity, parameters });
         }
         let constraints = declared_or_nothing("Constraints", problems);
-        let known = known_names(&people, &statements, problems);
+        let known = known_names(&people, &effects, &statements, problems);
         problems.extend(lint::warnings(&statements));
         let index =
             Index::of(&statements).map_err(|message| problems.push(Problem::error("", message))).ok()?;
         let mut always: BTreeMap<_, Entity> = BTreeMap::new();
         for uid in statements.iter().flat_map(|statement| statement.named.clone()) {
+            let action = actions.values().find(|known| known.uid == uid);
+            always.extend(action.map(|known| (uid.clone(), known.entity.clone())));
             always.extend(people.reach(&uid).into_iter().map(|entity| (entity.uid(), entity)));
         }
         let mut reads = Reads::default();
@@ -227,6 +230,10 @@ fn parse_all(files: &PolicyFiles, problems: &mut Vec<Problem>) -> Vec<Parsed> {
     let mut parsed: Vec<Parsed> = Vec::new();
     let mut used: BTreeMap<String, String> = BTreeMap::new();
     for (file, text) in files.iter().filter(|(name, _)| name.ends_with(".cedar")) {
+        if let Err(problem) = size::check(file, text) {
+            problems.push(problem);
+            continue;
+        }
         let set = match CedarSet::from_str(text) {
             Ok(set) => set,
             Err(errors) => {
@@ -335,9 +342,17 @@ fn without_policy(problem: Problem) -> Problem {
 }
 
 /// The names of the entities and of the policies' literals.
-fn known_names(people: &People, statements: &[Statement], problems: &mut Vec<Problem>) -> KnownNames {
+fn known_names(
+    people: &People,
+    effects: &Effects,
+    statements: &[Statement],
+    problems: &mut Vec<Problem>,
+) -> KnownNames {
     let mut known = KnownNames::default();
     let mut names: Vec<(&str, String, Option<&Statement>)> = Vec::new();
+    names.extend(["file", "patch_set"].map(|name| ("ResourceType", name.to_owned(), None)));
+    names.push(("Domain", "workspace".to_owned(), None));
+    names.extend(effects.resource_types().map(|name| ("ResourceType", name.clone(), None)));
     names.extend(people.actor_names().map(|name| ("Actor", name.clone(), None)));
     names.extend(people.domain_names().map(|name| ("Domain", name.clone(), None)));
     for statement in statements {

@@ -1,6 +1,7 @@
 //! Names that look like other names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::confusable_detection::skeleton;
 
 /// Names that a policy knows, by what they look like.
@@ -29,6 +30,17 @@ impl Known {
         }
         looks(name).iter().find_map(|look| self.by_look.get(look)).map(String::as_str)
     }
+
+    /// The same for the name of a host, which can be written in more ways.
+    pub(crate) fn like_host(&self, name: &str) -> Option<&str> {
+        self.like(name).or_else(|| {
+            let host = host_of(name);
+            match self.names.get(&host) {
+                Some(known) if host != name => Some(known),
+                _ => self.like(&host),
+            }
+        })
+    }
 }
 
 /// Two names look alike when one of these is equal. Case and look-alikes are folded in both orders: `I` is a capital `i`,
@@ -36,6 +48,18 @@ impl Known {
 fn looks(name: &str) -> [String; 2] {
     let fold = |text: &str| skeleton(text).collect::<String>();
     [fold(&name.to_lowercase()), fold(&fold(name).to_lowercase())]
+}
+
+/// The host that a text leads to: without scheme, user, port, path and final dot, in its compatible form.
+fn host_of(name: &str) -> String {
+    let plain: String =
+        name.nfkc().map(|character| if character == '\u{3002}' { '.' } else { character }).collect();
+    let plain = plain.replace("%2e", ".").replace("%2E", ".");
+    let rest = plain.split_once("://").map_or(plain.as_str(), |(_, rest)| rest);
+    let rest = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let rest = rest.rsplit('@').next().unwrap_or_default();
+    let host = rest.split(':').next().unwrap_or_default();
+    host.trim().trim_end_matches('.').to_owned()
 }
 
 /// What is wrong with a name by itself.
@@ -76,6 +100,28 @@ mod tests {
         }
         for name in ["agent-sales-002", "agent-support-001", "sales"] {
             assert_eq!(known.like(name), None, "{name}");
+        }
+        let mut hosts = Known::default();
+        assert_eq!(hosts.insert("prod2.example.com"), None);
+        for name in [
+            "prod2.example.com.",
+            "prod2.example.com:443",
+            "https://prod2.example.com/x",
+            "u@prod2.example.com",
+            "prod2%2eexample.com",
+            "prod2。example.com",
+            "prod2｡example.com",
+            "prod².example.com",
+            "ⓟrod2.example.com",
+            "PROD2.example.com",
+            "prod2.example.com/",
+        ] {
+            assert_eq!(hosts.like_host(name), Some("prod2.example.com"), "{name}");
+        }
+        for name in
+            ["prod2.example.com", "prod3.example.com", "example.com", "localhost:8080", "github.com/org"]
+        {
+            assert_eq!(hosts.like_host(name), None, "{name}");
         }
         assert_eq!(fault("agent\u{200b}"), Some("has an invisible character"));
         assert_eq!(fault("agent "), Some("starts or ends with a blank"));

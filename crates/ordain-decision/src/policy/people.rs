@@ -93,6 +93,13 @@ impl People {
             let reach = people.reach(&actor_uid(&id));
             people.actors.insert(id.clone(), Actor { person: person.unwrap_or(id), ancestors, reach });
         }
+        let mut persons = Known::default();
+        for person in people.actors.values().map(|actor| &actor.person).chain(people.actors.keys()) {
+            if let Some(other) = persons.insert(person) {
+                problems
+                    .push(Problem::error(FILE, format!("the people `{other}` and `{person}` look alike")));
+            }
+        }
         for (what, names) in [
             ("actors", people.actors.keys().collect::<Vec<_>>()),
             ("domains", people.domains.keys().collect()),

@@ -1,9 +1,11 @@
 //! The Cedar schema: the product's part, and the types that a policy folder adds.
 
 use super::problem::{Problem, Problems};
+use crate::limits::TYPE_PARTS_MAX;
 use cedar_policy::{Schema, SchemaFragment};
 use ordain_spec::action::ActionType;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The file that extends the schema.
@@ -22,6 +24,7 @@ type Envelope = {
   max_affected_records: Long,
   reversible_required: Bool,
 };
+type Window = { valid_from_ms: Long, valid_until_ms: Long, max_duration_ms: Long };
 type Evidence = {
   packets: Long,
   types: Set<String>,
@@ -90,7 +93,7 @@ fn product_schema(declared: &dyn Fn(&str) -> bool) -> String {
         let _infallible = write!(
             text,
             "action {name} in [{group}] appliesTo {{\n  principal: [Actor],\n  resource: [Resource],\n  context: {{\n    \
-             parameters: {parameters},\n    constraints: Constraints,\n    envelope?: Envelope,\n    rollback: String,\n    \
+             parameters: {parameters},\n    constraints: Constraints,\n    envelope?: Envelope,\n    window?: Window,\n    rollback: String,\n    \
              evidence: Evidence,\n    approvals: Long,\n    approval_class: String,\n    now: datetime,\n  }},\n}};\n"
         );
     }
@@ -123,6 +126,10 @@ pub(crate) fn build(folder: Option<&str>, problems: &mut Problems) -> Option<Bui
     let mut types = Map::new();
     let mut fragments = Vec::new();
     if let Some(text) = folder {
+        if let Err(problem) = super::size::check(FILE, text) {
+            problems.push(problem);
+            return None;
+        }
         match SchemaFragment::from_cedarschema_str(text) {
             Err(error) => {
                 problems.push(Problem::of_diagnostic(FILE, text, &error));
@@ -184,7 +191,7 @@ fn declared_types(fragment: SchemaFragment, problems: &mut Problems) -> Option<M
             types.extend(common.clone());
         }
     }
-    for reserved in ["Envelope", "Evidence"] {
+    for reserved in ["Envelope", "Evidence", "Window"] {
         if types.contains_key(reserved) {
             problems.push(Problem::error(
                 FILE,
@@ -192,5 +199,45 @@ fn declared_types(fragment: SchemaFragment, problems: &mut Problems) -> Option<M
             ));
         }
     }
+    // Types that are made of types can become very large when they are written out.
+    let mut known = BTreeMap::new();
+    let parts =
+        types.keys().fold(0_usize, |sum, name| sum.saturating_add(parts_of(name, &types, &mut known)));
+    if parts > TYPE_PARTS_MAX {
+        let message = format!("its types have more than {TYPE_PARTS_MAX} parts when they are written out");
+        problems.push(Problem::error(FILE, message));
+    }
     (problems.len() == before).then_some(types)
+}
+
+/// How many parts a type has with all that it is made of.
+fn parts_of(name: &str, types: &Map<String, Json>, known: &mut BTreeMap<String, usize>) -> usize {
+    if let Some(parts) = known.get(name) {
+        return *parts;
+    }
+    // A type that contains itself is refused by Cedar; here it must only end.
+    known.insert(name.to_owned(), 1);
+    let mut names = Vec::new();
+    type_names(types.get(name).unwrap_or(&Json::Null), &mut names);
+    let parts = names.iter().fold(1_usize, |sum, inner| match types.contains_key(inner.as_str()) {
+        true => sum.saturating_add(parts_of(inner, types, known)),
+        false => sum.saturating_add(1),
+    });
+    known.insert(name.to_owned(), parts);
+    parts
+}
+
+fn type_names(json: &Json, names: &mut Vec<String>) {
+    match json {
+        Json::Array(elements) => elements.iter().for_each(|element| type_names(element, names)),
+        Json::Object(members) => {
+            for (key, member) in members {
+                match (key.as_str(), member) {
+                    ("name" | "type", Json::String(name)) => names.push(name.clone()),
+                    _ => type_names(member, names),
+                }
+            }
+        }
+        _ => {}
+    }
 }

@@ -86,6 +86,7 @@ impl Reads {
                             "resource" => self.resource = true,
                             _ => self.whole_context = true,
                         },
+                        ("Record", Json::Object(members)) => members.values().for_each(|it| self.walk(it)),
                         ("." | "has", _)
                             if left.is_some_and(|left| left == "context") && attribute.is_some() =>
                         {
@@ -112,12 +113,21 @@ pub(crate) enum Scope {
     Never,
 }
 
+/// Where an index keeps a policy.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    Any,
+    Is(EntityUid),
+    In(EntityUid),
+}
+
 impl Scope {
     /// What an index finds it by.
-    pub(crate) fn key(&self) -> Option<&EntityUid> {
+    pub(crate) fn key(&self) -> Key {
         match self {
-            Self::Any | Self::Never => None,
-            Self::Is(uid) | Self::In(uid) => Some(uid),
+            Self::Any | Self::Never => Key::Any,
+            Self::Is(uid) => Key::Is(uid.clone()),
+            Self::In(uid) => Key::In(uid.clone()),
         }
     }
 
@@ -313,6 +323,9 @@ fn looked_into(json: &Json, found: &mut Vec<EntityUid>) {
                         skip_literals(side("right"), found);
                     }
                     "Value" => entity_values(operands, found),
+                    "Record" => {
+                        operands.as_object().into_iter().flatten().for_each(|(_, it)| looked_into(it, found));
+                    }
                     _ => looked_into(operands, found),
                 }
             }

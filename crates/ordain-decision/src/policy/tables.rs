@@ -42,6 +42,11 @@ impl Effects {
         Self(table)
     }
 
+    /// The resource types that have an entry.
+    pub(crate) fn resource_types(&self) -> impl Iterator<Item = &String> {
+        self.0.values().flat_map(BTreeMap::keys).filter(|name| *name != ANY)
+    }
+
     /// What the table says of an action on a resource type.
     pub(crate) fn of(&self, action: ActionType, resource_type: &str) -> Option<&ActionEffects> {
         let by_type = self.0.get(action_name(action))?;

@@ -11,6 +11,7 @@ use crate::rule::{Category, Findings, Rule, by_shape};
 use ordain_canon::{Canonicalizer, Value};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use unicode_normalization::UnicodeNormalization as _;
 
 const VP: Kind = Kind::Action;
 
@@ -241,7 +242,7 @@ struct FieldLists<'v> {
 impl FieldLists<'_> {
     fn look_for_updates(&self, node: Node<'_, '_>, found: &mut Findings) {
         for (name, member) in node.members() {
-            if name != "updates" {
+            if !name.eq_ignore_ascii_case("updates") {
                 self.look_for_updates(member, found);
             } else if member.value().is_some_and(|updates| updates.as_object().is_none()) {
                 found.at(member, "must be an object, so that the target's field lists can be enforced");
@@ -282,9 +283,15 @@ impl FieldLists<'_> {
     /// Many systems know a field in any case, and by a path to it.
     fn forbids(&self, name: &str) -> bool {
         let Some(forbidden) = &self.forbidden else { return false };
-        let is = |part: &str| forbidden.contains(&part.to_lowercase());
-        is(name) || name.split(['.', '/', '[', ']']).any(is)
+        let plain: String = name.nfkc().filter(|it| !is_invisible(*it)).collect::<String>().to_lowercase();
+        let is = |part: &str| forbidden.contains(part);
+        is(&plain) || plain.split(|it: char| !it.is_alphanumeric() && it != '_').any(is)
     }
+}
+
+/// Characters that are in a name and not to be seen in it.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
 /// The value that a precondition's `field` names in a payload: a JSON Pointer, or a dotted path.

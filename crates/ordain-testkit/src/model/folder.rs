@@ -110,6 +110,10 @@ impl ModelFolder {
         }
 
         let effects: BTreeMap<String, BTreeMap<String, EffectEntry>> = toml_file(text("effects.toml"))?;
+        known.entry("Domain".to_owned()).or_default().insert("workspace".to_owned());
+        let types = effects.values().flat_map(BTreeMap::keys).filter(|name| *name != "*").cloned();
+        let types = types.chain(["file", "patch_set"].map(str::to_owned));
+        known.entry("ResourceType".to_owned()).or_default().extend(types);
         for action in effects.keys() {
             serde_json::from_value::<ActionType>(json!(action)).map_err(|error| error.to_string())?;
         }

@@ -82,6 +82,8 @@ struct Matter<'f> {
     contexts: Option<Vec<Json>>,
     eligible: Eligible<'f>,
     own_class: ApprovalClass,
+    /// Whom the permits in scope of each question name as approvers.
+    scopes: Vec<BTreeSet<String>>,
 }
 
 /// What the answer would be with some approvals.
@@ -121,6 +123,16 @@ fn judge<'f>(
     if rollback == "none" && proposal.risk_envelope.as_ref().is_some_and(|it| it.reversible_required) {
         fixed.insert(reason("G7", "/rollback_semantics", &[]));
     }
+    let (kind, domain) = (target.resource_type.as_str(), target.domain.as_str());
+    if kind == "patch_set" && (action_name(proposal) != "write" || domain != "workspace") {
+        fixed.insert(reason("G9", "/target", &[]));
+    }
+    if kind == "file"
+        && domain == "workspace"
+        && ordain_spec::path_problem(target.resource_id.as_str()).is_some()
+    {
+        fixed.insert(reason("G9", "/target/resource_id", &[]));
+    }
     let (questions, mut askable) = match questions(proposal, document) {
         Ok(questions) => (questions, true),
         Err(faults) => {
@@ -142,19 +154,20 @@ fn judge<'f>(
     let hash = ActionHash::of(&mut Canonicalizer::new(), document);
     let actor = proposal.actor.as_str();
     let stores: Vec<Entities> = questions.iter().map(|question| with_resource(folder, question)).collect();
-    let mut in_scope = BTreeSet::new();
-    for policy in folder.policies.iter().filter(|policy| policy.permits) {
-        let mut pairs = questions.iter().zip(&stores);
-        if pairs.any(|(question, store)| fits_scope(policy, actor, question, store)) {
-            in_scope.extend(policy.approvers.iter().cloned());
-        }
+    let mut scopes: Vec<BTreeSet<String>> = Vec::new();
+    for (question, store) in questions.iter().zip(&stores) {
+        let permits = folder.policies.iter().filter(|policy| policy.permits);
+        let fitting = permits.filter(|policy| fits_scope(policy, actor, question, store));
+        scopes.push(fitting.flat_map(|policy| policy.approvers.iter().cloned()).collect());
     }
+    let in_scope = scopes.iter().flatten().cloned().collect();
     let matter = Matter {
         folder,
         proposal,
         questions,
         stores,
         contexts: askable.then_some(contexts),
+        scopes,
         eligible: Eligible {
             folder,
             proposal_hash: hash.map(|hash| hash.to_string()).unwrap_or_default(),
@@ -298,7 +311,12 @@ impl<'f> Matter<'f> {
     /// What these approvals come to.
     fn state(&self, documents: &[Value<'_>], asked_before: &mut BTreeMap<usize, Vec<Asked<'f>>>) -> State {
         let counted = self.eligible.count(documents);
-        let number = counted.approvers.len();
+        // Of several operations the one counts whose own approvers have given the fewest.
+        let in_scope = |ids: &BTreeSet<String>| {
+            let people: BTreeSet<&str> = ids.iter().map(|id| self.folder.person(id)).collect();
+            people.into_iter().filter(|person| counted.persons.contains(*person)).count()
+        };
+        let number = self.scopes.iter().map(in_scope).min().unwrap_or_default();
         // The policies see the number alone, so one number is asked once.
         let asked = asked_before.entry(number).or_insert_with(|| self.ask_all(number));
         let mut state = State {
