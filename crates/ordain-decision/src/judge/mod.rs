@@ -233,7 +233,8 @@ impl<'a> Judge<'a> {
         };
         let mut asker = Asker::new(set, &proposal, &subjects);
         let ready = asker.make_ready(&proposal, document, &observed, self.case.now_ms, &mut self.reasons);
-        let approvers = self.approvers(&asker, subjects.len());
+        let scopes = self.scopes(&asker);
+        let approvers: BTreeSet<String> = scopes.iter().flatten().cloned().collect();
         let approved = Approved::count(
             set,
             proposal.actor.as_str(),
@@ -247,7 +248,7 @@ impl<'a> Judge<'a> {
         if !ready {
             return self.check_effects(&proposal, &subjects, &Answer::default());
         }
-        let answer = self.ask_and_wait(&proposal, &subjects, &mut asker, &approved);
+        let answer = self.ask_and_wait(&proposal, &subjects, &mut asker, &approved, &scopes);
         self.evaluated = asker.evaluated;
         if self.explaining.is_some() {
             let approvals = self.approvals.have.len();
@@ -351,27 +352,13 @@ impl<'a> Judge<'a> {
     }
 
     /// Whom the permits in scope of each subject name as approvers.
-    fn scopes(&self, asker: &Asker<'_>, subjects: usize) -> BTreeSet<BTreeSet<String>> {
+    fn scopes(&self, asker: &Asker<'_>) -> BTreeSet<BTreeSet<String>> {
         let statements = &self.case.policies.statements;
-        let of = |at: usize| {
-            let in_scope = asker.in_scope(at);
-            let permits = in_scope.iter().flat_map(|in_scope| in_scope.permits().collect::<Vec<_>>());
-            let permits = permits.filter_map(|at| statements.get(at));
+        let approvers = |permits: Vec<usize>| {
+            let permits = permits.into_iter().filter_map(|at| statements.get(at));
             permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect()
         };
-        (0..subjects).map(of).collect()
-    }
-
-    /// Whom the permits in scope name as approvers.
-    fn approvers(&self, asker: &Asker<'_>, subjects: usize) -> BTreeSet<String> {
-        let mut permits = BTreeSet::new();
-        for at in 0..subjects {
-            permits.extend(
-                asker.in_scope(at).iter().flat_map(|in_scope| in_scope.permits().collect::<Vec<_>>()),
-            );
-        }
-        let permits = permits.into_iter().filter_map(|at| self.case.policies.statements.get(at));
-        permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect()
+        asker.permits_in_scope().map(approvers).collect()
     }
 
     /// Asks the policies, and finds out whether more approvals would help.
@@ -381,13 +368,13 @@ impl<'a> Judge<'a> {
         subjects: &[Subject<'_>],
         asker: &mut Asker<'_>,
         approved: &Approved<'s>,
+        scopes: &BTreeSet<BTreeSet<String>>,
     ) -> Answer
     where
         'a: 's,
     {
         let set = self.case.policies;
         let count = approved.by.len();
-        let scopes = self.scopes(asker, subjects.len());
         // Of a patch set, an approval counts for an operation only if a permit in scope of that operation names its author.
         let number = |more: usize| {
             let of = |people: &BTreeSet<String>| approved.count_in(set, people, more);

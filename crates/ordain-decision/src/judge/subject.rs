@@ -126,6 +126,8 @@ pub(crate) struct Asker<'a> {
     subjects: &'a [Subject<'a>],
     /// The resource of each subject, and what it is in.
     resources: Vec<(EntityUid, Vec<EntityUid>)>,
+    /// The policies whose scope each subject fits.
+    found: Vec<InScope<'a>>,
     parameters: BTreeMap<&'static str, Expression>,
     fixed: Vec<(String, Expression)>,
     pub(crate) evaluated: usize,
@@ -135,9 +137,20 @@ impl<'a> Asker<'a> {
     /// Finds what the subjects are in.
     pub(crate) fn new(set: &'a PolicySet, proposal: &'a Proposal, subjects: &'a [Subject<'a>]) -> Self {
         let actor = proposal.actor.as_str();
-        let resources = subjects.iter().map(|subject| resource_uids(set, subject)).collect();
+        let principal = actor_uid(actor);
+        let resources: Vec<_> = subjects.iter().map(|subject| resource_uids(set, subject)).collect();
+        let place = |(subject, (resource, ancestors)): (&Subject<'_>, &(EntityUid, Vec<EntityUid>))| {
+            set.index.find(&Place {
+                action: action_name(subject.action),
+                principal: &principal,
+                principal_ancestors: set.people.groups_of(actor),
+                resource,
+                resource_ancestors: ancestors,
+            })
+        };
+        let found = subjects.iter().zip(&resources).map(place).collect();
         let (parameters, fixed) = (BTreeMap::new(), Vec::new());
-        Self { set, actor, principal: actor_uid(actor), subjects, resources, parameters, fixed, evaluated: 0 }
+        Self { set, actor, principal, subjects, resources, found, parameters, fixed, evaluated: 0 }
     }
 
     /// Makes ready what conditions read. What policies could not read rightly is denied, and then nothing can be asked.
@@ -185,21 +198,14 @@ impl<'a> Asker<'a> {
         ready
     }
 
-    /// The policies whose scope a subject fits.
-    pub(crate) fn in_scope(&self, at: usize) -> Option<InScope<'a>> {
-        let (resource, ancestors) = self.resources.get(at)?;
-        Some(self.set.index.find(&Place {
-            action: action_name(self.subjects.get(at)?.action),
-            principal: &self.principal,
-            principal_ancestors: self.groups(),
-            resource,
-            resource_ancestors: ancestors,
-        }))
+    /// The permits whose scope each subject fits, by position.
+    pub(crate) fn permits_in_scope(&self) -> impl Iterator<Item = Vec<usize>> {
+        self.found.iter().map(|in_scope| in_scope.permits().collect())
     }
 
     /// What the policies say about a subject when that many approvals count.
     pub(crate) fn ask(&mut self, at: usize, approvals: usize) -> Result<Verdicts, String> {
-        let in_scope = self.in_scope(at).ok_or("there is no such subject")?;
+        let in_scope = self.found.get(at).ok_or("there is no such subject")?;
         let (request, entities) = self.question(at, approvals, &in_scope.reads)?;
         let verdicts = in_scope.ask(&request, &entities);
         self.evaluated += verdicts.evaluated;
