@@ -326,7 +326,7 @@ def case(name: str, expected: dict, of: Any = None, change: Optional[dict] = Non
     return {key: value for key, value in made.items() if value is not None}
 
 
-FILE = "../proposals/example.json"
+FILE = "proposals/example.json"
 PRECONDITION = EXAMPLE["preconditions"][0]
 
 
@@ -598,7 +598,8 @@ def approval_cases() -> list:
     add("by a look-alike", hold(single, ("G15", "")), create, approval(create, "b\u043eb"))
     add("by another case", hold(single, ("G15", "")), create, approval(create, "Bob"))
     add("by somebody who may not", hold(single, ("G15", "")), create, approval(create, "erin"))
-    add("no approval at all by its form", hold(single, ("G15", "")), create, {"approver": "bob"})
+    add("no approval at all by its form", hold(single, ("G15", "")), create,
+        {**approval(create, "bob"), "verdict": "maybe"})
     add("the proposal asks for more than the policy", hold(("G14", path, []), **{"class": "dual", "required": 2, "have": ["bob"]}),
         {**create, "approval_class": "dual"}, approval({**create, "approval_class": "dual"}, "bob"))
     add("the policy asks for more than the proposal", hold(dual, **{"class": "dual", "required": 2, "have": []}),
@@ -709,7 +710,7 @@ def files() -> dict:
     made = {
         "policies.cedar": CEDAR, "schema.cedarschema": SCHEMA, "entities.json": pretty(ENTITIES),
         "effects.toml": EFFECTS, "sensors.toml": SENSORS, "tools.toml": TOOLS, "redact.toml": REDACT,
-        "proposals/example.json": pretty(EXAMPLE),
+        "tests/proposals/example.json": pretty(EXAMPLE),
         "tests/example.json": listed(example_cases()), "tests/operators.json": listed(operator_cases()),
         "tests/evidence.json": listed(evidence_cases()), "tests/approvals.json": listed(approval_cases()),
         "tests/gate.json": listed(gate_cases()),

@@ -853,9 +853,10 @@ def differences(wanted: dict) -> list:
     found += [f"missing: {kind}/{rule}/about.md" for kind, rule in folders
               if not (HERE / kind / rule / "about.md").is_file()]
     by_others = {"about.md", "reject.report.json"}
-    by_others.add("messages.txt")
-    folders.add(("decide", "messages.txt"))
-    for on_disk in [*HERE.glob("*/*/*"), *(HERE / "decide").glob("*.*")]:
+    by_others.add("messages.md")
+    folders.add(("decide", "messages.md"))
+    of_decide = [path for path in (HERE / "decide").rglob("*") if path.is_file()]
+    for on_disk in [*HERE.glob("[!d]*/*/*"), *HERE.glob("decision/*/*"), *of_decide]:
         path = on_disk.relative_to(HERE)
         known = path in wanted or (path.parts[:2] in folders and path.name in by_others)
         if not known:

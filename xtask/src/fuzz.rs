@@ -144,7 +144,7 @@ fn seed_cases(corpus: &Path) -> std::result::Result<(), String> {
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     };
-    let example = read(&folder.join("proposals/example.json"))?;
+    let example = read(&folder.join("tests/proposals/example.json"))?;
     let tests = folder.join("tests");
     for path in files_below(&tests).map_err(|error| format!("{}: {error}", tests.display()))? {
         let cases = read(&path)?;

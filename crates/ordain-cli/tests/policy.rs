@@ -462,3 +462,11 @@ fn the_schema_of_policies() {
     project.run(&["schema", "nothing"]).ended(64);
     project.run(&["decide", WRITE, "--help"]).ended(0).says(&["Examples:", "20 HOLD, 21 DENY"]);
 }
+
+/// What other implementations are checked with is in the form that this command reads.
+#[test]
+fn the_conformance_cases_hold() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/decide");
+    let project = Project::empty("conformance");
+    project.run(&["policy", "test", folder]).ended(0).says(&["all as expected"]);
+}

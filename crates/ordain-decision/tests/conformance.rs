@@ -49,6 +49,9 @@ fn cases() -> Vec<(String, Json)> {
     let mut cases = Vec::new();
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
         let list: Vec<Json> = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         for mut case in list {
             if let Some(file) = case["proposal"].as_str() {
@@ -174,7 +177,7 @@ fn messages_say_what_to_change() {
             "no case has {id}"
         );
     }
-    let golden = conformance_folder().join("decide/messages.txt");
+    let golden = conformance_folder().join("decide/messages.md");
     if std::env::var_os("ORDAIN_BLESS").is_some() {
         fs::write(&golden, &page).unwrap();
     }
