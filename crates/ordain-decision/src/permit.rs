@@ -199,14 +199,27 @@ pub fn mint(grant: &Grant, key: &SigningKey, minting: Minting<'_>) -> Result<Str
 /// Base64url without padding. A permit holds no secret, so it need not take the same time for all bytes.
 fn push_base64url(text: &mut String, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| chunk.get(at).copied().map_or(0, u32::from);
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..=chunk.len() {
-            let value = bits >> (18 - 6 * digit) & 63;
-            text.push(DIGITS.get(value as usize).copied().map_or('A', char::from));
+    let digit = |value: u32| DIGITS.get(value as usize & 63).copied().unwrap_or(b'A');
+    let mut encoded = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    let mut chunks = bytes.chunks_exact(3);
+    for chunk in &mut chunks {
+        if let [first, second, third] = chunk {
+            let bits = u32::from(*first) << 16 | u32::from(*second) << 8 | u32::from(*third);
+            encoded.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)]);
         }
     }
+    match chunks.remainder() {
+        [first] => {
+            let bits = u32::from(*first) << 16;
+            encoded.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12)]);
+        }
+        [first, second] => {
+            let bits = u32::from(*first) << 16 | u32::from(*second) << 8;
+            encoded.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6)]);
+        }
+        _ => {}
+    }
+    text.push_str(std::str::from_utf8(&encoded).unwrap_or_default());
 }
 
 /// Public keys by their id.
