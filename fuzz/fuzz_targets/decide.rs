@@ -21,7 +21,13 @@ macro_rules! policy_files {
 
 static POLICIES: LazyLock<PolicySet> = LazyLock::new(|| {
     let files = policy_files!(
-        "policies.cedar", "schema.cedarschema", "entities.json", "effects.toml", "sensors.toml", "tools.toml", "redact.toml"
+        "policies.cedar",
+        "schema.cedarschema",
+        "entities.json",
+        "effects.toml",
+        "sensors.toml",
+        "tools.toml",
+        "redact.toml"
     );
     PolicySet::load(&files).unwrap_or_else(|problems| panic!("{problems:#?}"))
 });
