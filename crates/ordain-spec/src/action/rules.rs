@@ -284,6 +284,7 @@ impl FieldLists<'_> {
     fn forbids(&self, name: &str) -> bool {
         let Some(forbidden) = &self.forbidden else { return false };
         let plain: String = name.nfkc().filter(|it| !is_invisible(*it)).collect::<String>().to_lowercase();
+        let plain = plain.replace("~1", "/");
         let is = |part: &str| forbidden.contains(part);
         is(&plain) || plain.split(|it: char| !it.is_alphanumeric() && it != '_').any(is)
     }

@@ -1,0 +1,156 @@
+//! What an attacker tried once and got through with.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+use ordain_canon::{ActionHash, Canonicalizer, Value};
+use ordain_decision::{Case, PolicyFiles, PolicySet, decide};
+use serde_json::{Value as Json, json};
+
+fn load(
+    policies: &str,
+    actors: &[(&str, &str, &str)],
+    schema: &str,
+    redact: &str,
+) -> Result<PolicySet, String> {
+    let mut entities = Vec::new();
+    for (id, group, person) in actors {
+        let attributes = if person.is_empty() { json!({}) } else { json!({"person": person}) };
+        entities.push(json!({"uid": {"type": "Actor", "id": id}, "attrs": attributes,
+            "parents": [{"type": "Group", "id": group}]}));
+    }
+    let files = [
+        ("p.cedar", policies.to_owned()),
+        ("entities.json", Json::Array(entities).to_string()),
+        ("schema.cedarschema", schema.to_owned()),
+        ("redact.toml", redact.to_owned()),
+    ];
+    let files: PolicyFiles = files.map(|(name, text)| (name.to_owned(), text)).into();
+    PolicySet::load(&files).map_err(|problems| format!("{problems:?}"))
+}
+
+fn proposal(action: &str, target: [&str; 3], parameters: &Json) -> Json {
+    let [domain, kind, id] = target;
+    json!({"proposal_id": "1", "ts_ms": 1, "actor": "agent", "action_type": action, "parameters": parameters,
+        "target": {"resource_type": kind, "resource_id": id, "domain": domain, "constraints": {}}})
+}
+
+/// The outcome and the whole decision as text.
+fn answer(policies: &PolicySet, proposal: &Json, approvers: &[&str]) -> (&'static str, String) {
+    let hash = ActionHash::of(&mut Canonicalizer::new(), proposal).unwrap().to_string();
+    let approval = |approver: &&str| {
+        json!({"proposal_hash": hash, "approver": approver, "verdict": "approve", "reason": "", "at_ms": 1_000,
+            "view_digest": hash})
+        .to_string()
+    };
+    let approvals: Vec<String> = approvers.iter().map(approval).collect();
+    let approvals: Vec<Value<'_>> = approvals.iter().map(|it| Value::read(it.as_bytes()).unwrap()).collect();
+    let text = proposal.to_string();
+    let case = Case {
+        proposal: text.as_bytes(),
+        policies,
+        evidence: &[],
+        approvals: &approvals,
+        now_ms: 1_000,
+        halted: false,
+    };
+    let decision = decide(&case).decision;
+    (decision.outcome.name(), format!("{decision:?}"))
+}
+
+const EVERYTHING: &str = "@id(\"all\") permit(principal, action, resource);";
+
+#[test]
+fn a_harmless_operation_does_not_bring_other_approvers() {
+    let policies = r#"
+@id("docs") @approval("single") @approvers("interns")
+permit(principal, action == Action::"create", resource in Domain::"workspace") when { resource has path && resource.path like "docs/*" };
+@id("src") @approvers("leads")
+permit(principal, action == Action::"write", resource in Domain::"workspace") when { resource has path && resource.path like "src/*" };
+@id("src-two") forbid(principal, action == Action::"write", resource) unless { context.approvals >= 2 };"#;
+    let people = [("ian", "interns", ""), ("ina", "interns", ""), ("lea", "leads", ""), ("leo", "leads", "")];
+    let set = load(policies, &people, "", "fields = []").unwrap();
+    let operations =
+        json!({"operations": [{"op": "modify", "path": "src/a"}, {"op": "create", "path": "docs/x"}]});
+    let patch = proposal("write", ["workspace", "patch_set", "x"], &operations);
+    assert_eq!(answer(&set, &patch, &["ian", "ina"]).0, "HOLD");
+    assert_eq!(answer(&set, &patch, &["ian", "ina", "lea"]).0, "HOLD");
+    // The number is the smallest over the operations, so it takes two of each.
+    assert_eq!(answer(&set, &patch, &["ian", "ina", "lea", "leo"]).0, "ALLOW");
+}
+
+#[test]
+fn what_only_looks_like_a_patch_set_or_a_path_is_refused() {
+    let set = load(EVERYTHING, &[], "", "fields = []").unwrap();
+    let operations = json!({"operations": [{"op": "modify", "path": "a"}]});
+    assert_eq!(
+        answer(&set, &proposal("write", ["workspace", "patch_set", "x"], &operations), &[]).0,
+        "ALLOW"
+    );
+    for (action, domain, kind) in [
+        ("write", "workspace", "Patch_set"),
+        ("write", "Workspace", "patch_set"),
+        ("write", "w\u{3bf}rkspace", "patch_set"),
+        ("write", "workspace.", "patch_set"),
+        ("create", "workspace", "patch_set"),
+        ("write", "elsewhere", "patch_set"),
+    ] {
+        let (outcome, said) = answer(&set, &proposal(action, [domain, kind, "x"], &operations), &[]);
+        assert_eq!(outcome, "DENY", "{action} {domain} {kind}: {said}");
+    }
+    for path in ["./.env", "docs/../.env", "/repo/.env", ".env/", "x//.env", "docs\\.env", "C:.env", ".env\n"]
+    {
+        let (outcome, said) = answer(&set, &proposal("read", ["workspace", "file", path], &json!({})), &[]);
+        assert!(outcome == "DENY" && said.contains("\"G9\""), "{path:?}: {said}");
+    }
+}
+
+#[test]
+fn one_person_in_two_spellings_is_no_two_people() {
+    let people = [("lea-work", "leads", "Lea"), ("lea-oncall", "leads", "lea")];
+    let refused = load(EVERYTHING, &people, "", "fields = []").err().unwrap();
+    assert!(refused.contains("look alike"), "{refused}");
+}
+
+#[test]
+fn secrets_stay_out_of_messages() {
+    let policy = "@id(\"p\") permit(principal, action, resource) when { context.parameters[\"card-number\"] == \"x\" };";
+    let schema = "type Parameters = { \"card-number\": String, ssn: Long };";
+    let set = load(policy, &[], schema, "fields = [\"card-number\", \"ssn\"]").unwrap();
+    let of = |ssn: Json| {
+        proposal("read", ["d", "t", "1"], &json!({"card-number": "4111111111111111", "ssn": ssn}))
+    };
+    for (ssn, rule) in [(json!(1), "\"G12\""), (json!(123_456_789.5), "\"G8\"")] {
+        let (outcome, said) = answer(&set, &of(ssn), &[]);
+        assert!(outcome == "DENY" && said.contains(rule), "{said}");
+        assert!(!said.contains("4111111111111111") && !said.contains("123456789.5"), "{said}");
+    }
+}
+
+#[test]
+fn a_forbidden_field_in_another_spelling_is_that_field() {
+    let set = load(EVERYTHING, &[], "", "fields = []").unwrap();
+    for name in
+        ["person['ssn']", "ssn ", "`ssn`", "person~1ssn", "person->ssn", "ｓｓｎ", "ssn\u{200b}", "SSN"]
+    {
+        let mut it = proposal("write", ["d", "t", "1"], &json!({"updates": {name: 1}}));
+        it["target"]["constraints"] = json!({"forbidden_fields": ["ssn"]});
+        assert_eq!(answer(&set, &it, &[]).0, "DENY", "{name:?}");
+    }
+}
+
+/// Many permits with overlapping approvers: the search for who could approve ends.
+#[test]
+fn looking_for_approvers_ends() {
+    let mut policies = String::new();
+    for number in 0..30 {
+        let names: Vec<String> =
+            (0..12).map(|at| format!("u{}", (number * 7 + at * (number % 5 + 3)) % 80)).collect();
+        policies += &format!(
+            "@id(\"p{number}\") @approval(\"threshold:4\") @approvers(\"{}\") permit(principal, action, resource);\n",
+            names.join(",")
+        );
+    }
+    let ids: Vec<String> = (0..80).map(|number| format!("u{number}")).collect();
+    let people: Vec<(&str, &str, &str)> = ids.iter().map(|id| (id.as_str(), "all", "")).collect();
+    let set = load(&policies, &people, "", "fields = []").unwrap();
+    assert_ne!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "ALLOW");
+}
