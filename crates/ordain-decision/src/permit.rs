@@ -38,6 +38,33 @@ impl Grant {
     pub fn valid_from_ms(&self) -> u64 {
         self.valid_from_ms
     }
+
+    /// What a permit of it says.
+    pub fn claims(&self, key: &PublicKey, minting: Minting<'_>) -> Claims {
+        let id = ContentHash::of(format!("{}\n{}", self.proposal_hash, minting.nonce).as_bytes()).to_string();
+        let id: String = id.trim_start_matches(SHA256_PREFIX).chars().take(16).collect();
+        Claims {
+            iss: key.id(),
+            sub: self.actor.clone(),
+            aud: minting.audience.to_owned(),
+            jti: format!("permit_{id}"),
+            iat: seconds(self.decided_at_ms),
+            nbf: seconds(self.valid_from_ms),
+            exp: seconds(self.valid_until_ms),
+            proposal_id: self.proposal_id.clone(),
+            proposal_hash: self.proposal_hash.to_string(),
+            action_type: self.action_type,
+            target_hash: self.target_hash.to_string(),
+            parameters_hash: self.parameters_hash.to_string(),
+            evidence_set_hash: self.evidence_set_hash.to_string(),
+            policy_hash: self.policy_hash.to_string(),
+            max_executions: self.max_executions,
+            max_duration_ms: self.max_duration_ms,
+            max_affected_records: self.max_affected_records,
+            nonce: minting.nonce.to_owned(),
+            ledger_index: minting.ledger_index,
+        }
+    }
 }
 
 /// What minting needs besides a grant and a key.
@@ -49,6 +76,13 @@ pub struct Minting<'a> {
     pub nonce: &'a str,
     /// The ledger's leaf of the decision, where there is one.
     pub ledger_index: Option<u64>,
+}
+
+impl Claims {
+    /// When the permit starts and when it ends, in milliseconds since 1970.
+    pub fn window_ms(&self) -> Result<(u64, u64), PermitError> {
+        Ok((milliseconds(self.nbf)?, milliseconds(self.exp)?))
+    }
 }
 
 /// The claims of a permit.
@@ -159,30 +193,8 @@ pub enum PermitError {
 
 /// Makes a permit. The same arguments give the same bytes.
 pub fn mint(grant: &Grant, key: &SigningKey, minting: Minting<'_>) -> Result<String, PermitError> {
-    let kid = PublicKey::of(key).id();
-    let id = ContentHash::of(format!("{}\n{}", grant.proposal_hash, minting.nonce).as_bytes()).to_string();
-    let id: String = id.trim_start_matches(SHA256_PREFIX).chars().take(16).collect();
-    let claims = Claims {
-        iss: kid.clone(),
-        sub: grant.actor.clone(),
-        aud: minting.audience.to_owned(),
-        jti: format!("permit_{id}"),
-        iat: seconds(grant.decided_at_ms),
-        nbf: seconds(grant.valid_from_ms),
-        exp: seconds(grant.valid_until_ms),
-        proposal_id: grant.proposal_id.clone(),
-        proposal_hash: grant.proposal_hash.to_string(),
-        action_type: grant.action_type,
-        target_hash: grant.target_hash.to_string(),
-        parameters_hash: grant.parameters_hash.to_string(),
-        evidence_set_hash: grant.evidence_set_hash.to_string(),
-        policy_hash: grant.policy_hash.to_string(),
-        max_executions: grant.max_executions,
-        max_duration_ms: grant.max_duration_ms,
-        max_affected_records: grant.max_affected_records,
-        nonce: minting.nonce.to_owned(),
-        ledger_index: minting.ledger_index,
-    };
+    let claims = grant.claims(&PublicKey::of(key), minting);
+    let kid = claims.iss.clone();
     let header = Header { alg: ALGORITHM.to_owned(), kid, typ: TOKEN_TYPE.to_owned() };
     let mut canon = Canonicalizer::new();
     let refused = |error: ordain_canon::WriteError| PermitError::Claims(error.to_string());
@@ -257,7 +269,7 @@ pub fn verify_permit(
     if claims.aud != audience {
         return Err(PermitError::Audience(claims.aud));
     }
-    let (from_ms, until_ms) = (milliseconds(claims.nbf)?, milliseconds(claims.exp)?);
+    let (from_ms, until_ms) = claims.window_ms()?;
     if now_ms < from_ms {
         return Err(PermitError::NotYet(from_ms - now_ms));
     }

@@ -1,0 +1,57 @@
+//! Keeps secrets out of what is shown: the value of a field that the policy's `redact.toml` names becomes a hash.
+
+use crate::policy::PolicySet;
+use ordain_canon::{Canonicalizer, ContentHash};
+use serde_json::Value as Json;
+
+impl PolicySet {
+    /// The document with every value under a redacted name replaced by a hash of it. The salt keeps short values from
+    /// being guessed; the same salt gives the same text, so that two values can still be seen to be equal.
+    pub fn redacted(&self, document: &Json, salt: &str) -> Json {
+        match document {
+            Json::Object(members) => {
+                let member = |(name, value): (&String, &Json)| {
+                    let shown = match self.redact.contains(name) {
+                        true => Json::String(hidden(value, salt)),
+                        false => self.redacted(value, salt),
+                    };
+                    (name.clone(), shown)
+                };
+                Json::Object(members.iter().map(member).collect())
+            }
+            Json::Array(elements) => {
+                Json::Array(elements.iter().map(|element| self.redacted(element, salt)).collect())
+            }
+            plain => plain.clone(),
+        }
+    }
+}
+
+fn hidden(value: &Json, salt: &str) -> String {
+    let mut canon = Canonicalizer::new();
+    let hash = canon.value(value).map(|bytes| ContentHash::of(&[salt.as_bytes(), b"\n", bytes].concat()));
+    hash.map_or_else(|_| "redacted".to_owned(), |hash| format!("redacted:{hash}"))
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "a test may fail loudly")]
+mod tests {
+    use crate::{PolicyFiles, PolicySet};
+    use serde_json::json;
+
+    #[test]
+    fn named_fields_are_hidden_wherever_they_are() {
+        let files = PolicyFiles::from([
+            ("a.cedar".to_owned(), "@id(\"a\") permit(principal, action, resource);".to_owned()),
+            ("redact.toml".to_owned(), "fields = [\"ssn\"]".to_owned()),
+        ]);
+        let set = PolicySet::load(&files).unwrap_or_else(|problems| panic!("{problems:?}"));
+        let document = json!({"parameters": {"updates": [{"ssn": "078-05-1120", "name": "x"}], "ssn": {"a": 1}}});
+        let shown = set.redacted(&document, "salt");
+        let text = shown.to_string();
+        assert!(!text.contains("078") && text.contains("\"name\":\"x\""), "{text}");
+        assert!(shown.pointer("/parameters/ssn").is_some_and(|it| it.as_str().is_some()));
+        assert_ne!(shown, set.redacted(&document, "another salt"));
+        assert_eq!(shown, set.redacted(&document, "salt"));
+    }
+}
