@@ -197,6 +197,21 @@ impl ContentHash {
     pub fn of(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
     }
+
+    /// From its text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(SHA256_PREFIX).filter(|digits| is_lower_hex(digits, 64))?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// Its 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
 }
 
 /// An object without one of its members.
@@ -233,6 +248,15 @@ mod tests {
 
     fn sha256(text: &str) -> String {
         ContentHash::of(text.as_bytes()).to_string().replace(SHA256_PREFIX, "")
+    }
+
+    #[test]
+    fn a_content_hash_is_read_as_it_is_written() {
+        let hash = ContentHash::of(b"x");
+        assert_eq!(ContentHash::parse(&hash.to_string()), Some(hash));
+        for wrong in ["", "sha256:", &hash.to_string().to_uppercase(), &format!("{hash}0")] {
+            assert_eq!(ContentHash::parse(wrong), None, "{wrong}");
+        }
     }
 
     #[test]
