@@ -19,6 +19,8 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-spec", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-kernel", may_use: &["ordain-canon", "ordain-spec"], pure: true },
     Layer { name: "ordain-decision", may_use: &["ordain-canon", "ordain-spec"], pure: true },
+    Layer { name: "ordain-ledger", may_use: &["ordain-canon"], pure: true },
+    Layer { name: "ordain-store", may_use: &["ordain-canon", "ordain-ledger", "ordain-spec"], pure: false },
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer {
         name: "ordain-workflow",

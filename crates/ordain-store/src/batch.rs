@@ -1,0 +1,147 @@
+//! The changes of one transaction: checked in order, each seeing the ones before, and put together as rows.
+
+use crate::limits::BATCH_BYTES_MAX;
+use crate::queue::{Answer, Counts, Job};
+use crate::{Change, Committed, EntryRow, Guard, Record, StoreError, checks};
+use ordain_canon::ContentHash;
+use ordain_ledger::{Edge, Hash, Tiles};
+use std::collections::BTreeMap;
+use tokio::sync::oneshot;
+
+/// Kind and id of a record.
+pub(crate) type Key = (String, String);
+
+/// The changes of one transaction, and the rows that they come to.
+pub(crate) struct Batch {
+    edge: Edge,
+    versions: BTreeMap<Key, u64>,
+    answers: Vec<(oneshot::Sender<Answer>, Answer)>,
+    bytes: usize,
+    /// The highest level of a tile that became full.
+    full_level: Option<u8>,
+    pub(crate) entries: Vec<EntryRow>,
+    pub(crate) tiles: Tiles,
+    pub(crate) documents: BTreeMap<ContentHash, Vec<u8>>,
+    /// A record that several changes wrote is here once, as the last one left it.
+    pub(crate) records: BTreeMap<Key, Record>,
+}
+
+impl Batch {
+    pub(crate) fn new(edge: Edge) -> Self {
+        Self {
+            edge,
+            versions: BTreeMap::new(),
+            answers: Vec::new(),
+            bytes: 0,
+            full_level: None,
+            entries: Vec::new(),
+            tiles: Tiles::new(),
+            documents: BTreeMap::new(),
+            records: BTreeMap::new(),
+        }
+    }
+
+    /// The guarded records whose version must still be read.
+    pub(crate) fn unknown(&self, guards: &[Guard]) -> Vec<Key> {
+        let keys = guards.iter().map(|guard| (guard.kind.clone(), guard.id.clone()));
+        keys.filter(|key| !self.versions.contains_key(key)).collect()
+    }
+
+    /// A record's version in the database; 0 if it is not there.
+    pub(crate) fn learn(&mut self, key: Key, version: u64) {
+        self.versions.insert(key, version);
+    }
+
+    /// Whether the transaction takes no further change.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes >= BATCH_BYTES_MAX
+    }
+
+    pub(crate) fn has_rows(&self) -> bool {
+        !(self.entries.is_empty() && self.documents.is_empty() && self.records.is_empty())
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.edge.size()
+    }
+
+    pub(crate) fn root(&self) -> Hash {
+        self.edge.root()
+    }
+
+    /// Adds a change, or keeps why it is refused. The versions of its guards are known.
+    pub(crate) fn take(&mut self, job: Job) {
+        let answer = self.apply(job.change);
+        self.answers.push((job.answer, answer));
+    }
+
+    fn apply(&mut self, change: Change) -> Answer {
+        for Guard { kind, id, version } in &change.guards {
+            let found = self.versions.get(&(kind.clone(), id.clone())).copied().unwrap_or_default();
+            if found != *version {
+                return Err(StoreError::Conflict { kind: kind.clone(), id: id.clone(), version: found });
+            }
+        }
+        let first_index = self.edge.size();
+        let writes = (change.build)(first_index);
+        self.bytes += checks::writes(&change.guards, &writes)?;
+        for (index, bytes) in (first_index..).zip(writes.entries) {
+            let leaf_hash = Hash::of_leaf(&bytes);
+            self.edge.append(leaf_hash, |tile, row| {
+                self.tiles.insert(tile, row.to_vec());
+                self.full_level = self.full_level.max(Some(tile.level));
+            });
+            self.entries.push(EntryRow { index, bytes, leaf_hash });
+        }
+        self.documents.extend(writes.documents.into_iter().map(|bytes| (ContentHash::of(&bytes), bytes)));
+        let size = self.edge.size();
+        for new in writes.records {
+            let key = (new.kind.clone(), new.id.clone());
+            let version = self.versions.get(&key).copied().unwrap_or_default() + 1;
+            self.versions.insert(key.clone(), version);
+            let crate::NewRecord { kind, id, state, body } = new;
+            self.records.insert(key, Record { kind, id, version, state, body, changed_at: size });
+        }
+        Ok(Committed { first_index, size })
+    }
+
+    /// After the last change: adds the tiles above level 0 that grew and are not full. Level 0 is read from entries.
+    pub(crate) fn seal(&mut self) {
+        let Some(full_level) = self.full_level else { return };
+        for (tile, row) in self.edge.partial_tiles() {
+            if tile.level > 0 && tile.level <= full_level + 1 {
+                self.tiles.insert(tile, row.to_vec());
+            }
+        }
+    }
+
+    /// The transaction is durable, or there was nothing to write.
+    pub(crate) fn succeed(self, counts: &Counts) -> Edge {
+        let refused = self.answers.iter().filter(|(_, answer)| answer.is_err()).count() as u64;
+        counts.refused(refused);
+        if self.has_rows() {
+            counts.committed(self.answers.len() as u64 - refused, self.entries.len() as u64);
+        }
+        for (caller, answer) in self.answers {
+            // Whoever does not wait any more need not know.
+            let _gone = caller.send(answer);
+        }
+        self.edge
+    }
+
+    /// Nothing was written. A conflict is no answer either: it may be with a change that failed.
+    pub(crate) fn fail(self, error: &StoreError, counts: &Counts) {
+        counts.failed(self.answers.len() as u64);
+        for (caller, _) in self.answers {
+            let _gone = caller.send(Err(error.clone()));
+        }
+    }
+}
+
+/// Fails changes that no transaction took.
+pub(crate) fn fail_all(jobs: impl Iterator<Item = Job>, error: &StoreError, counts: &Counts) {
+    for job in jobs {
+        counts.failed(1);
+        let _gone = job.answer.send(Err(error.clone()));
+    }
+}

@@ -1,0 +1,85 @@
+//! What a caller asks the store to write.
+
+/// What one step changes: all of it or nothing.
+pub struct Change {
+    /// Each record that is read or written, and the version it must have. Whoever writes a record guards it here.
+    pub guards: Vec<Guard>,
+    /// Called inside the transaction, after all guards held, with the index that the first new entry gets. It must be
+    /// quick and touch nothing else: everybody waits for it, and what it gives may still fail to be written.
+    pub build: Box<dyn FnOnce(u64) -> Writes + Send>,
+}
+
+impl Change {
+    /// Of guards and what to write if they hold.
+    pub fn new(guards: Vec<Guard>, build: impl FnOnce(u64) -> Writes + Send + 'static) -> Self {
+        Self { guards, build: Box::new(build) }
+    }
+}
+
+/// The version that a record must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// Of the record.
+    pub kind: String,
+    /// Of the record.
+    pub id: String,
+    /// 0: there must be no such record.
+    pub version: u64,
+}
+
+impl Guard {
+    /// A record must have this version.
+    pub fn new(kind: impl Into<String>, id: impl Into<String>, version: u64) -> Self {
+        Self { kind: kind.into(), id: id.into(), version }
+    }
+
+    /// There must be no such record.
+    pub fn absent(kind: impl Into<String>, id: impl Into<String>) -> Self {
+        Self::new(kind, id, 0)
+    }
+}
+
+/// What a change writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Writes {
+    /// Kept under the hash of their bytes; what is there already stays.
+    pub documents: Vec<Vec<u8>>,
+    /// Each at most once, and only with a guard. The new version is the guarded one plus one.
+    pub records: Vec<NewRecord>,
+    /// Leaves of the ledger, in this order.
+    pub entries: Vec<Vec<u8>>,
+}
+
+/// A record as it shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRecord {
+    /// What sort of thing it is.
+    pub kind: String,
+    /// Unique in its kind.
+    pub id: String,
+    /// By which it can be listed.
+    pub state: String,
+    /// JSON. The store does not look into it.
+    pub body: String,
+}
+
+impl NewRecord {
+    /// A record as it shall be.
+    pub fn new(
+        kind: impl Into<String>,
+        id: impl Into<String>,
+        state: impl Into<String>,
+        body: impl Into<String>,
+    ) -> Self {
+        Self { kind: kind.into(), id: id.into(), state: state.into(), body: body.into() }
+    }
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// Of its first entry; without entries the ledger's size.
+    pub first_index: u64,
+    /// Of the ledger after this change.
+    pub size: u64,
+}

@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+
+pub mod limits;
+
+mod error;
+mod location;
+
+mod change;
+mod rows;
+
+mod store;
+
+mod batch;
+mod checks;
+mod queue;
+mod tree;
+
+mod postgres;
+mod sqlite;
+
+pub use change::{Change, Committed, Guard, NewRecord, Writes};
+pub use error::StoreError;
+pub use location::Location;
+pub use rows::{Counters, EntryRow, Head, Query, Record};
+pub use store::Store;

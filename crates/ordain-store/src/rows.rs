@@ -1,0 +1,68 @@
+//! What the store gives back.
+
+use ordain_ledger::Hash;
+
+/// The end of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Number of entries.
+    pub size: u64,
+    /// Of the tree over all of them.
+    pub root: Hash,
+}
+
+/// Something with a state that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// What sort of thing it is.
+    pub kind: String,
+    /// Unique in its kind.
+    pub id: String,
+    /// 1 when it is new, and one more with each change.
+    pub version: u64,
+    /// By which it can be listed.
+    pub state: String,
+    /// JSON.
+    pub body: String,
+    /// The ledger's size after the last change of this record.
+    pub changed_at: u64,
+}
+
+/// Which records to list. They come in the order of their last change, and those of one change by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Of this kind.
+    pub kind: String,
+    /// Only in this state.
+    pub state: Option<String>,
+    /// Only what comes after this `changed_at` and id: the last record of the page before.
+    pub after: Option<(u64, String)>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A leaf of the ledger, as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryRow {
+    /// Which leaf it is, from 0.
+    pub index: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its hash as stored beside it. Whoever verifies computes it again.
+    pub leaf_hash: Hash,
+}
+
+/// What this handle's writer has done since it was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Transactions that were committed.
+    pub batches: u64,
+    /// Changes in them.
+    pub changes: u64,
+    /// Entries in them.
+    pub entries: u64,
+    /// Changes that were refused, most often because a guard did not hold.
+    pub refused: u64,
+    /// Changes that failed with their whole batch.
+    pub failed: u64,
+}

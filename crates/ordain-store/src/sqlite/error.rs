@@ -1,0 +1,32 @@
+//! SQLite's errors in our words.
+
+use crate::StoreError;
+use crate::limits::LOCK_WAIT;
+use rusqlite::ErrorCode;
+
+pub(super) fn of_sqlite(place: &str, error: &rusqlite::Error) -> StoreError {
+    let Some(code) = error.sqlite_error_code() else {
+        // A column that is missing or has another type.
+        return StoreError::Corrupt(format!(
+            "{place} does not have the tables of a store: {error}; restore it from a backup"
+        ));
+    };
+    match code {
+        ErrorCode::DiskFull => StoreError::Full(place.to_owned()),
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => StoreError::ReadOnly(place.to_owned()),
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(format!(
+            "{place} is damaged or is no SQLite file: {error}; restore it from a backup"
+        )),
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Unavailable(format!(
+            "{place}: another process has kept it locked for {} s; nothing was written",
+            LOCK_WAIT.as_secs()
+        )),
+        ErrorCode::CannotOpen => StoreError::Unavailable(format!(
+            "{place} cannot be opened: {error}; check that it is there and whose it is"
+        )),
+        ErrorCode::SystemIoFailure => StoreError::Unavailable(format!(
+            "{place}: the disk does not do what it should: {error}; nothing was written"
+        )),
+        _ => StoreError::Unavailable(format!("{place}: {error}; nothing was written")),
+    }
+}

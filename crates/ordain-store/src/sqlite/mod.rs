@@ -1,0 +1,104 @@
+//! The store on SQLite: one writer thread with group commit, and readers beside it.
+
+mod error;
+mod file;
+mod read;
+mod readers;
+mod schema;
+mod writer;
+
+use crate::queue::{Queue, queue};
+use crate::{EntryRow, Head, Query, Record, StoreError};
+use file::File;
+use ordain_canon::ContentHash;
+use ordain_ledger::{TileId, Tiles};
+use read::Rows;
+use readers::Readers;
+use rusqlite::Connection;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use tokio::task::spawn_blocking;
+use writer::Writer;
+
+/// How messages name a store without a file.
+const IN_MEMORY: &str = "the store in memory";
+
+/// A connection that the writer and, in memory, readers use in turn.
+type Shared = Arc<Mutex<Connection>>;
+
+pub(crate) struct Sqlite {
+    queue: Queue,
+    readers: Arc<Readers>,
+}
+
+impl Sqlite {
+    pub(crate) async fn in_memory() -> Result<Self, StoreError> {
+        let connection = Connection::open_in_memory();
+        let mut connection = connection.map_err(|error| error::of_sqlite(IN_MEMORY, &error))?;
+        schema::migrate(&mut connection, IN_MEMORY)?;
+        let shared = Arc::new(Mutex::new(connection));
+        Self::start(Writer::new(None, Some(Arc::clone(&shared))), Readers::in_memory(shared))
+    }
+
+    pub(crate) async fn open(path: PathBuf) -> Result<Self, StoreError> {
+        let opened = spawn_blocking(move || {
+            let file = File::open_or_create(&path)?;
+            let connection = file.connect_and_migrate()?;
+            Ok((file, Arc::new(Mutex::new(connection))))
+        });
+        let (file, connection) = opened.await.map_err(|_| StoreError::Closed)??;
+        Self::start(Writer::new(Some(file.clone()), Some(connection)), Readers::of_file(file))
+    }
+
+    fn start(writer: Writer, readers: Readers) -> Result<Self, StoreError> {
+        let (queue, inbox) = queue();
+        let thread = std::thread::Builder::new().name("ordain-writer".to_owned());
+        thread.spawn(move || writer.run(inbox)).map_err(|error| {
+            StoreError::Unavailable(format!("the thread that writes to the store does not start: {error}"))
+        })?;
+        Ok(Self { queue, readers: Arc::new(readers) })
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, StoreError> {
+        self.read(|rows| rows.head()).await
+    }
+
+    pub(crate) async fn record(&self, kind: &str, id: &str) -> Result<Option<Record>, StoreError> {
+        let (kind, id) = (kind.to_owned(), id.to_owned());
+        self.read(move |rows| rows.record(&kind, &id)).await
+    }
+
+    pub(crate) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
+        let query = query.clone();
+        self.read(move |rows| rows.records(&query)).await
+    }
+
+    pub(crate) async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let hashes = hashes.to_vec();
+        self.read(move |rows| rows.documents(&hashes)).await
+    }
+
+    pub(crate) async fn entries(&self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
+        self.read(move |rows| rows.entries(from, limit)).await
+    }
+
+    pub(crate) async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
+        let ids = ids.clone();
+        self.read(move |rows| rows.tiles_of_snapshot(&ids, size)).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if self.queue.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        Readers::read(&self.readers, work).await
+    }
+}

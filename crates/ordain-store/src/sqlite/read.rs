@@ -1,0 +1,159 @@
+//! Reads rows. The writer uses the same inside its transaction.
+
+use super::error::of_sqlite;
+use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX};
+use crate::tree::{cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
+use crate::{EntryRow, Head, Query, Record, StoreError};
+use ordain_canon::ContentHash;
+use ordain_ledger::{Hash, TileId, Tiles};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) place: &'a str,
+}
+
+impl Rows<'_> {
+    pub(super) fn head(self) -> Result<Head, StoreError> {
+        let (size, root) = self
+            .one("SELECT size, root FROM head", [], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?
+            .ok_or_else(|| StoreError::Corrupt(format!("{} has lost the ledger's head", self.place)))?;
+        Ok(Head { size: to_unsigned(size)?, root: hash_of(&root)? })
+    }
+
+    pub(super) fn version(self, kind: &str, id: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT version FROM records WHERE kind = ?1 AND id = ?2";
+        to_unsigned(self.one(sql, (kind, id), |row| row.get(0))?.unwrap_or_default())
+    }
+
+    pub(super) fn record(self, kind: &str, id: &str) -> Result<Option<Record>, StoreError> {
+        let sql =
+            "SELECT kind, id, version, state, body, changed_at FROM records WHERE kind = ?1 AND id = ?2";
+        self.one(sql, (kind, id), record_row)?.map(record_of).transpose()
+    }
+
+    pub(super) fn records(self, query: &Query) -> Result<Vec<Record>, StoreError> {
+        let (changed_at, id) = match &query.after {
+            Some((changed_at, id)) => (to_signed(*changed_at)?, id.as_str()),
+            None => (-1, ""),
+        };
+        let limit = i64::try_from(query.limit.min(LIST_MAX)).unwrap_or_default();
+        let columns = "SELECT kind, id, version, state, body, changed_at FROM records";
+        let page = "(changed_at, id) > (?2, ?3) ORDER BY changed_at, id LIMIT ?4";
+        let rows = match &query.state {
+            Some(state) => self.all(
+                &format!("{columns} WHERE kind = ?1 AND state = ?5 AND {page}"),
+                (&query.kind, changed_at, id, limit, state),
+                record_row,
+            )?,
+            None => self.all(
+                &format!("{columns} WHERE kind = ?1 AND {page}"),
+                (&query.kind, changed_at, id, limit),
+                record_row,
+            )?,
+        };
+        rows.into_iter().map(record_of).collect()
+    }
+
+    pub(super) fn documents(self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let read = |hash: &ContentHash| {
+            let sql = "SELECT bytes FROM documents WHERE hash = ?1";
+            let found = self.one(sql, [hash.to_string()], |row| row.get::<_, Vec<u8>>(0))?;
+            found.map(|bytes| document_of(hash, bytes)).transpose()
+        };
+        hashes.iter().map(read).collect()
+    }
+
+    pub(super) fn entries(self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
+        let failed = |error: rusqlite::Error| of_sqlite(self.place, &error);
+        let Ok(from) = to_signed(from) else { return Ok(Vec::new()) };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql =
+            "SELECT position, bytes, leaf_hash FROM entries WHERE position >= ?1 ORDER BY position LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let mut rows = statement.query((from, limit)).map_err(failed)?;
+        let mut entries: Vec<EntryRow> = Vec::new();
+        let mut total = 0;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let bytes: Vec<u8> = row.get(1).map_err(failed)?;
+            total += bytes.len();
+            if total > ENTRIES_BYTES_MAX && !entries.is_empty() {
+                break;
+            }
+            let index = to_unsigned(row.get(0).map_err(failed)?)?;
+            let leaf_hash = hash_of(&row.get::<_, Vec<u8>>(2).map_err(failed)?)?;
+            entries.push(EntryRow { index, bytes, leaf_hash });
+        }
+        Ok(entries)
+    }
+
+    /// The hashes of entries as stored; none may be missing.
+    pub(super) fn leaf_hashes(self, range: Range<u64>) -> Result<Vec<Hash>, StoreError> {
+        let sql = "SELECT position, leaf_hash FROM entries WHERE position >= ?1 AND position < ?2 ORDER BY position";
+        let bounds = (to_signed(range.start)?, to_signed(range.end)?);
+        let rows = self.all(sql, bounds, |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+        leaf_hashes_of(range, rows)
+    }
+
+    /// Of a ledger of that size, in one look at the database.
+    pub(super) fn tiles_of_snapshot(self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
+        let snapshot = self.connection.unchecked_transaction();
+        let _ends_on_drop = snapshot.map_err(|error| of_sqlite(self.place, &error))?;
+        let head = self.head()?;
+        if size > head.size {
+            return Err(StoreError::Beyond { asked: size, size: head.size });
+        }
+        self.tiles(ids, size)
+    }
+
+    pub(super) fn tiles(self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
+        let mut found = Tiles::new();
+        for id in ids {
+            let key = (id.level, to_signed(id.index)?);
+            let sql = "SELECT hashes FROM tiles WHERE level = ?1 AND position = ?2";
+            let row = match self.one(sql, key, |row| row.get::<_, Vec<u8>>(0))? {
+                Some(bytes) => from_bytes(&bytes)?,
+                None if id.level == 0 => self.leaf_hashes(leaves_of(*id, size))?,
+                None => continue,
+            };
+            found.insert(*id, row);
+        }
+        cut(ids, size, found)
+    }
+
+    fn one<T>(
+        self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let statement = self.connection.prepare_cached(sql);
+        let row = statement.and_then(|mut statement| statement.query_row(parameters, read).optional());
+        row.map_err(|error| of_sqlite(self.place, &error))
+    }
+
+    fn all<T>(
+        self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = self.connection.prepare_cached(sql);
+        let rows = statement.and_then(|mut statement| statement.query_map(parameters, read)?.collect());
+        rows.map_err(|error| of_sqlite(self.place, &error))
+    }
+}
+
+type RecordRow = (String, String, i64, String, String, i64);
+
+fn record_row(row: &Row<'_>) -> rusqlite::Result<RecordRow> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+}
+
+fn record_of((kind, id, version, state, body, changed_at): RecordRow) -> Result<Record, StoreError> {
+    let (version, changed_at) = (to_unsigned(version)?, to_unsigned(changed_at)?);
+    Ok(Record { kind, id, version, state, body, changed_at })
+}

@@ -1,0 +1,76 @@
+//! Connections that read beside the writer.
+
+use super::file::File;
+use super::read::Rows;
+use super::{IN_MEMORY, Shared};
+use crate::StoreError;
+use crate::limits::READERS;
+use rusqlite::Connection;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+pub(super) struct Readers {
+    source: Source,
+    turns: Arc<Semaphore>,
+}
+
+enum Source {
+    /// There is only the writer's connection.
+    Memory(Shared),
+    File {
+        file: File,
+        idle: Mutex<Vec<Connection>>,
+    },
+}
+
+impl Readers {
+    pub(super) fn in_memory(connection: Shared) -> Self {
+        Self { source: Source::Memory(connection), turns: Arc::new(Semaphore::new(1)) }
+    }
+
+    pub(super) fn of_file(file: File) -> Self {
+        let source = Source::File { file, idle: Mutex::new(Vec::with_capacity(READERS)) };
+        Self { source, turns: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        readers: &Arc<Self>,
+        work: impl FnOnce(Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let turn = Arc::clone(&readers.turns).acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let readers = Arc::clone(readers);
+        let done = spawn_blocking(move || {
+            let result = readers.with_connection(work);
+            drop(turn);
+            result
+        });
+        done.await.map_err(|_| StoreError::Closed)?
+    }
+
+    fn with_connection<T>(
+        &self,
+        work: impl FnOnce(Rows<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match &self.source {
+            Source::Memory(connection) => {
+                let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+                work(Rows { connection: &connection, place: IN_MEMORY })
+            }
+            Source::File { file, idle } => {
+                file.check()?;
+                let taken = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let connection = match taken {
+                    Some(connection) => connection,
+                    None => file.connect_reader()?,
+                };
+                let result = work(Rows { connection: &connection, place: &file.place });
+                // After an error a new connection is better than one in an unknown state.
+                if result.is_ok() {
+                    idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+                }
+                result
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The one thread that writes: drains the queue into a transaction, commits, answers.
+
+use super::error::of_sqlite;
+use super::file::File;
+use super::read::Rows;
+use super::{IN_MEMORY, Shared};
+use crate::batch::{Batch, fail_all};
+use crate::limits::CATCH_UP_MAX;
+use crate::queue::{Inbox, Job};
+use crate::tree::{edge_of, edge_tiles, same_root, to_bytes, to_signed};
+use crate::{Head, StoreError};
+use ordain_ledger::Edge;
+use rusqlite::{Connection, Params};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(super) struct Writer {
+    /// None: in memory.
+    file: Option<File>,
+    /// None: it failed, and is opened again for the next batch.
+    connection: Option<Shared>,
+    /// None: read it from the tables.
+    edge: Option<Edge>,
+}
+
+impl Writer {
+    pub(super) fn new(file: Option<File>, connection: Option<Shared>) -> Self {
+        Self { file, connection, edge: None }
+    }
+
+    pub(super) fn run(mut self, mut inbox: Inbox) {
+        let mut jobs = VecDeque::new();
+        while let Some(job) = inbox.blocking_next() {
+            jobs.push_back(job);
+            while !jobs.is_empty() {
+                inbox.drain_into(&mut jobs);
+                self.batch(&mut jobs, &inbox);
+            }
+        }
+        // The file is closed before anybody hears that the store is.
+        drop(self);
+        inbox.end();
+    }
+
+    /// One transaction with as many of the changes as it takes.
+    fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &Inbox) {
+        let connection = match self.connection() {
+            Ok(connection) => connection,
+            Err(error) => return fail_all(jobs.drain(..), &error, &inbox.counts),
+        };
+        // Held to the end: in memory a reader would see what is not committed.
+        let locked = connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = self.file.as_ref().map_or(IN_MEMORY, |file| &file.place);
+        let rows = Rows { connection: &locked, place };
+        let mut batch = match self.check_file().and_then(|()| begin(rows, self.edge.take())) {
+            Ok(edge) => Batch::new(edge),
+            Err(error) => {
+                give_up(&locked);
+                self.connection = self.connection_after_failure();
+                return fail_all(jobs.drain(..), &error, &inbox.counts);
+            }
+        };
+        let written = plan(rows, &mut batch, jobs).and_then(|()| write(rows, &mut batch));
+        match written.and_then(|()| self.check_file()) {
+            Ok(()) => {
+                drop(locked);
+                self.edge = Some(batch.succeed(&inbox.counts));
+            }
+            Err(error) => {
+                give_up(&locked);
+                self.connection = self.connection_after_failure();
+                batch.fail(&error, &inbox.counts);
+            }
+        }
+    }
+
+    fn connection(&mut self) -> Result<Shared, StoreError> {
+        if let Some(connection) = &self.connection {
+            return Ok(Arc::clone(connection));
+        }
+        let Some(file) = &self.file else { return Err(StoreError::Closed) };
+        let connection = Arc::new(Mutex::new(file.connect()?));
+        self.connection = Some(Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    /// A file is opened again, because nobody knows what SQLite remembers of it. Memory has only this connection.
+    fn connection_after_failure(&self) -> Option<Shared> {
+        if self.file.is_some() { None } else { self.connection.clone() }
+    }
+
+    fn check_file(&self) -> Result<(), StoreError> {
+        self.file.as_ref().map_or(Ok(()), File::check)
+    }
+}
+
+/// Begins a transaction and brings the edge to where the ledger ends: other processes may have appended.
+fn begin(rows: Rows<'_>, edge: Option<Edge>) -> Result<Edge, StoreError> {
+    run(rows, "BEGIN IMMEDIATE", [])?;
+    let Head { size, root } = rows.head()?;
+    let Some(mut edge) = edge.filter(|edge| edge.size() <= size && size - edge.size() <= CATCH_UP_MAX) else {
+        return edge_of(size, root, rows.tiles(&edge_tiles(size), size)?);
+    };
+    if edge.size() < size {
+        for leaf in rows.leaf_hashes(edge.size()..size)? {
+            edge.append(leaf, |_, _| ());
+        }
+    }
+    same_root(&edge, root)?;
+    Ok(edge)
+}
+
+fn plan(rows: Rows<'_>, batch: &mut Batch, jobs: &mut VecDeque<Job>) -> Result<(), StoreError> {
+    while let Some(job) = jobs.pop_front() {
+        let versions = batch.unknown(&job.change.guards).into_iter().map(|key| {
+            let version = rows.version(&key.0, &key.1)?;
+            Ok((key, version))
+        });
+        match versions.collect::<Result<Vec<_>, StoreError>>() {
+            Ok(versions) => versions.into_iter().for_each(|(key, version)| batch.learn(key, version)),
+            Err(error) => {
+                jobs.push_front(job);
+                return Err(error);
+            }
+        }
+        batch.take(job);
+        if batch.is_full() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
+    if !batch.has_rows() {
+        return run(rows, "ROLLBACK", []);
+    }
+    batch.seal();
+    for entry in &batch.entries {
+        let sql = "INSERT INTO entries (position, bytes, leaf_hash) VALUES (?1, ?2, ?3)";
+        run(rows, sql, (to_signed(entry.index)?, &entry.bytes, entry.leaf_hash.as_bytes()))?;
+    }
+    for (tile, row) in &batch.tiles {
+        let sql = "INSERT INTO tiles (level, position, hashes) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes";
+        run(rows, sql, (tile.level, to_signed(tile.index)?, to_bytes(row)))?;
+    }
+    for (hash, bytes) in &batch.documents {
+        let sql = "INSERT INTO documents (hash, bytes) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING";
+        run(rows, sql, (hash.to_string(), bytes))?;
+    }
+    for record in batch.records.values() {
+        let sql = "INSERT INTO records (kind, id, version, state, body, changed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                   ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state, \
+                   body = excluded.body, changed_at = excluded.changed_at";
+        let (version, changed_at) = (to_signed(record.version)?, to_signed(record.changed_at)?);
+        run(rows, sql, (&record.kind, &record.id, version, &record.state, &record.body, changed_at))?;
+    }
+    if !batch.entries.is_empty() {
+        let sql = "UPDATE head SET size = ?1, root = ?2";
+        run(rows, sql, (to_signed(batch.size())?, batch.root().as_bytes()))?;
+    }
+    run(rows, "COMMIT", [])
+}
+
+/// Takes back what was begun. If that fails there is nothing more to do: an open transaction is never committed.
+fn give_up(connection: &Connection) {
+    if !connection.is_autocommit() {
+        let _failed = connection.execute_batch("ROLLBACK");
+    }
+}
+
+fn run(rows: Rows<'_>, sql: &str, parameters: impl Params) -> Result<(), StoreError> {
+    let statement = rows.connection.prepare_cached(sql);
+    let done = statement.and_then(|mut statement| statement.execute(parameters));
+    done.map(|_| ()).map_err(|error| of_sqlite(rows.place, &error))
+}

@@ -1,0 +1,148 @@
+//! The handle that everybody holds, and the way to one of the two implementations.
+
+use crate::limits::{DOCUMENTS_MAX, LIST_MAX, TILES_MAX};
+use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
+use crate::{
+    Change, Committed, Counters, EntryRow, Head, Location, Query, Record, StoreError, checks, limits,
+};
+use ordain_canon::ContentHash;
+use ordain_ledger::{
+    Hash, ProofError, TileId, Tiles, consistency_proof, inclusion_proof, tiles_for_consistency,
+    tiles_for_inclusion,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A ledger with its documents and records. Clones are handles on the same one.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<Engine>,
+}
+
+enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Opens a store. It is created if there is none, and its tables are brought to the newest version; a store of a
+    /// newer program is refused. Must be called within a tokio runtime.
+    pub async fn open(location: &Location) -> Result<Self, StoreError> {
+        let engine = match location {
+            Location::Memory => Engine::Sqlite(Sqlite::in_memory().await?),
+            Location::File(path) => Engine::Sqlite(Sqlite::open(path.clone()).await?),
+            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, location.to_string()).await?),
+        };
+        Ok(Self { engine: Arc::new(engine) })
+    }
+
+    /// Writes all or nothing, durably when it returns. Many callers at once share one transaction and one sync. A change
+    /// that was accepted is written even if nobody waits for the answer any more.
+    pub async fn commit(&self, change: Change) -> Result<Committed, StoreError> {
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.queue().commit(change).await,
+            Engine::Postgres(postgres) => postgres.queue().commit(change).await,
+        }
+    }
+
+    /// The end of the ledger.
+    pub async fn head(&self) -> Result<Head, StoreError> {
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.head().await,
+            Engine::Postgres(postgres) => postgres.head().await,
+        }
+    }
+
+    /// One record.
+    pub async fn record(&self, kind: &str, id: &str) -> Result<Option<Record>, StoreError> {
+        checks::name(kind, id)?;
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.record(kind, id).await,
+            Engine::Postgres(postgres) => postgres.record(kind, id).await,
+        }
+    }
+
+    /// Records of a kind in the order of their last change; those of one change by id.
+    pub async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
+        checks::length("a listing", query.limit, LIST_MAX)?;
+        checks::name(&query.kind, query.after.as_ref().map_or("", |(_, id)| id))?;
+        checks::text("the state of a record", query.state.as_deref().unwrap_or(""), limits::KIND_BYTES_MAX)?;
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.records(query).await,
+            Engine::Postgres(postgres) => postgres.records(query).await,
+        }
+    }
+
+    /// One document.
+    pub async fn document(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.documents(std::slice::from_ref(hash)).await?.pop().flatten())
+    }
+
+    /// Documents in the order of the hashes; `None` for what is not there.
+    pub async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        checks::length("a list of documents", hashes.len(), DOCUMENTS_MAX)?;
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.documents(hashes).await,
+            Engine::Postgres(postgres) => postgres.documents(hashes).await,
+        }
+    }
+
+    /// Entries from an index on, as stored; fewer than asked for if they are many bytes, and none only at the end.
+    pub async fn entries(&self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.entries(from, limit).await,
+            Engine::Postgres(postgres) => postgres.entries(from, limit).await,
+        }
+    }
+
+    /// Tiles as they are in a ledger of that size, which may be an earlier one.
+    pub async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
+        checks::length("a list of tiles", ids.len(), TILES_MAX)?;
+        if let Some(id) = ids.iter().find(|id| id.width_in(size) == 0) {
+            return Err(StoreError::Beyond { asked: id.index, size });
+        }
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.tiles(ids, size).await,
+            Engine::Postgres(postgres) => postgres.tiles(ids, size).await,
+        }
+    }
+
+    /// The proof that the entry is in the ledger of that size.
+    pub async fn inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, StoreError> {
+        if index >= size {
+            return Err(StoreError::Beyond { asked: index, size });
+        }
+        let tiles = self.tiles(&tiles_for_inclusion(index, size), size).await?;
+        inclusion_proof(index, size, &tiles).map_err(|error| proof_error(&error))
+    }
+
+    /// The proof that the newer ledger begins with the older one.
+    pub async fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, StoreError> {
+        if old > new {
+            return Err(StoreError::Beyond { asked: old, size: new });
+        }
+        let tiles = self.tiles(&tiles_for_consistency(old, new), new).await?;
+        consistency_proof(old, new, &tiles).map_err(|error| proof_error(&error))
+    }
+
+    /// Writes what was accepted, then ends the writer. Other handles on this store are closed as well.
+    pub async fn close(self) -> Result<(), StoreError> {
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.queue().close().await,
+            Engine::Postgres(postgres) => postgres.queue().close().await,
+        }
+    }
+
+    /// What the writer has done since this store was opened.
+    pub fn counters(&self) -> Counters {
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.queue().counters(),
+            Engine::Postgres(postgres) => postgres.queue().counters(),
+        }
+    }
+}
+
+fn proof_error(error: &ProofError) -> StoreError {
+    StoreError::Corrupt(format!("no proof can be made: {error}; check the ledger with `ordain ledger fsck`"))
+}

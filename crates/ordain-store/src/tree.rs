@@ -1,0 +1,119 @@
+//! What both databases hold as bytes and numbers, read back and compared with what must be there.
+
+use crate::StoreError;
+use ordain_canon::ContentHash;
+use ordain_ledger::{Edge, Hash, TILE_WIDTH, TileId, Tiles};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The tiles of the right edge that are not full.
+pub(crate) fn edge_tiles(size: u64) -> BTreeSet<TileId> {
+    let ends = (0..=7_u8).map(|level| TileId { level, index: size >> (8 * u32::from(level)) >> 8 });
+    ends.filter(|tile| tile.width_in(size) > 0).collect()
+}
+
+/// The edge of a tree from the tiles that [`edge_tiles`] names.
+pub(crate) fn edge_of(size: u64, root: Hash, mut tiles: Tiles) -> Result<Edge, StoreError> {
+    let mut rows = vec![Vec::new(); 8];
+    for tile in edge_tiles(size) {
+        if let Some(row) = rows.get_mut(usize::from(tile.level)) {
+            *row = tiles.remove(&tile).unwrap_or_default();
+        }
+    }
+    let edge = Edge::from_rows(size, rows).map_err(|error| {
+        StoreError::Corrupt(format!("the ledger's right edge: {error}; check it with `ordain ledger fsck`"))
+    })?;
+    same_root(&edge, root)?;
+    Ok(edge)
+}
+
+/// The head must be the root of what is stored.
+pub(crate) fn same_root(edge: &Edge, root: Hash) -> Result<(), StoreError> {
+    if edge.root() == root {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt(format!(
+        "the ledger's head names the root {root} for {} entries and these give {}; check it with `ordain ledger fsck`",
+        edge.size(),
+        edge.root()
+    )))
+}
+
+/// Cuts each stored row to the width that the tile has in a tree of that size.
+pub(crate) fn cut(ids: &BTreeSet<TileId>, size: u64, mut found: Tiles) -> Result<Tiles, StoreError> {
+    let mut tiles = Tiles::new();
+    for id in ids {
+        let width = id.width_in(size);
+        let mut row = found.remove(id).unwrap_or_default();
+        if width == 0 || row.len() < width {
+            return Err(StoreError::Corrupt(format!(
+                "tile {} of level {} has {} hashes and a ledger of {size} entries needs {width}; check it with \
+                 `ordain ledger fsck`",
+                id.index,
+                id.level,
+                row.len()
+            )));
+        }
+        row.truncate(width);
+        tiles.insert(*id, row);
+    }
+    Ok(tiles)
+}
+
+/// The entries whose hashes a tile of level 0 consists of in a tree of that size.
+pub(crate) fn leaves_of(tile: TileId, size: u64) -> Range<u64> {
+    let start = tile.index.saturating_mul(TILE_WIDTH as u64);
+    start..start.saturating_add(tile.width_in(size) as u64)
+}
+
+/// A tile's bytes as stored: its hashes one after the other.
+pub(crate) fn to_bytes(row: &[Hash]) -> Vec<u8> {
+    row.iter().flat_map(|hash| *hash.as_bytes()).collect()
+}
+
+pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Vec<Hash>, StoreError> {
+    let (rows, rest) = bytes.as_chunks::<32>();
+    if rest.is_empty() && rows.len() <= TILE_WIDTH {
+        return Ok(rows.iter().map(|row| Hash::from_bytes(*row)).collect());
+    }
+    Err(StoreError::Corrupt(format!("a stored tile has {} bytes, which is no row of hashes", bytes.len())))
+}
+
+pub(crate) fn hash_of(bytes: &[u8]) -> Result<Hash, StoreError> {
+    let hash = <[u8; 32]>::try_from(bytes).map(Hash::from_bytes);
+    hash.map_err(|_| StoreError::Corrupt(format!("a stored hash has {} bytes instead of 32", bytes.len())))
+}
+
+/// As a database counts.
+pub(crate) fn to_signed(number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number).map_err(|_| StoreError::Refused(format!("{number} is too large a number")))
+}
+
+pub(crate) fn to_unsigned(number: i64) -> Result<u64, StoreError> {
+    u64::try_from(number).map_err(|_| StoreError::Corrupt(format!("the store has the number {number}")))
+}
+
+/// The hashes of all entries of a range from rows in order; a gap is damage.
+pub(crate) fn leaf_hashes_of(range: Range<u64>, rows: Vec<(i64, Vec<u8>)>) -> Result<Vec<Hash>, StoreError> {
+    let mut hashes = Vec::with_capacity(rows.len());
+    let mut rows = rows.into_iter();
+    for index in range {
+        match rows.next() {
+            Some((found, hash)) if to_unsigned(found)? == index => hashes.push(hash_of(&hash)?),
+            _ => {
+                return Err(StoreError::Corrupt(format!(
+                    "entry {index} is missing; check the ledger with `ordain ledger fsck`"
+                )));
+            }
+        }
+    }
+    Ok(hashes)
+}
+
+/// A document must be what its hash says.
+pub(crate) fn document_of(hash: &ContentHash, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    if ContentHash::of(&bytes) == *hash {
+        return Ok(bytes);
+    }
+    Err(StoreError::Corrupt(format!("the document `{hash}` was altered; restore the store from a backup")))
+}
