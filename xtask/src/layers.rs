@@ -24,7 +24,15 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer {
         name: "ordain-workflow",
-        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-harness"],
+        may_use: &[
+            "ordain-canon",
+            "ordain-spec",
+            "ordain-kernel",
+            "ordain-decision",
+            "ordain-ledger",
+            "ordain-store",
+            "ordain-harness",
+        ],
         pure: false,
     },
     Layer { name: "ordain-testkit", may_use: &["ordain-canon", "ordain-spec"], pure: false },

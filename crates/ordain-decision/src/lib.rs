@@ -5,7 +5,7 @@ pub mod limits;
 mod judge;
 mod permit;
 mod policy;
-mod redact;
+mod shown;
 
 pub use judge::{Case, Check, Examined, Judgement, decide, explain};
 pub use permit::{Claims, Grant, Minting, PermitError, PublicKey, PublicKeys, mint, verify_permit};

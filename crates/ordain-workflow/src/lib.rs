@@ -22,6 +22,8 @@ mod time;
 
 mod verified;
 
+pub mod gate;
+
 pub use chain::run;
 pub use error::RunError;
 pub use event::{Event, Purpose};

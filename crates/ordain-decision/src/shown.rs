@@ -1,10 +1,18 @@
-//! Keeps secrets out of what is shown: the value of a field that the policy's `redact.toml` names becomes a hash.
+//! What people are shown of a proposal: a request as what it stands for, and hashes in the place of secrets.
 
 use crate::policy::PolicySet;
-use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_canon::{Canonicalizer, ContentHash, Value};
+use ordain_spec::action::{KernelRequest, is_request, map_request};
 use serde_json::Value as Json;
 
 impl PolicySet {
+    /// The action proposal that a KernelRequest is taken for; nothing for any other document.
+    pub fn as_proposal(&self, text: &[u8]) -> Option<Json> {
+        let document = Value::read(text).ok().filter(is_request)?;
+        let request = document.to_typed::<KernelRequest>().ok()?;
+        serde_json::to_value(map_request(&request, &self.tools).ok()?).ok()
+    }
+
     /// The document with every value under a redacted name replaced by a hash of it. The salt keeps short values from
     /// being guessed; the same salt gives the same text, so that two values can still be seen to be equal.
     pub fn redacted(&self, document: &Json, salt: &str) -> Json {
@@ -46,7 +54,8 @@ mod tests {
             ("redact.toml".to_owned(), "fields = [\"ssn\"]".to_owned()),
         ]);
         let set = PolicySet::load(&files).unwrap_or_else(|problems| panic!("{problems:?}"));
-        let document = json!({"parameters": {"updates": [{"ssn": "078-05-1120", "name": "x"}], "ssn": {"a": 1}}});
+        let document =
+            json!({"parameters": {"updates": [{"ssn": "078-05-1120", "name": "x"}], "ssn": {"a": 1}}});
         let shown = set.redacted(&document, "salt");
         let text = shown.to_string();
         assert!(!text.contains("078") && text.contains("\"name\":\"x\""), "{text}");

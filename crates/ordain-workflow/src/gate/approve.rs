@@ -1,0 +1,205 @@
+//! Approving and rejecting: bound to the exact proposal, and to the digest of what was shown.
+
+use super::caller::{Caller, Role};
+use super::entry::{Entry, Event};
+use super::error::GateError;
+use super::judge::{Inputs, Texts, judge};
+use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
+use super::open::{Gate, Step, busy, document};
+use super::permits::Mint;
+use super::records::{Action, Held, State, Token, put};
+use super::status::ActionStatus;
+use super::submit::state_of;
+use ordain_spec::approval::{Approval, Verdict};
+use ordain_spec::decision::Outcome;
+use ordain_spec::{NonEmpty, Sha256};
+use ordain_store::StoreError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What an approver says.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Say {
+    /// Yes or no.
+    pub verdict: Verdict,
+    /// Why; a rejection must say it. It reaches the agent.
+    #[serde(default)]
+    pub reason: String,
+    /// The digest of what was shown.
+    pub view_digest: String,
+}
+
+impl Gate {
+    /// Approves or rejects a held action, and decides again.
+    pub async fn say(&self, caller: &Caller, action_id: &str, say: &Say) -> Result<ActionStatus, GateError> {
+        caller.must_be(&[Role::Approver])?;
+        if say.reason.len() > REASON_BYTES_MAX {
+            return Err(GateError::invalid("/reason", format!("is longer than {REASON_BYTES_MAX} bytes")));
+        }
+        if say.verdict == Verdict::Reject && say.reason.trim().is_empty() {
+            return Err(GateError::invalid(
+                "/reason",
+                "a rejection must say why; the reason reaches the agent",
+            ));
+        }
+        for _ in 0..TRIES_MAX {
+            match self.say_once(caller, action_id, say).await {
+                Err(GateError::Store(StoreError::Conflict { .. })) => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    self.tell(action_id);
+                    return self.status(caller, action_id).await;
+                }
+            }
+        }
+        Err(busy())
+    }
+
+    async fn say_once(&self, caller: &Caller, action_id: &str, say: &Say) -> Result<(), GateError> {
+        let held = self.action(action_id).await?;
+        let (control_held, control) = self.control().await?;
+        let loaded = self.policies(&control).await?;
+        let now_ms = self.clock.now_ms();
+        let Some(mut action) = held.body.clone() else { return Err(no_action(action_id)) };
+        let before = self.read_documents(&action.approval_documents).await?;
+        if let Some(earlier) = earlier(&before, caller) {
+            // The same word twice is one word.
+            if earlier.verdict == say.verdict {
+                return Ok(());
+            }
+            return Err(GateError::Conflict(format!(
+                "`{}` has spoken about `{action_id}` already, and cannot take it back",
+                caller.principal
+            )));
+        }
+        self.check_open(&action, action_id, now_ms)?;
+        self.check_not_own(caller, &action).await?;
+        let view = self.view(action_id, &action, &loaded, &control).await?;
+        if view.digest != say.view_digest {
+            return Err(GateError::Conflict(format!(
+                "what was shown ({}) is not what there is ({}); look at `{action_id}` again and decide then",
+                say.view_digest, view.digest
+            )));
+        }
+        let proposal_hash = action.proposal_hash.clone().unwrap_or_default();
+        let approval = Approval {
+            proposal_hash: sha256(&proposal_hash)?,
+            approver: NonEmpty::of(caller.principal.clone()),
+            verdict: say.verdict,
+            reason: say.reason.clone(),
+            view_digest: sha256(&view.digest)?,
+            at_ms: now_ms,
+        };
+        let (approval_document, approval_bytes) = document(&approval)?;
+        action.approval_documents.push(approval_document.clone());
+        let mut approvals = before;
+        approvals.push(approval_bytes.clone());
+        let proposal = self.read_document(&action.proposal_document).await?;
+        let evidence = self.read_documents(&action.evidence_documents).await?;
+        let inputs = Inputs {
+            proposal_document: action.proposal_document.clone(),
+            files_document: loaded.files_document.clone(),
+            evidence_documents: action.evidence_documents.clone(),
+            approval_documents: action.approval_documents.clone(),
+            now_ms,
+            halted: control.halt.is_some(),
+        };
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
+        let mut judged = judge(&loaded, &inputs, &texts)?;
+        let counts = match say.verdict {
+            Verdict::Approve => judged.decision.approvals.have.contains(&caller.principal),
+            Verdict::Reject => judged.decision.outcome == Outcome::Deny,
+        };
+        if !counts {
+            let message = format!("the word of `{}` does not count for `{action_id}`", caller.principal);
+            return Err(GateError::Refused { message, reasons: judged.decision.reasons });
+        }
+        let mint = judged.grant.take().map(|grant| self.minting(grant)).transpose()?;
+        action.state = state_of(judged.decision.outcome);
+        action.decision_document = judged.decision_document.clone();
+        if action.state != State::Held {
+            action.expires_at_ms = None;
+        }
+        let mut guards = vec![held.guard(), control_held.guard()];
+        guards.extend(mint.as_ref().map(Mint::guard));
+        let (id, by, verdict) = (action_id.to_owned(), caller.principal.clone(), say.verdict);
+        let build = move |index: u64| {
+            let mut step = Step { documents: judged.documents, ..Step::default() };
+            step.documents.push(approval_bytes);
+            let mut event = |event: Event| step.entries.push(Entry::of(now_ms, &by, event));
+            event(match verdict {
+                Verdict::Approve => Event::Approved { action_id: id.clone(), approval_document },
+                Verdict::Reject => Event::Rejected { action_id: id.clone(), approval_document },
+            });
+            event(Event::Decided {
+                action_id: id.clone(),
+                outcome: judged.decision.outcome,
+                decision_document: judged.decision_document,
+                inputs_document: judged.inputs_document,
+                expires_at_ms: action.expires_at_ms,
+            });
+            action.decided_index = index + 1;
+            if let Some(mint) = &mint {
+                let minted = mint.mint(&id, action.decided_index)?;
+                event(minted.event);
+                action.permit_id = Some(minted.id.clone());
+                step.documents.push(minted.document);
+                step.records.push(put(&minted.id, &minted.record));
+            }
+            step.records.push(put(&id, &action));
+            Ok(step)
+        };
+        self.commit(guards, build).await.map(drop)
+    }
+
+    fn check_open(&self, action: &Action, action_id: &str, now_ms: u64) -> Result<(), GateError> {
+        match action.shown_state(now_ms) {
+            State::Held => Ok(()),
+            other => Err(GateError::Conflict(format!(
+                "`{action_id}` is {}; only what is held can be approved or rejected",
+                other.name()
+            ))),
+        }
+    }
+
+    /// Nobody approves what they proposed, whatever the name they proposed it under.
+    async fn check_not_own(&self, caller: &Caller, action: &Action) -> Result<(), GateError> {
+        let mut own = action.submitted_by == caller.principal;
+        for token in self.list::<Token>(None).await? {
+            let Some(token) = token.body else { continue };
+            own |= same(&token.principal, &caller.principal)
+                && token.names.iter().any(|name| same(name, &action.actor));
+        }
+        if own {
+            return Err(GateError::Forbidden(format!(
+                "`{}` proposed this as `{}`, and nobody approves or rejects their own proposal",
+                caller.principal, action.actor
+            )));
+        }
+        Ok(())
+    }
+
+    pub(super) async fn action(&self, action_id: &str) -> Result<Held<Action>, GateError> {
+        let held = Held::<Action>::read(&self.store, action_id).await?;
+        if held.body.is_none() { Err(no_action(action_id)) } else { Ok(held) }
+    }
+}
+
+fn earlier(approvals: &[Vec<u8>], caller: &Caller) -> Option<Approval> {
+    let all = approvals.iter().filter_map(|text| serde_json::from_slice::<Approval>(text).ok());
+    all.into_iter().find(|approval| approval.approver.as_str() == caller.principal)
+}
+
+fn same(left: &str, right: &str) -> bool {
+    left.to_lowercase() == right.to_lowercase()
+}
+
+pub(super) fn no_action(action_id: &str) -> GateError {
+    GateError::Unknown(format!("there is no action `{action_id}`"))
+}
+
+fn sha256(text: &str) -> Result<Sha256, GateError> {
+    serde_json::from_value(serde_json::Value::String(text.to_owned()))
+        .map_err(|_| GateError::Damaged(format!("`{text}` is no hash")))
+}

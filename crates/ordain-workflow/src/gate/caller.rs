@@ -1,0 +1,107 @@
+//! Who asks, and what they may do.
+
+use super::error::GateError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What a token is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Proposes.
+    Actor,
+    /// Approves and rejects.
+    Approver,
+    /// Halts, resumes, changes policies and tokens, settles.
+    Operator,
+    /// Brings evidence.
+    Sensor,
+    /// Spends permits and reports outcomes.
+    Worker,
+    /// Reads everything, changes nothing.
+    Auditor,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Actor, Self::Approver, Self::Operator, Self::Sensor, Self::Worker, Self::Auditor];
+
+    /// As documents write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Actor => "actor",
+            Self::Approver => "approver",
+            Self::Operator => "operator",
+            Self::Sensor => "sensor",
+            Self::Worker => "worker",
+            Self::Auditor => "auditor",
+        }
+    }
+}
+
+/// Somebody whose identity was established.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caller {
+    pub(super) principal: String,
+    pub(super) names: Names,
+    pub(super) roles: BTreeSet<Role>,
+}
+
+/// The names that a caller may speak under.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Names {
+    /// The person at the machine that holds the store: they could write anything into it anyway.
+    Any,
+    /// The principal's own and those of its agents.
+    These(BTreeSet<String>),
+}
+
+impl Caller {
+    /// The person at the machine that holds the store.
+    pub fn local(principal: &str) -> Self {
+        Self { principal: principal.to_owned(), names: Names::Any, roles: Role::ALL.into() }
+    }
+
+    /// Who it is.
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// Whether it has a role.
+    pub fn is(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+
+    /// Whether it may speak under a name.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        match &self.names {
+            Names::Any => true,
+            Names::These(names) => names.contains(name),
+        }
+    }
+
+    /// Who submits a proposal of this actor, as it counts for approvals.
+    pub(super) fn submits_as(&self, actor: &str) -> String {
+        match &self.names {
+            // A person hands in what an agent wrote; they are not the agent.
+            Names::Any => actor.to_owned(),
+            Names::These(_) => self.principal.clone(),
+        }
+    }
+
+    /// Refuses a caller that has none of the roles.
+    pub(super) fn must_be(&self, roles: &[Role]) -> Result<(), GateError> {
+        if roles.iter().any(|role| self.is(*role)) {
+            return Ok(());
+        }
+        let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
+        let problem = format!(
+            "this takes a token with the role {}; the token of `{}` has not",
+            names.join(" or "),
+            self.principal
+        );
+        Err(GateError::Forbidden(problem))
+    }
+}

@@ -1,0 +1,80 @@
+//! The operator's switch, and the keys.
+
+use super::caller::{Caller, Role};
+use super::entry::{Entry, Event};
+use super::error::GateError;
+use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
+use super::open::{Gate, Step, busy};
+use super::records::{CONTROL_ID, Control, Halt, put};
+use super::status::{GateStatus, KeyStatus};
+use ordain_store::StoreError;
+
+impl Gate {
+    /// Halts the gate: from now on nothing is allowed and no permit can be spent. Again it changes nothing.
+    pub async fn halt(&self, caller: &Caller, reason: &str) -> Result<GateStatus, GateError> {
+        self.switch(caller, reason, true).await
+    }
+
+    /// Lifts a halt. Again it changes nothing.
+    pub async fn resume(&self, caller: &Caller, reason: &str) -> Result<GateStatus, GateError> {
+        self.switch(caller, reason, false).await
+    }
+
+    async fn switch(&self, caller: &Caller, reason: &str, halt: bool) -> Result<GateStatus, GateError> {
+        caller.must_be(&[Role::Operator])?;
+        if reason.trim().is_empty() {
+            return Err(GateError::invalid("/reason", "must say why; it goes on the ledger"));
+        }
+        if reason.len() > REASON_BYTES_MAX {
+            return Err(GateError::invalid("/reason", format!("is longer than {REASON_BYTES_MAX} bytes")));
+        }
+        for _ in 0..TRIES_MAX {
+            let (held, control) = self.control().await?;
+            if control.halt.is_some() == halt {
+                return self.gate_status().await;
+            }
+            let at_ms = self.clock.now_ms();
+            let by = caller.principal.clone();
+            let (halt, event) = match halt {
+                true => {
+                    let halt = Halt { by: by.clone(), reason: reason.to_owned(), at_ms };
+                    (Some(halt), Event::Halted { reason: reason.to_owned() })
+                }
+                false => (None, Event::Resumed { reason: reason.to_owned() }),
+            };
+            let body = Control { halt, ..control };
+            let entries = vec![Entry::of(at_ms, &by, event)];
+            let step = Step { records: vec![put(CONTROL_ID, &body)], entries, ..Step::default() };
+            match self.commit(vec![held.guard()], move |_| Ok(step)).await {
+                Err(GateError::Store(StoreError::Conflict { .. })) => {}
+                Err(error) => return Err(error),
+                Ok(_) => return self.gate_status().await,
+            }
+        }
+        Err(busy())
+    }
+
+    /// Another key signs from now on. Permits of the old one hold as long as they say.
+    pub async fn rotate_key(&self, caller: &Caller) -> Result<KeyStatus, GateError> {
+        caller.must_be(&[Role::Operator])?;
+        let old = self.keyring();
+        let new = old.rotated().map_err(|error| GateError::Unavailable(error.to_string()))?;
+        self.register(&new, Some(&old.public().id()), &caller.principal).await?;
+        let id = new.public().id();
+        self.sign_with(new);
+        let key = self.keys().await?.into_iter().find(|key| key.key_id == id);
+        key.ok_or_else(|| GateError::Damaged("the new key is not on record".to_owned()))
+    }
+
+    /// Reads the signing key again, which another process may have rotated.
+    pub async fn reload_key(&self) -> Result<bool, GateError> {
+        let old = self.keyring();
+        let new = old.reread().map_err(|error| GateError::Unavailable(error.to_string()))?;
+        if new.public() == old.public() {
+            return Ok(false);
+        }
+        self.register(&new, None, "ordain").await?;
+        self.sign_with(new);
+        Ok(true)
+    }
+}

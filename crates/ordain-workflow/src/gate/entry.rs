@@ -1,0 +1,172 @@
+//! What stands on the ledger: one entry for each event, with hashes where content could be secret or large.
+
+use super::caller::Role;
+use super::records::UseOutcome;
+use ordain_spec::decision::Outcome;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version that is written.
+pub const ENTRY_SCHEMA_VERSION: &str = "0.1.0";
+
+/// One entry of the ledger.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The version of this form.
+    pub entry_schema_version: String,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Who caused it.
+    pub by: String,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happened. A `*_document` is the hash of a document in the store.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "docs/contracts/ledger.md has a table of them")]
+pub enum Event {
+    /// The ledger begins.
+    Opened { origin: String },
+    /// A proposal arrived.
+    Submitted {
+        action_id: String,
+        actor: String,
+        proposal_document: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        supersedes: Option<String>,
+    },
+    /// The kernel answered.
+    Decided {
+        action_id: String,
+        outcome: Outcome,
+        decision_document: String,
+        inputs_document: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at_ms: Option<u64>,
+    },
+    /// Somebody said yes.
+    Approved { action_id: String, approval_document: String },
+    /// Somebody said no.
+    Rejected { action_id: String, approval_document: String },
+    /// A held proposal was replaced by another.
+    Superseded { action_id: String, by_action_id: String },
+    /// Nobody answered in time.
+    Expired { action_id: String },
+    /// An ALLOW became a permit.
+    PermitMinted {
+        action_id: String,
+        permit_id: String,
+        permit_document: String,
+        key_id: String,
+        max_executions: u64,
+        valid_from_ms: u64,
+        valid_until_ms: u64,
+    },
+    /// A worker is about to act.
+    PermitSpent {
+        action_id: String,
+        permit_id: String,
+        #[serde(rename = "use")]
+        number: u64,
+        decision_document: String,
+        inputs_document: String,
+        deadline_ms: u64,
+    },
+    /// How it went.
+    PermitSettled {
+        action_id: String,
+        permit_id: String,
+        #[serde(rename = "use")]
+        number: u64,
+        outcome: UseOutcome,
+        report_document: String,
+    },
+    /// Files of a workspace were changed.
+    Applied { action_id: String, permit_id: String, patch_hash: String, record: String },
+    /// A change of files was taken back.
+    Undone { action_id: String, permit_id: String, patch_hash: String, record: String },
+    /// A sensor observed something.
+    EvidenceReceived { evidence_id: String, sensor_id: String, packet_document: String },
+    /// Other policies are in force.
+    PolicyChanged { policy_hash: String, files_document: String },
+    /// Another key signs from now on.
+    KeyRotated {
+        key_id: String,
+        public_key: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retires: Option<String>,
+    },
+    /// Nothing is allowed any more.
+    Halted { reason: String },
+    /// The halt is lifted.
+    Resumed { reason: String },
+    /// Somebody can ask from now on.
+    TokenCreated { token_id: String, principal: String, names: Vec<String>, roles: Vec<Role> },
+    /// And no longer.
+    TokenRevoked { token_id: String },
+}
+
+impl Entry {
+    /// An event of now.
+    pub(super) fn of(at_ms: u64, by: &str, event: Event) -> Self {
+        Self { entry_schema_version: ENTRY_SCHEMA_VERSION.to_owned(), at_ms, by: by.to_owned(), event }
+    }
+}
+
+impl Event {
+    /// As documents write it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Opened { .. } => "opened",
+            Self::Submitted { .. } => "submitted",
+            Self::Decided { .. } => "decided",
+            Self::Approved { .. } => "approved",
+            Self::Rejected { .. } => "rejected",
+            Self::Superseded { .. } => "superseded",
+            Self::Expired { .. } => "expired",
+            Self::PermitMinted { .. } => "permit_minted",
+            Self::PermitSpent { .. } => "permit_spent",
+            Self::PermitSettled { .. } => "permit_settled",
+            Self::Applied { .. } => "applied",
+            Self::Undone { .. } => "undone",
+            Self::EvidenceReceived { .. } => "evidence_received",
+            Self::PolicyChanged { .. } => "policy_changed",
+            Self::KeyRotated { .. } => "key_rotated",
+            Self::Halted { .. } => "halted",
+            Self::Resumed { .. } => "resumed",
+            Self::TokenCreated { .. } => "token_created",
+            Self::TokenRevoked { .. } => "token_revoked",
+        }
+    }
+
+    /// The hashes of the documents that belong to it.
+    pub fn documents(&self) -> Vec<&str> {
+        match self {
+            Self::Submitted { proposal_document, .. } => vec![proposal_document],
+            Self::Decided { decision_document, inputs_document, .. }
+            | Self::PermitSpent { decision_document, inputs_document, .. } => {
+                vec![decision_document, inputs_document]
+            }
+            Self::Approved { approval_document, .. } | Self::Rejected { approval_document, .. } => {
+                vec![approval_document]
+            }
+            Self::PermitMinted { permit_document, .. } => vec![permit_document],
+            Self::PermitSettled { report_document, .. } => vec![report_document],
+            Self::EvidenceReceived { packet_document, .. } => vec![packet_document],
+            Self::PolicyChanged { files_document, .. } => vec![files_document],
+            Self::Opened { .. }
+            | Self::Superseded { .. }
+            | Self::Expired { .. }
+            | Self::Applied { .. }
+            | Self::Undone { .. }
+            | Self::KeyRotated { .. }
+            | Self::Halted { .. }
+            | Self::Resumed { .. }
+            | Self::TokenCreated { .. }
+            | Self::TokenRevoked { .. } => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The key that permits and checkpoints are signed with: one file that only its owner can read.
+
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ed25519_dalek::SigningKey;
+use ordain_decision::PublicKey;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const FILE: &str = "signing.key";
+
+/// The signing key of this node.
+#[derive(Clone)]
+pub struct Keyring {
+    key: Arc<SigningKey>,
+    folder: Option<PathBuf>,
+}
+
+/// A key could not be read or made.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct KeyringError {
+    path: String,
+    problem: String,
+}
+
+impl Keyring {
+    /// The key in a folder; where there is none, a new one.
+    pub fn open(folder: &Path) -> Result<Self, KeyringError> {
+        let path = folder.join(FILE);
+        let failed = |error: std::io::Error| KeyringError {
+            path: path.display().to_string(),
+            problem: error.to_string(),
+        };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                std::fs::create_dir_all(folder).map_err(failed)?;
+                write_new(&path, &new_seed()?).map_err(failed)?;
+                std::fs::read_to_string(&path).map_err(failed)?
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        check_mode(&path)?;
+        let wrong = || KeyringError {
+            path: path.display().to_string(),
+            problem: "is no signing key: 32 bytes in base64url without padding were expected".to_owned(),
+        };
+        let mut seed = [0; 32];
+        let decoded = Base64UrlUnpadded::decode(text.trim_end(), &mut seed).map_err(|_| wrong())?;
+        if decoded.len() != 32 {
+            return Err(wrong());
+        }
+        Ok(Self { key: Arc::new(SigningKey::from_bytes(&seed)), folder: Some(folder.to_owned()) })
+    }
+
+    /// A key that is gone with the process.
+    pub fn ephemeral() -> Result<Self, KeyringError> {
+        Ok(Self { key: Arc::new(SigningKey::from_bytes(&random::<32>()?)), folder: None })
+    }
+
+    /// Another key in the place of this one. Nothing signs with the old one any more: it is gone.
+    pub fn rotated(&self) -> Result<Self, KeyringError> {
+        let Some(folder) = &self.folder else { return Self::ephemeral() };
+        let (path, next) = (folder.join(FILE), folder.join("signing.key.new"));
+        let failed = |error: std::io::Error| KeyringError {
+            path: path.display().to_string(),
+            problem: error.to_string(),
+        };
+        match std::fs::remove_file(&next) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        write_new(&next, &new_seed()?).map_err(failed)?;
+        std::fs::rename(&next, &path).map_err(failed)?;
+        Self::open(folder)
+    }
+
+    /// As it is on disk now.
+    pub(super) fn reread(&self) -> Result<Self, KeyringError> {
+        match &self.folder {
+            Some(folder) => Self::open(folder),
+            None => Ok(self.clone()),
+        }
+    }
+
+    pub(super) fn key(&self) -> &Arc<SigningKey> {
+        &self.key
+    }
+
+    /// Its public part.
+    pub fn public(&self) -> PublicKey {
+        PublicKey::of(&self.key)
+    }
+}
+
+/// Random bytes.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], KeyringError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| KeyringError {
+        path: "random bytes".to_owned(),
+        problem: format!("the machine gives none: {error}"),
+    })?;
+    Ok(bytes)
+}
+
+/// Random letters and digits of hexadecimal numbers.
+pub(super) fn random_hex<const BYTES: usize>() -> Result<String, KeyringError> {
+    Ok(random::<BYTES>()?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn new_seed() -> Result<String, KeyringError> {
+    Ok(Base64UrlUnpadded::encode_string(&random::<32>()?))
+}
+
+/// Whoever comes first writes it; the others read it.
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(mut file) => {
+            file.write_all(format!("{text}\n").as_bytes())?;
+            file.sync_all()
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn check_mode(path: &Path) -> Result<(), KeyringError> {
+    use std::os::unix::fs::PermissionsExt;
+    let failed = |problem: String| KeyringError { path: path.display().to_string(), problem };
+    let mode = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(failed(format!(
+            "others may read this key (mode {:o}); use `chmod 600`, or remove it and let `ordain keys rotate` make another",
+            mode & 0o777
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Path) -> Result<(), KeyringError> {
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Everything from outside has a limit, and the limit has a name.
+
+/// Bytes of a proposal's id, an evidence id, the name of an actor, a person, a sensor or a worker.
+pub const NAME_BYTES_MAX: usize = 256;
+/// Bytes of the reason of an approval, a rejection, a halt or an outcome.
+pub const REASON_BYTES_MAX: usize = 4_000;
+/// How long a held proposal waits at most.
+pub const HOLD_MS_MAX: u64 = 24 * 3_600_000;
+/// How long a worker has to report, where its permit says nothing.
+pub const DURATION_MS_DEFAULT: u64 = 5 * 60_000;
+/// How much later than its deadline an outcome may still arrive before it counts as unknown.
+pub const GRACE_MS: u64 = 5_000;
+/// How often a step is tried again when others changed the same records in between.
+pub const TRIES_MAX: usize = 64;
+/// Evidence packets of one proposal.
+pub const EVIDENCE_MAX: usize = 64;
+/// Names that one token may propose under.
+pub const NAMES_MAX: usize = 64;
+/// Elements of one page of a list.
+pub const PAGE_MAX: usize = 500;
+/// Tokens that can exist.
+pub const TOKENS_MAX: usize = 10_000;

@@ -1,0 +1,47 @@
+//! The gate: from a submitted proposal to a recorded outcome, every step in one transaction with its ledger entries.
+
+mod caller;
+mod clock;
+mod entry;
+mod error;
+mod limits;
+mod records;
+
+mod keyring;
+mod open;
+mod policy;
+
+mod approve;
+mod control;
+mod evidence;
+mod judge;
+mod outcome;
+mod permits;
+mod spend;
+mod status;
+mod submit;
+mod sweep;
+mod tokens;
+
+mod files;
+mod ledger;
+mod replay;
+
+pub use approve::Say;
+pub use caller::{Caller, Role};
+pub use clock::Clock;
+pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event};
+pub use error::{Fault, GateError};
+pub use evidence::Received;
+pub use files::FileChange;
+pub use keyring::{Keyring, KeyringError};
+pub use ledger::{Audit, Damage, LedgerEntry, audit, export};
+pub use limits::*;
+pub use open::{Gate, Settings};
+pub use outcome::Report;
+pub use records::{Halt, Settled, State, Use, UseOutcome};
+pub use replay::{Flip, Replay, replay};
+pub use spend::{Spend, Spent};
+pub use status::{ActionStatus, GateStatus, KeyStatus, PermitStatus, TokenStatus};
+pub use submit::Submitted;
+pub use tokens::NewToken;

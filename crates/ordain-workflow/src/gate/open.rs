@@ -1,0 +1,250 @@
+//! Opening a gate: a store, a key, the time, and the policies in force.
+
+use super::clock::Clock;
+use super::entry::{Entry, Event};
+use super::error::GateError;
+use super::keyring::{Keyring, random_hex};
+use super::limits::TRIES_MAX;
+use super::policy::Loaded;
+use super::records::{CONTROL_ID, Control, Held, Key, put};
+use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_decision::PublicKeys;
+use ordain_store::{Change, Committed, Guard, Store, StoreError, Writes};
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::broadcast;
+
+/// What can be set about a gate.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The class of worker that permits are for.
+    pub audience: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { audience: "worker".to_owned() }
+    }
+}
+
+/// The gate. A cheap handle; all of them share one store.
+#[derive(Clone)]
+pub struct Gate {
+    pub(super) store: Store,
+    pub(super) clock: Clock,
+    pub(super) settings: Settings,
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    keyring: RwLock<Keyring>,
+    pub(super) policies: RwLock<Option<Arc<Loaded>>>,
+    changed: broadcast::Sender<String>,
+}
+
+/// How many changes a slow listener may miss before it has to look at everything again.
+const LISTENERS_BEHIND_MAX: usize = 1_024;
+
+/// What a step writes, before it knows its place on the ledger.
+#[derive(Default)]
+pub(super) struct Step {
+    pub(super) documents: Vec<Vec<u8>>,
+    pub(super) records: Vec<ordain_store::NewRecord>,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Gate {
+    /// Opens a gate on a store; on an empty one the ledger begins.
+    pub async fn open(
+        store: Store,
+        keyring: Keyring,
+        clock: Clock,
+        settings: Settings,
+    ) -> Result<Self, GateError> {
+        let (changed, _) = broadcast::channel(LISTENERS_BEHIND_MAX);
+        let shared = Shared { keyring: RwLock::new(keyring.clone()), policies: RwLock::new(None), changed };
+        let gate = Self { store, clock, settings, shared: Arc::new(shared) };
+        gate.see_last_entry().await?;
+        gate.begin().await?;
+        gate.register(&keyring, None, "ordain").await?;
+        Ok(gate)
+    }
+
+    /// Nothing happens before what has happened.
+    async fn see_last_entry(&self) -> Result<(), GateError> {
+        let head = self.store.head().await?;
+        let Some(last) = head.size.checked_sub(1) else { return Ok(()) };
+        for row in self.store.entries(last, 1).await? {
+            if let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) {
+                self.clock.saw(entry.at_ms);
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin(&self) -> Result<(), GateError> {
+        for _ in 0..TRIES_MAX {
+            let control = Held::<Control>::read(&self.store, CONTROL_ID).await?;
+            if control.body.is_some() {
+                return Ok(());
+            }
+            let random = |error: super::keyring::KeyringError| GateError::Unavailable(error.to_string());
+            let origin = format!("ordain/{}", random_hex::<8>().map_err(random)?);
+            let salt = random_hex::<16>().map_err(random)?;
+            let body = Control { origin: origin.clone(), salt, halt: None, policy: None };
+            let entry = Entry::of(self.clock.now_ms(), "ordain", Event::Opened { origin });
+            let step =
+                Step { records: vec![put(CONTROL_ID, &body)], entries: vec![entry], ..Step::default() };
+            match self.commit(vec![control.guard()], move |_| Ok(step)).await {
+                Err(GateError::Store(StoreError::Conflict { .. })) => {}
+                done => return done.map(drop),
+            }
+        }
+        Err(busy())
+    }
+
+    /// Puts the public part of a key on record, if it is not there.
+    pub(super) async fn register(
+        &self,
+        keyring: &Keyring,
+        retires: Option<&str>,
+        by: &str,
+    ) -> Result<(), GateError> {
+        let public = keyring.public();
+        let id = public.id();
+        for _ in 0..TRIES_MAX {
+            let known = Held::<Key>::read(&self.store, &id).await?;
+            if let Some(known) = &known.body {
+                if known.retired_at_ms.is_some() {
+                    let problem = format!("the key {id} was retired; `ordain keys rotate` makes another");
+                    return Err(GateError::Conflict(problem));
+                }
+                return Ok(());
+            }
+            let now_ms = self.clock.now_ms();
+            let key = Key { public_key: public.to_string(), created_at_ms: now_ms, retired_at_ms: None };
+            let mut records = vec![put(&id, &key)];
+            let mut guards = vec![known.guard()];
+            if let Some(old_id) = retires {
+                let old = Held::<Key>::read(&self.store, old_id).await?;
+                guards.push(old.guard());
+                if let Some(mut old) = old.body {
+                    old.retired_at_ms = Some(now_ms);
+                    records.push(put(old_id, &old));
+                }
+            }
+            let event = Event::KeyRotated {
+                key_id: id.clone(),
+                public_key: public.to_string(),
+                retires: retires.map(str::to_owned),
+            };
+            let step = Step { records, entries: vec![Entry::of(now_ms, by, event)], ..Step::default() };
+            match self.commit(guards, move |_| Ok(step)).await {
+                Err(GateError::Store(StoreError::Conflict { .. })) => {}
+                done => return done.map(drop),
+            }
+        }
+        Err(busy())
+    }
+
+    /// The store below it.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The key that signs now.
+    pub fn keyring(&self) -> Keyring {
+        self.shared.keyring.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on another key signs.
+    pub(super) fn sign_with(&self, keyring: Keyring) {
+        *self.shared.keyring.write().unwrap_or_else(PoisonError::into_inner) = keyring;
+    }
+
+    /// The time, as the gate sees it, in milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    /// How far the machine's clock is behind what is on the ledger.
+    pub fn clock_behind_ms(&self) -> u64 {
+        self.clock.behind_ms()
+    }
+
+    /// The ids of actions as they change, on this node.
+    pub fn changes(&self) -> broadcast::Receiver<String> {
+        self.shared.changed.subscribe()
+    }
+
+    pub(super) fn tell(&self, action_id: &str) {
+        // Nobody may be listening.
+        let _ = self.shared.changed.send(action_id.to_owned());
+    }
+
+    pub(super) async fn control(&self) -> Result<(Held<Control>, Control), GateError> {
+        let held = Held::<Control>::read(&self.store, CONTROL_ID).await?;
+        let body = held
+            .body
+            .clone()
+            .ok_or_else(|| GateError::Damaged("the gate's own record is missing".to_owned()))?;
+        Ok((held, body))
+    }
+
+    /// All public keys that permits may be signed with.
+    pub(super) async fn public_keys(&self) -> Result<PublicKeys, GateError> {
+        let mut keys = PublicKeys::new();
+        for key in self.list::<Key>(None).await? {
+            if let Some(public) =
+                key.body.and_then(|body| ordain_decision::PublicKey::parse(&body.public_key).ok())
+                && public.id() == key.id
+            {
+                keys.insert(key.id, public);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Writes a step. `build` gets the index of its first entry.
+    pub(super) async fn commit(
+        &self,
+        guards: Vec<Guard>,
+        build: impl FnOnce(u64) -> Result<Step, GateError> + Send + 'static,
+    ) -> Result<Committed, GateError> {
+        // What `build` makes is canonical JSON of our own types; that it can be written is checked before it is committed.
+        let (refused, refusal) = std::sync::mpsc::sync_channel(1);
+        let change = Change {
+            guards,
+            build: Box::new(move |index| match build(index).and_then(written) {
+                Ok(writes) => writes,
+                Err(error) => {
+                    let _ = refused.try_send(error);
+                    Writes::default()
+                }
+            }),
+        };
+        let committed = self.store.commit(change).await;
+        if let Ok(error) = refusal.try_recv() {
+            return Err(error);
+        }
+        Ok(committed?)
+    }
+}
+
+fn written(step: Step) -> Result<Writes, GateError> {
+    let mut canon = Canonicalizer::new();
+    let entries = step.entries.iter().map(|entry| Ok(canon.value(entry)?.to_vec()));
+    let entries = entries.collect::<Result<Vec<_>, GateError>>()?;
+    Ok(Writes { documents: step.documents, records: step.records, entries })
+}
+
+/// The document's canonical bytes, and the hash that names it.
+pub(super) fn document(value: &impl serde::Serialize) -> Result<(String, Vec<u8>), GateError> {
+    let bytes = Canonicalizer::new().value(value)?.to_vec();
+    Ok((ContentHash::of(&bytes).to_string(), bytes))
+}
+
+pub(super) fn busy() -> GateError {
+    GateError::Unavailable(
+        "too many others changed the same thing at the same time; try again in a moment".to_owned(),
+    )
+}

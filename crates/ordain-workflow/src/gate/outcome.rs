@@ -1,0 +1,177 @@
+//! Outcomes: how a use of a permit went, and who settles what nobody knows.
+
+use super::caller::{Caller, Role};
+use super::entry::{Entry, Event};
+use super::error::GateError;
+use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
+use super::open::{Gate, Step, busy, document};
+use super::records::{Action, Effect, Held, Permit, Settled, State, UseOutcome, put};
+use super::spend::no_permit;
+use super::status::PermitStatus;
+use ordain_store::StoreError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a use went.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// Which use; counted from 1.
+    #[serde(rename = "use")]
+    pub number: u64,
+    /// How it went.
+    pub outcome: UseOutcome,
+    /// How many records changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affected_records: Option<u64>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// What there is to say.
+    #[serde(default)]
+    pub reason: String,
+}
+
+impl Gate {
+    /// Records how a use went. Who spent the permit reports it; an operator settles what is unknown.
+    pub async fn settle(
+        &self,
+        caller: &Caller,
+        permit_id: &str,
+        report: &Report,
+    ) -> Result<PermitStatus, GateError> {
+        caller.must_be(&[Role::Worker, Role::Operator])?;
+        if report.reason.len() > REASON_BYTES_MAX {
+            return Err(GateError::invalid("/reason", format!("is longer than {REASON_BYTES_MAX} bytes")));
+        }
+        for _ in 0..TRIES_MAX {
+            match self.settle_once(caller, permit_id, report).await {
+                Err(GateError::Store(StoreError::Conflict { .. })) => {}
+                Err(error) => return Err(error),
+                Ok(action_id) => {
+                    self.tell(&action_id);
+                    return self.permit_status(caller, permit_id).await;
+                }
+            }
+        }
+        Err(busy())
+    }
+
+    async fn settle_once(
+        &self,
+        caller: &Caller,
+        permit_id: &str,
+        report: &Report,
+    ) -> Result<String, GateError> {
+        let held = Held::<Permit>::read(&self.store, permit_id).await?;
+        let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
+        let now_ms = self.clock.now_ms();
+        let action_id = permit.action_id.clone();
+        let settled = permit.settled(report, &caller.principal, now_ms);
+        let Some(used) = permit.uses.iter_mut().find(|it| it.number == report.number) else {
+            return Err(GateError::Unknown(format!("`{permit_id}` has no use {}", report.number)));
+        };
+        let own = used.worker == caller.principal;
+        if !own && !caller.is(Role::Operator) {
+            return Err(GateError::Forbidden(format!(
+                "use {} of `{permit_id}` is of `{}`; only they or an operator can say how it went",
+                report.number, used.worker
+            )));
+        }
+        if let Some(before) = &used.settled {
+            let same = before.outcome == settled.outcome
+                && before.affected_records == settled.affected_records
+                && before.duration_ms == settled.duration_ms;
+            match before.outcome {
+                _ if same => return Ok(action_id),
+                UseOutcome::Unknown => {}
+                UseOutcome::Succeeded | UseOutcome::Failed => {
+                    return Err(GateError::Conflict(format!(
+                        "use {} of `{permit_id}` is settled already, and stays as it is",
+                        report.number
+                    )));
+                }
+            }
+        }
+        used.settled = Some(settled.clone());
+        self.write_settled(caller.principal(), permit_id, &held, &permit, report.number, &settled).await?;
+        Ok(action_id)
+    }
+
+    /// Writes a settled use with everything that follows from it.
+    pub(super) async fn write_settled(
+        &self,
+        by: &str,
+        permit_id: &str,
+        held: &Held<Permit>,
+        permit: &Permit,
+        number: u64,
+        settled: &Settled,
+    ) -> Result<(), GateError> {
+        let action_held = self.action(&permit.action_id).await?;
+        let effect_held = Held::<Effect>::read(&self.store, &permit.effect).await?;
+        let mut effect = effect_held.body.clone().unwrap_or_default();
+        if settled.outcome != UseOutcome::Unknown {
+            effect.open.retain(|open| *open != (permit_id.to_owned(), number));
+        }
+        let mut records = vec![put(permit_id, permit), put(&permit.effect, &effect)];
+        if let Some(mut action) = action_held.body.clone() {
+            action.state = state_after(&action, permit);
+            records.push(put(&permit.action_id, &action));
+        }
+        let (report_document, bytes) = document(settled)?;
+        let event = Event::PermitSettled {
+            action_id: permit.action_id.clone(),
+            permit_id: permit_id.to_owned(),
+            number,
+            outcome: settled.outcome,
+            report_document,
+        };
+        let guards = vec![held.guard(), action_held.guard(), effect_held.guard()];
+        let entries = vec![Entry::of(settled.at_ms, by, event)];
+        let step = Step { documents: vec![bytes], records, entries };
+        self.commit(guards, move |_| Ok(step)).await.map(drop)
+    }
+}
+
+impl Permit {
+    /// What a report comes to: what went beyond the permit's limits has failed, whatever was reported.
+    fn settled(&self, report: &Report, by: &str, at_ms: u64) -> Settled {
+        let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
+            (Some(reported), Some(limit)) if reported > limit => {
+                Some(format!("{what} {reported}, and the permit allows {limit}"))
+            }
+            _ => None,
+        };
+        let records = beyond("affected records:", report.affected_records, self.max_affected_records);
+        let duration = beyond("duration in ms:", report.duration_ms, self.max_duration_ms);
+        let mut reasons: Vec<String> = records.into_iter().chain(duration).collect();
+        let outcome = if reasons.is_empty() { report.outcome } else { UseOutcome::Failed };
+        reasons.extend((!report.reason.is_empty()).then(|| report.reason.clone()));
+        Settled {
+            outcome,
+            reason: reasons.join("; "),
+            affected_records: report.affected_records,
+            duration_ms: report.duration_ms,
+            by: by.to_owned(),
+            at_ms,
+        }
+    }
+}
+
+/// Where an action stands when its permit's uses are as they are.
+pub(super) fn state_after(action: &Action, permit: &Permit) -> State {
+    let outcomes = || permit.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome));
+    if outcomes().any(|it| it == Some(UseOutcome::Unknown)) {
+        State::Unknown
+    } else if outcomes().any(|it| it.is_none()) {
+        State::Running
+    } else {
+        match outcomes().next_back().flatten() {
+            Some(UseOutcome::Succeeded) => State::Succeeded,
+            Some(UseOutcome::Failed) => State::Failed,
+            Some(UseOutcome::Unknown) => State::Unknown,
+            None => action.state,
+        }
+    }
+}

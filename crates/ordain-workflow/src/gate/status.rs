@@ -1,0 +1,349 @@
+//! What is shown: where an action stands, what an approver sees, permits, tokens, keys. Secrets are taken out.
+
+use super::approve::no_action;
+use super::caller::{Caller, Role};
+use super::error::GateError;
+use super::limits::PAGE_MAX;
+use super::open::Gate;
+use super::policy::Loaded;
+use super::records::{Action, Control, Halt, Held, Kept, Key, Permit, State, Token, Use, UseOutcome};
+use super::spend::no_permit;
+use ordain_canon::{Canonicalizer, ViewDigest};
+use ordain_spec::approval::Approval;
+use ordain_spec::decision::Decision;
+use ordain_store::Query;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+/// Where an action stands.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct ActionStatus {
+    /// The proposal's id.
+    pub action_id: String,
+    /// How far it is.
+    pub state: State,
+    /// Who proposed it.
+    pub actor: String,
+    /// Whose token brought it.
+    pub submitted_by: String,
+    /// When, in milliseconds since 1970.
+    pub submitted_at_ms: u64,
+    /// The kernel's last answer.
+    pub decision: Decision,
+    /// What approvers said.
+    pub approvals: Vec<Approval>,
+    /// What an approver is shown; secrets are hashed.
+    pub view: Json,
+    /// The digest of `view`, which an approval must name.
+    pub view_digest: String,
+    /// The permit, where there is one.
+    pub permit: Option<PermitStatus>,
+    /// Until when it waits for approvals, in milliseconds since 1970.
+    pub expires_at_ms: Option<u64>,
+    /// The proposal that it took the place of.
+    pub supersedes: Option<String>,
+    /// The proposal that took its place.
+    pub superseded_by: Option<String>,
+    /// The ledger's entry of the submission.
+    pub submitted_index: u64,
+    /// The ledger's entry of the last decision.
+    pub decided_index: u64,
+}
+
+/// A permit and its uses.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct PermitStatus {
+    /// Its id.
+    pub permit_id: String,
+    /// The action that it allows.
+    pub action_id: String,
+    /// The permit itself, for whoever proposed, and for workers and operators.
+    pub token: Option<String>,
+    /// From when it holds, in milliseconds since 1970.
+    pub valid_from_ms: u64,
+    /// Until when.
+    pub valid_until_ms: u64,
+    /// How often it can be used.
+    pub max_executions: u64,
+    /// How long a use may take.
+    pub max_duration_ms: Option<u64>,
+    /// How many records a use may change.
+    pub max_affected_records: Option<u64>,
+    /// Its uses.
+    pub uses: Vec<Use>,
+}
+
+/// The gate itself.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct GateStatus {
+    /// The ledger's name.
+    pub origin: String,
+    /// Why nothing is allowed, if so.
+    pub halted: Option<Halt>,
+    /// The policies in force.
+    pub policy_hash: Option<String>,
+}
+
+/// A token, without its secret.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct TokenStatus {
+    /// Its id.
+    pub token_id: String,
+    /// Whose it is.
+    pub principal: String,
+    /// The names that it may propose under.
+    pub names: Vec<String>,
+    /// What it is for.
+    pub roles: Vec<Role>,
+    /// Since when, in milliseconds since 1970.
+    pub created_at_ms: u64,
+    /// Until when, if it ends by itself.
+    pub expires_at_ms: Option<u64>,
+    /// When it was revoked.
+    pub revoked_at_ms: Option<u64>,
+}
+
+/// A public key.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct KeyStatus {
+    /// Its id.
+    pub key_id: String,
+    /// 32 bytes in base64url without padding.
+    pub public_key: String,
+    /// Since when, in milliseconds since 1970.
+    pub created_at_ms: u64,
+    /// When another took its place.
+    pub retired_at_ms: Option<u64>,
+}
+
+/// What an approver is shown.
+pub(super) struct View {
+    pub(super) json: Json,
+    pub(super) digest: String,
+}
+
+impl Action {
+    /// The state, with what time has made of it.
+    pub(super) fn shown_state(&self, now_ms: u64) -> State {
+        match self.expires_at_ms {
+            Some(expires_at_ms) if self.state == State::Held && now_ms >= expires_at_ms => State::Expired,
+            _ => self.state,
+        }
+    }
+}
+
+impl Gate {
+    /// Where an action stands.
+    pub async fn status(&self, caller: &Caller, action_id: &str) -> Result<ActionStatus, GateError> {
+        let held = self.action(action_id).await?;
+        let Some(action) = held.body else { return Err(no_action(action_id)) };
+        may_see(caller, &action)?;
+        let (_, control) = self.control().await?;
+        let loaded = self.policies(&control).await?;
+        self.status_of(caller, action_id, action, &loaded, &control).await
+    }
+
+    async fn status_of(
+        &self,
+        caller: &Caller,
+        action_id: &str,
+        action: Action,
+        loaded: &Loaded,
+        control: &Control,
+    ) -> Result<ActionStatus, GateError> {
+        let now_ms = self.clock.now_ms();
+        let view = self.view(action_id, &action, loaded, control).await?;
+        let decision = self.read_document(&action.decision_document).await?;
+        let damaged = |error: serde_json::Error| GateError::Damaged(format!("`{action_id}`: {error}"));
+        let decision: Decision = serde_json::from_slice(&decision).map_err(damaged)?;
+        let approvals = self.read_documents(&action.approval_documents).await?;
+        let approvals = approvals.iter().map(|text| serde_json::from_slice(text).map_err(damaged));
+        let permit = match &action.permit_id {
+            Some(id) => Some(self.permit_status(caller, id).await?),
+            None => None,
+        };
+        let unknown = permit.iter().flat_map(|it| &it.uses).any(|it| it.is_unknown(now_ms));
+        Ok(ActionStatus {
+            action_id: action_id.to_owned(),
+            state: if unknown { State::Unknown } else { action.shown_state(now_ms) },
+            approvals: approvals.collect::<Result<_, _>>()?,
+            actor: action.actor,
+            submitted_by: action.submitted_by,
+            submitted_at_ms: action.submitted_at_ms,
+            decision,
+            view: view.json,
+            view_digest: view.digest,
+            permit,
+            expires_at_ms: action.expires_at_ms,
+            supersedes: action.supersedes,
+            superseded_by: action.superseded_by,
+            submitted_index: action.submitted_index,
+            decided_index: action.decided_index,
+        })
+    }
+
+    /// What an approver is shown. It depends on the proposal, its evidence and the policies, and on nothing that others
+    /// do meanwhile.
+    pub(super) async fn view(
+        &self,
+        action_id: &str,
+        action: &Action,
+        loaded: &Loaded,
+        control: &Control,
+    ) -> Result<View, GateError> {
+        let read = |text: &[u8]| -> Json { serde_json::from_slice(text).unwrap_or_default() };
+        let proposal = self.read_document(&action.proposal_document).await?;
+        let proposal = loaded.set.as_proposal(&proposal).unwrap_or_else(|| read(&proposal));
+        let evidence = self.read_documents(&action.evidence_documents).await?;
+        let hide = |document: &Json| loaded.set.redacted(document, &control.salt);
+        let json = json!({
+            "action_id": action_id,
+            "proposal_hash": action.proposal_hash,
+            "proposal": hide(&proposal),
+            "evidence": evidence.iter().map(|text| hide(&read(text))).collect::<Vec<_>>(),
+            "policy_hash": loaded.set.hash().to_string(),
+        });
+        let digest = ViewDigest::of(&mut Canonicalizer::new(), &json)?.to_string();
+        Ok(View { json, digest })
+    }
+
+    /// Actions in the order in which they last changed, `after` one of them.
+    pub async fn actions(
+        &self,
+        caller: &Caller,
+        state: Option<State>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<ActionStatus>, GateError> {
+        let (_, control) = self.control().await?;
+        let loaded = self.policies(&control).await?;
+        let after = match after {
+            None => None,
+            Some(id) => {
+                let record = self.store.record(Action::KIND, id).await?.ok_or_else(|| no_action(id))?;
+                Some((record.changed_at, record.id))
+            }
+        };
+        let now_ms = self.clock.now_ms();
+        let query = Query {
+            kind: Action::KIND.to_owned(),
+            state: state.map(|it| it.name().to_owned()),
+            after,
+            limit: limit.min(PAGE_MAX),
+        };
+        let mut found = Vec::new();
+        for record in self.store.records(&query).await? {
+            let held = Held::<Action>::of(record)?;
+            let Some(action) = held.body else { continue };
+            let shown = state.is_none_or(|wanted| wanted == action.shown_state(now_ms));
+            if shown && may_see(caller, &action).is_ok() {
+                found.push(self.status_of(caller, &held.id, action, &loaded, &control).await?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A permit.
+    pub async fn permit_status(&self, caller: &Caller, permit_id: &str) -> Result<PermitStatus, GateError> {
+        let held = Held::<Permit>::read(&self.store, permit_id).await?;
+        let Some(permit) = held.body else { return Err(no_permit(permit_id)) };
+        let action =
+            self.action(&permit.action_id).await?.body.ok_or_else(|| no_action(&permit.action_id))?;
+        may_see(caller, &action)?;
+        let own = caller.is(Role::Actor) && caller.holds(&action.actor);
+        let token_shown = own || caller.is(Role::Worker) || caller.is(Role::Operator);
+        Ok(PermitStatus {
+            permit_id: permit_id.to_owned(),
+            action_id: permit.action_id,
+            token: token_shown.then_some(permit.token),
+            valid_from_ms: permit.valid_from_ms,
+            valid_until_ms: permit.valid_until_ms,
+            max_executions: permit.max_executions,
+            max_duration_ms: permit.max_duration_ms,
+            max_affected_records: permit.max_affected_records,
+            uses: permit.uses,
+        })
+    }
+
+    /// The gate itself.
+    pub async fn gate_status(&self) -> Result<GateStatus, GateError> {
+        let (_, control) = self.control().await?;
+        let policy_hash = control.policy.map(|policy| policy.hash);
+        Ok(GateStatus { origin: control.origin, halted: control.halt, policy_hash })
+    }
+
+    /// All public keys, for whoever verifies permits and checkpoints.
+    pub async fn keys(&self) -> Result<Vec<KeyStatus>, GateError> {
+        let keys = self.list::<Key>(None).await?;
+        let shown = keys.into_iter().filter_map(|held| {
+            let key = held.body?;
+            Some(KeyStatus {
+                key_id: held.id,
+                public_key: key.public_key,
+                created_at_ms: key.created_at_ms,
+                retired_at_ms: key.retired_at_ms,
+            })
+        });
+        Ok(shown.collect())
+    }
+
+    /// All tokens, without their secrets.
+    pub async fn tokens(&self, caller: &Caller) -> Result<Vec<TokenStatus>, GateError> {
+        caller.must_be(&[Role::Operator, Role::Auditor])?;
+        let tokens = self.list::<Token>(None).await?;
+        Ok(tokens.into_iter().filter_map(|held| Some(token_status(&held.id, held.body?))).collect())
+    }
+
+    /// All records of a kind.
+    pub(super) async fn list<T: Kept>(&self, state: Option<&str>) -> Result<Vec<Held<T>>, GateError> {
+        let mut all = Vec::new();
+        let mut query =
+            Query { kind: T::KIND.to_owned(), state: state.map(str::to_owned), after: None, limit: PAGE_MAX };
+        loop {
+            let page = self.store.records(&query).await?;
+            let Some(last) = page.last() else { return Ok(all) };
+            query.after = Some((last.changed_at, last.id.clone()));
+            let more = page.len() == PAGE_MAX;
+            for record in page {
+                all.push(Held::of(record)?);
+            }
+            if !more {
+                return Ok(all);
+            }
+        }
+    }
+}
+
+pub(super) fn token_status(token_id: &str, token: Token) -> TokenStatus {
+    TokenStatus {
+        token_id: token_id.to_owned(),
+        principal: token.principal,
+        names: token.names,
+        roles: token.roles,
+        created_at_ms: token.created_at_ms,
+        expires_at_ms: token.expires_at_ms,
+        revoked_at_ms: token.revoked_at_ms,
+    }
+}
+
+fn may_see(caller: &Caller, action: &Action) -> Result<(), GateError> {
+    let own = caller.is(Role::Actor) && caller.holds(&action.actor);
+    if own {
+        return Ok(());
+    }
+    caller.must_be(&[Role::Approver, Role::Operator, Role::Worker, Role::Auditor])
+}
+
+/// How a use stands, in one word.
+impl Use {
+    /// As documents write it.
+    pub fn outcome_name(&self) -> &'static str {
+        match self.settled.as_ref().map(|settled| settled.outcome) {
+            None => "running",
+            Some(UseOutcome::Succeeded) => "succeeded",
+            Some(UseOutcome::Failed) => "failed",
+            Some(UseOutcome::Unknown) => "unknown",
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Tokens: a random secret for each principal. The store has only hashes of them.
+
+use super::caller::{Caller, Names, Role};
+use super::entry::{Entry, Event};
+use super::error::GateError;
+use super::keyring::{random, random_hex};
+use super::limits::{NAMES_MAX, TOKENS_MAX, TRIES_MAX};
+use super::open::{Gate, Step, busy};
+use super::records::{Held, Token, put};
+use super::status::{TokenStatus, token_status};
+use super::submit::name_problem;
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ordain_canon::{ContentHash, is_lower_hex};
+use ordain_store::StoreError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use subtle::ConstantTimeEq;
+
+/// What every token starts with, so that it can be found where it should not be.
+const PREFIX: &str = "ordain";
+const SECRET_CHARACTERS: usize = 43;
+
+/// A token to be made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// Whose it is.
+    pub principal: String,
+    /// What it is for.
+    pub roles: BTreeSet<Role>,
+    /// Further names that it may propose or observe under, such as those of the principal's agents.
+    #[serde(default)]
+    pub names: BTreeSet<String>,
+    /// Until when, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at_ms: Option<u64>,
+}
+
+impl Gate {
+    /// Makes a token. Its secret is shown once, here.
+    pub async fn create_token(
+        &self,
+        caller: &Caller,
+        new: &NewToken,
+    ) -> Result<(TokenStatus, String), GateError> {
+        caller.must_be(&[Role::Operator])?;
+        if let Some(problem) = name_problem(&new.principal) {
+            return Err(GateError::invalid("/principal", format!("`principal` {problem}")));
+        }
+        if let Some(problem) = new.names.iter().find_map(|name| name_problem(name)) {
+            return Err(GateError::invalid("/names", format!("a name {problem}")));
+        }
+        if new.names.len() > NAMES_MAX {
+            return Err(GateError::invalid("/names", format!("has more than {NAMES_MAX} names")));
+        }
+        if new.roles.is_empty() {
+            return Err(GateError::invalid(
+                "/roles",
+                "names no role, so that the token would be good for nothing",
+            ));
+        }
+        if self.list::<Token>(Some("valid")).await?.len() >= TOKENS_MAX {
+            return Err(GateError::Conflict(format!("there are {TOKENS_MAX} tokens already; revoke some")));
+        }
+        let no_random = |error: super::keyring::KeyringError| GateError::Unavailable(error.to_string());
+        let id = random_hex::<8>().map_err(no_random)?;
+        let secret = Base64UrlUnpadded::encode_string(&random::<32>().map_err(no_random)?);
+        let now_ms = self.clock.now_ms();
+        if new.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= now_ms) {
+            return Err(GateError::invalid("/expires_at_ms", "is in the past"));
+        }
+        let token = Token {
+            principal: new.principal.clone(),
+            names: new.names.iter().cloned().collect(),
+            roles: new.roles.iter().copied().collect(),
+            secret_hash: ContentHash::of(secret.as_bytes()).to_string(),
+            created_at_ms: now_ms,
+            expires_at_ms: new.expires_at_ms,
+            revoked_at_ms: None,
+        };
+        let event = Event::TokenCreated {
+            token_id: id.clone(),
+            principal: token.principal.clone(),
+            names: token.names.clone(),
+            roles: token.roles.clone(),
+        };
+        let guard = Held::<Token> { id: id.clone(), version: 0, body: None }.guard();
+        let step = Step {
+            records: vec![put(&id, &token)],
+            entries: vec![Entry::of(now_ms, &caller.principal, event)],
+            ..Step::default()
+        };
+        self.commit(vec![guard], move |_| Ok(step)).await?;
+        Ok((token_status(&id, token), format!("{PREFIX}_{id}_{secret}")))
+    }
+
+    /// Revokes a token, at once and on every node. Again it changes nothing.
+    pub async fn revoke_token(&self, caller: &Caller, token_id: &str) -> Result<TokenStatus, GateError> {
+        caller.must_be(&[Role::Operator])?;
+        for _ in 0..TRIES_MAX {
+            let held = Held::<Token>::read(&self.store, token_id).await?;
+            let Some(mut token) = held.body.clone() else {
+                return Err(GateError::Unknown(format!("there is no token `{token_id}`")));
+            };
+            if token.revoked_at_ms.is_some() {
+                return Ok(token_status(token_id, token));
+            }
+            let now_ms = self.clock.now_ms();
+            token.revoked_at_ms = Some(now_ms);
+            let event = Event::TokenRevoked { token_id: token_id.to_owned() };
+            let step = Step {
+                records: vec![put(token_id, &token)],
+                entries: vec![Entry::of(now_ms, &caller.principal, event)],
+                ..Step::default()
+            };
+            match self.commit(vec![held.guard()], move |_| Ok(step)).await {
+                Err(GateError::Store(StoreError::Conflict { .. })) => {}
+                Err(error) => return Err(error),
+                Ok(_) => return Ok(token_status(token_id, token)),
+            }
+        }
+        Err(busy())
+    }
+
+    /// Who has this token. Every refusal says the same: what exists is not told to strangers.
+    pub async fn authenticate(&self, token: &str) -> Result<Caller, GateError> {
+        let refused = || {
+            GateError::Unauthenticated("the token is not known here, or does not hold any more".to_owned())
+        };
+        let (id, secret) = parts(token).ok_or_else(refused)?;
+        let known = Held::<Token>::read(&self.store, id).await?.body.ok_or_else(refused)?;
+        let hash = ContentHash::of(secret.as_bytes()).to_string();
+        let same: bool = hash.as_bytes().ct_eq(known.secret_hash.as_bytes()).into();
+        let expired = known.expires_at_ms.is_some_and(|expires_at_ms| self.clock.now_ms() >= expires_at_ms);
+        if !same || known.revoked_at_ms.is_some() || expired {
+            return Err(refused());
+        }
+        let mut names: BTreeSet<String> = known.names.into_iter().collect();
+        names.insert(known.principal.clone());
+        let roles = known.roles.into_iter().collect();
+        Ok(Caller { principal: known.principal, names: Names::These(names), roles })
+    }
+}
+
+fn parts(token: &str) -> Option<(&str, &str)> {
+    let (id, secret) = token.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
+    (is_lower_hex(id, 16) && secret.len() == SECRET_CHARACTERS).then_some((id, secret))
+}
