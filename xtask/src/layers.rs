@@ -35,6 +35,11 @@ static LAYERS: &[Layer] = &[
         ],
         pure: false,
     },
+    Layer {
+        name: "ordain-server",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-decision", "ordain-ledger", "ordain-workflow"],
+        pure: false,
+    },
     Layer { name: "ordain-testkit", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer {
         name: "ordain-cli",
@@ -43,8 +48,11 @@ static LAYERS: &[Layer] = &[
             "ordain-spec",
             "ordain-kernel",
             "ordain-decision",
+            "ordain-ledger",
+            "ordain-store",
             "ordain-harness",
             "ordain-workflow",
+            "ordain-server",
         ],
         pure: false,
     },

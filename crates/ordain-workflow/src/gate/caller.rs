@@ -92,7 +92,7 @@ impl Caller {
     }
 
     /// Refuses a caller that has none of the roles.
-    pub(super) fn must_be(&self, roles: &[Role]) -> Result<(), GateError> {
+    pub fn must_be(&self, roles: &[Role]) -> Result<(), GateError> {
         if roles.iter().any(|role| self.is(*role)) {
             return Ok(());
         }

@@ -10,12 +10,13 @@ use ed25519_dalek::VerifyingKey;
 use ordain_canon::{ContentHash, is_canonical};
 use ordain_ledger::{
     Checkpoint, Edge, Hash, NoteSigner, NoteVerifier, ProofFile, SignedNote, TILE_WIDTH, TileId, TilePath,
-    encode_entries, encode_tile,
+    encode_entries, encode_tile, verify_inclusion,
 };
 use ordain_store::{EntryRow, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// One entry, as it stands on the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -98,6 +99,54 @@ impl Gate {
         };
         let hashes = self.store.inclusion(index, size).await?;
         Ok(ProofFile { extra: Some(row.bytes), index, hashes, checkpoint })
+    }
+
+    /// A proof that the ledger only grew between two sizes.
+    pub async fn prove_consistency(
+        &self,
+        caller: &Caller,
+        old: u64,
+        new: u64,
+    ) -> Result<Vec<Hash>, GateError> {
+        may_audit(caller)?;
+        let size = self.store.head().await?.size;
+        if old > new || new > size {
+            return Err(GateError::invalid(
+                "",
+                format!("`old` must not be more than `new`, and `new` not more than the {size} entries there are"),
+            ));
+        }
+        Ok(self.store.consistency(old, new).await?)
+    }
+
+    /// How many entries there are.
+    pub async fn size(&self) -> Result<u64, GateError> {
+        Ok(self.store.head().await?.size)
+    }
+
+    /// That the head fits what stands at the end of the ledger.
+    pub async fn check_head(&self) -> Result<u64, GateError> {
+        let head = self.store.head().await?;
+        let Some(last) = head.size.checked_sub(1) else { return Ok(0) };
+        let row = self.store.entries(last, 1).await?.into_iter().find(|row| row.index == last);
+        let row = row.ok_or_else(|| GateError::Damaged(format!("entry {last} is missing")))?;
+        let proof = self.store.inclusion(last, head.size).await?;
+        let fits = verify_inclusion(Hash::of_leaf(&row.bytes), last, head.size, &proof, head.root);
+        fits.map_err(|error| GateError::Damaged(format!("the head does not fit entry {last}: {error}")))?;
+        Ok(head.size)
+    }
+
+    /// Signs the head and keeps it in a file, in the place of an earlier one.
+    pub async fn keep_checkpoint(&self, path: &Path) -> Result<(), GateError> {
+        let note = self.checkpoint().await?.to_string();
+        let path = path.to_owned();
+        let written = tokio::task::spawn_blocking(move || {
+            let next = path.with_extension("new");
+            std::fs::write(&next, note)?;
+            std::fs::rename(&next, &path)
+        });
+        let failed = |error: String| GateError::Unavailable(format!("the checkpoint cannot be kept: {error}"));
+        written.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
     }
 
     /// Entries from a place on.

@@ -43,5 +43,6 @@ pub use records::{Halt, Settled, State, Use, UseOutcome};
 pub use replay::{Flip, Replay, replay};
 pub use spend::{Spend, Spent};
 pub use status::{ActionStatus, GateStatus, KeyStatus, PermitStatus, TokenStatus};
+pub use ordain_store::Counters;
 pub use submit::Submitted;
 pub use tokens::NewToken;

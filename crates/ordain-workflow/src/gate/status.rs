@@ -208,14 +208,14 @@ impl Gate {
         Ok(View { json, digest })
     }
 
-    /// Actions in the order in which they last changed, `after` one of them.
+    /// Actions in the order in which they last changed, `after` one of them; and the one that the next page comes after.
     pub async fn actions(
         &self,
         caller: &Caller,
         state: Option<State>,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<ActionStatus>, GateError> {
+    ) -> Result<(Vec<ActionStatus>, Option<String>), GateError> {
         let (_, control) = self.control().await?;
         let loaded = self.policies(&control).await?;
         let after = match after {
@@ -233,7 +233,10 @@ impl Gate {
             limit: limit.min(PAGE_MAX),
         };
         let mut found = Vec::new();
-        for record in self.store.records(&query).await? {
+        let records = self.store.records(&query).await?;
+        // What this caller may not see is left out, so that a page can be short and others follow it.
+        let next = records.last().filter(|_| records.len() == query.limit).map(|record| record.id.clone());
+        for record in records {
             let held = Held::<Action>::of(record)?;
             let Some(action) = held.body else { continue };
             let shown = state.is_none_or(|wanted| wanted == action.shown_state(now_ms));
@@ -241,7 +244,7 @@ impl Gate {
                 found.push(self.status_of(caller, &held.id, action, &loaded, &control).await?);
             }
         }
-        Ok(found)
+        Ok((found, next))
     }
 
     /// A permit.

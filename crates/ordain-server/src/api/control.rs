@@ -1,0 +1,76 @@
+//! The operator's part: halt, resume, policies, keys.
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::request::{By, Typed, ok};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use ordain_workflow::gate::Role;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Why {
+    /// It goes on the ledger.
+    #[schemars(length(min = 1))]
+    reason: String,
+}
+
+/// What reloading did.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reloaded {
+    /// Whether other policies are in force now.
+    changed: bool,
+    /// The policies in force.
+    policy_hash: Option<String>,
+}
+
+pub(crate) async fn status(State(app): State<App>, By(_): By) -> Result<Response, Problem> {
+    ok(&app.gate.gate_status().await?)
+}
+
+pub(crate) async fn halt(
+    State(app): State<App>,
+    By(caller): By,
+    Typed(why): Typed<Why>,
+) -> Result<Response, Problem> {
+    ok(&app.gate.halt(&caller, &why.reason).await?)
+}
+
+pub(crate) async fn resume(
+    State(app): State<App>,
+    By(caller): By,
+    Typed(why): Typed<Why>,
+) -> Result<Response, Problem> {
+    ok(&app.gate.resume(&caller, &why.reason).await?)
+}
+
+pub(crate) async fn reload(State(app): State<App>, By(caller): By) -> Result<Response, Problem> {
+    caller.must_be(&[Role::Operator])?;
+    let changed = app.reload(&caller).await?;
+    ok(&Reloaded { changed, policy_hash: app.gate.gate_status().await?.policy_hash })
+}
+
+pub(crate) async fn rotate_key(State(app): State<App>, By(caller): By) -> Result<Response, Problem> {
+    ok(&app.gate.rotate_key(&caller).await?)
+}
+
+impl App {
+    /// Reads the policy folder again. What is invalid changes nothing.
+    pub(crate) async fn reload(&self, caller: &ordain_workflow::gate::Caller) -> Result<bool, Problem> {
+        let app = self.clone();
+        let files = tokio::task::spawn_blocking(move || app.shared.reload.as_ref().map(|read| read())).await;
+        let files = match files {
+            Ok(Some(Ok(files))) => files,
+            Ok(Some(Err(problem))) => return Err(Problem::new(StatusCode::CONFLICT, "policy", problem)),
+            Ok(None) | Err(_) => {
+                let problem = "this server was started without a policy folder, so there is nothing to read again";
+                return Err(Problem::new(StatusCode::CONFLICT, "policy", problem));
+            }
+        };
+        Ok(self.gate.set_policy(caller, &files).await?)
+    }
+}

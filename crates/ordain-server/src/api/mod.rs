@@ -1,0 +1,11 @@
+//! A file for each subject.
+
+pub(crate) mod actions;
+pub(crate) mod control;
+pub(crate) mod documents;
+pub(crate) mod evidence;
+pub(crate) mod ledger;
+pub(crate) mod permits;
+pub(crate) mod server;
+pub(crate) mod tokens;
+pub(crate) mod wait;

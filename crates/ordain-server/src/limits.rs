@@ -1,0 +1,34 @@
+//! Everything from outside has a limit, and the limit has a name.
+
+use std::time::Duration;
+
+/// Bytes of a request's body.
+pub const BODY_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a request's line and headers.
+pub const HEAD_BYTES_MAX: usize = 16 << 10;
+/// How long a client may take to send them.
+pub const HEAD_WAIT: Duration = Duration::from_secs(10);
+/// How long a client may take to send the body.
+pub const BODY_WAIT: Duration = Duration::from_secs(15);
+/// How long an answer may take.
+pub const ANSWER_WAIT: Duration = Duration::from_secs(30);
+/// How long `?wait=` may wait, in seconds.
+pub const POLL_SECONDS_MAX: u64 = 60;
+/// How long a stream of events lives.
+pub const STREAM_WAIT: Duration = Duration::from_secs(3_600);
+/// How often a waiting request looks whether another node changed something.
+pub const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Connections at once.
+pub const CONNECTIONS_MAX: usize = 2_048;
+/// Requests that are worked on at once.
+pub const REQUESTS_MAX: usize = 512;
+/// Of these, those of one principal.
+pub const REQUESTS_OF_ONE_MAX: usize = 256;
+/// Requests that wait for something to happen.
+pub const WAITING_MAX: usize = 1_024;
+/// How long requests may take to end when the server stops.
+pub const STOP_WAIT: Duration = Duration::from_secs(30);
+/// How often is looked what time has done.
+pub const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often the ledger's head is signed, if it has grown.
+pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);

@@ -1,0 +1,98 @@
+//! Errors over HTTP: `application/problem+json`.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ordain_spec::decision::Reason;
+use ordain_workflow::gate::{Fault, GateError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What went wrong, and what to do about it (RFC 9457).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// What kind of problem; always `about:blank`, because `code` says it.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status in words.
+    pub title: String,
+    /// The status.
+    pub status: u16,
+    /// What went wrong, for people.
+    pub detail: String,
+    /// What went wrong, for programs.
+    pub code: String,
+    /// Everything that is wrong with what was sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Fault>,
+    /// The kernel's reasons, where it was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Reason>,
+    /// The request's id, by which the log names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: "about:blank".to_owned(),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            code: code.to_owned(),
+            errors: Vec::new(),
+            reasons: Vec::new(),
+            correlation_id: None,
+        }
+    }
+
+    pub(crate) fn invalid(path: &str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let fault = Fault { path: path.to_owned(), message: message.clone(), rule_id: None };
+        Self { errors: vec![fault], ..Self::new(StatusCode::BAD_REQUEST, "invalid", message) }
+    }
+
+    pub(crate) fn busy(detail: &str) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+    }
+}
+
+impl From<GateError> for Problem {
+    fn from(error: GateError) -> Self {
+        let detail = error.to_string();
+        let of = |status: StatusCode, code: &str| Self::new(status, code, detail.clone());
+        match error {
+            GateError::Invalid { faults, .. } => {
+                Self { errors: faults, ..of(StatusCode::BAD_REQUEST, "invalid") }
+            }
+            GateError::Unauthenticated(_) => of(StatusCode::UNAUTHORIZED, "unauthenticated"),
+            GateError::Forbidden(_) => of(StatusCode::FORBIDDEN, "forbidden"),
+            GateError::Refused { reasons, .. } => Self { reasons, ..of(StatusCode::FORBIDDEN, "refused") },
+            GateError::Unknown(_) => of(StatusCode::NOT_FOUND, "unknown"),
+            GateError::Conflict(_) => of(StatusCode::CONFLICT, "conflict"),
+            GateError::Unavailable(_) => of(StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            GateError::Store(_) => of(StatusCode::SERVICE_UNAVAILABLE, "store"),
+            GateError::Damaged(_) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
+            _ => of(StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.status == 401 {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if self.status == 429 || self.status == 503 {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}

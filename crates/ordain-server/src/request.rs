@@ -1,0 +1,123 @@
+//! Reading what a request brings: its body, its query, who asks. What does not fit is a problem, never a panic.
+
+use crate::limits::{BODY_BYTES_MAX, BODY_WAIT};
+use crate::problem::Problem;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Request, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use ordain_canon::{Canonicalizer, Value};
+use ordain_workflow::gate::Caller;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The bytes of a JSON body.
+pub(crate) struct JsonBytes(pub(crate) Vec<u8>);
+
+impl<S: Sync> FromRequest<S> for JsonBytes {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request<axum::body::Body>, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        check_type(&parts.headers)?;
+        let too_long = || {
+            let problem = format!("the body is longer than {BODY_BYTES_MAX} bytes");
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", problem)
+        };
+        let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
+        if length.is_some_and(|length| length > BODY_BYTES_MAX) {
+            return Err(too_long());
+        }
+        let body = tokio::time::timeout(BODY_WAIT, Limited::new(body, BODY_BYTES_MAX).collect()).await;
+        match body {
+            Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not arrive in time")),
+            Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_long()),
+            Ok(Err(_)) => Err(Problem::invalid("", "the body could not be read")),
+            Ok(Ok(body)) => Ok(Self(body.to_bytes().to_vec())),
+        }
+    }
+}
+
+/// A page of a browser cannot send this type without asking first.
+fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let essence = given.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let problem = "the body must be JSON, with `Content-Type: application/json`";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", problem))
+}
+
+/// A JSON body of a known form, read strictly.
+pub(crate) struct Typed<T>(pub(crate) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Typed<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request<axum::body::Body>, state: &S) -> Result<Self, Problem> {
+        let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
+        let value = Value::read(&bytes).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
+        value.to_typed().map(Self).map_err(|error| Problem::invalid("", error.to_string()))
+    }
+}
+
+/// The query of a known form.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(query)) => Ok(Self(query)),
+            Err(error) => Err(Problem::invalid("", format!("the query cannot be used: {}", error.body_text()))),
+        }
+    }
+}
+
+/// A name in the path.
+pub(crate) struct Named(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(error) => Err(Problem::invalid("", format!("the path cannot be used: {}", error.body_text()))),
+        }
+    }
+}
+
+/// Who asks; the front has found out.
+pub(crate) struct By(pub(crate) Caller);
+
+impl<S: Sync> FromRequestParts<S> for By {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let problem = || Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "this takes a token: `Authorization: Bearer ordain_…`");
+        parts.extensions.get::<Caller>().cloned().map(Self).ok_or_else(problem)
+    }
+}
+
+/// A JSON answer, canonical.
+pub(crate) fn answer(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
+    let mut canon = Canonicalizer::new();
+    let body = canon.value(value).map_err(|error| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", format!("the answer cannot be written: {error}"))
+    })?;
+    Ok((status, [(header::CONTENT_TYPE, "application/json")], body.to_vec()).into_response())
+}
+
+/// A JSON answer to a request that went well.
+pub(crate) fn ok(value: &impl Serialize) -> Result<Response, Problem> {
+    answer(StatusCode::OK, value)
+}
+
+/// A plain text.
+pub(crate) fn text(content_type: &'static str, text: String) -> Response {
+    ([(header::CONTENT_TYPE, content_type)], text).into_response()
+}

@@ -1,0 +1,435 @@
+//! The one table of what there is. The router and the OpenAPI document come from it.
+
+use crate::api::{actions, control, documents, evidence, ledger, permits, server, tokens, wait};
+use crate::app::App;
+use crate::problem::Problem;
+use axum::Router;
+use axum::routing::{MethodRouter, delete, get, post};
+use ordain_spec::action::{KernelRequest, Proposal};
+use ordain_spec::packet::EvidencePacket;
+use ordain_workflow::gate::{
+    ActionStatus, GateStatus, KeyStatus, NewToken, PermitStatus, Received, Report, Role, Say, Spent, State,
+    TokenStatus,
+};
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+/// One thing that can be asked.
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) who: Who,
+    pub(crate) query: &'static [Parameter],
+    pub(crate) body: Option<Form>,
+    pub(crate) answers: &'static [Answer],
+    handler: fn() -> MethodRouter<App>,
+}
+
+/// Who may ask.
+pub(crate) enum Who {
+    /// Anybody, without a token.
+    Anybody,
+    /// Anybody with a token.
+    AnyToken,
+    /// A token with one of these roles.
+    Roles(&'static [Role]),
+}
+
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) required: bool,
+    pub(crate) form: Form,
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) about: &'static str,
+    pub(crate) content: Content,
+}
+
+pub(crate) enum Content {
+    Json(Form),
+    Text(&'static str),
+    Problem,
+}
+
+pub(crate) type Form = fn(&mut SchemaGenerator) -> Schema;
+
+fn form<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+fn action_form(generator: &mut SchemaGenerator) -> Schema {
+    let (proposal, request) = (form::<Proposal>(generator), form::<KernelRequest>(generator));
+    json_schema!({"anyOf": [proposal, request]})
+}
+
+fn open_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object"})
+}
+
+fn name_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "minLength": 1, "maxLength": 256})
+}
+
+fn page_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 1, "maximum": 500})
+}
+
+fn index_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64})
+}
+
+fn seconds_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 0, "maximum": 60})
+}
+
+const fn json(status: u16, about: &'static str, form: Form) -> Answer {
+    Answer { status, about, content: Content::Json(form) }
+}
+
+const fn problem(status: u16, about: &'static str) -> Answer {
+    Answer { status, about, content: Content::Problem }
+}
+
+const CONFLICT: Answer = problem(409, "Things are not so that it could be done");
+const UNKNOWN: Answer = problem(404, "There is no such thing");
+
+pub(crate) static ROUTES: &[Route] = &[
+    Route {
+        method: "post",
+        path: "/v1/actions",
+        summary: "Submit an action proposal or a KernelRequest; it is decided at once",
+        who: Who::Roles(&[Role::Actor]),
+        query: &[Parameter { name: "supersedes", about: "The held proposal that this one takes the place of", required: false, form: name_form }],
+        body: Some(action_form),
+        answers: &[
+            json(201, "Decided and on the ledger", form::<ActionStatus>),
+            json(200, "It was submitted before; the recorded answer", form::<ActionStatus>),
+            UNKNOWN,
+            CONFLICT,
+        ],
+        handler: || post(actions::submit).get(actions::list),
+    },
+    Route {
+        method: "get",
+        path: "/v1/actions",
+        summary: "Actions, in the order in which they last changed",
+        who: Who::AnyToken,
+        query: &[
+            Parameter { name: "state", about: "Only those in this state", required: false, form: form::<State> },
+            Parameter { name: "after", about: "The `next` of the page before", required: false, form: name_form },
+            Parameter { name: "limit", about: "How many at most", required: false, form: page_form },
+        ],
+        body: None,
+        answers: &[json(200, "A page of actions", form::<actions::ActionPage>), UNKNOWN],
+        handler: MethodRouter::new,
+    },
+    Route {
+        method: "get",
+        path: "/v1/actions/{id}",
+        summary: "Where an action stands; with `wait` the answer comes when it is no longer held",
+        who: Who::AnyToken,
+        query: &[Parameter { name: "wait", about: "Seconds to wait at most", required: false, form: seconds_form }],
+        body: None,
+        answers: &[json(200, "Where it stands", form::<ActionStatus>), UNKNOWN],
+        handler: || get(actions::status),
+    },
+    Route {
+        method: "get",
+        path: "/v1/actions/{id}/events",
+        summary: "A stream of where an action stands, one event for each change, until nothing more can happen",
+        who: Who::AnyToken,
+        query: &[],
+        body: None,
+        answers: &[Answer { status: 200, about: "Server-sent events; each has the status as JSON", content: Content::Text("text/event-stream") }, UNKNOWN],
+        handler: || get(wait::events),
+    },
+    Route {
+        method: "post",
+        path: "/v1/actions/{id}/approvals",
+        summary: "Approve or reject a held action",
+        who: Who::Roles(&[Role::Approver]),
+        query: &[],
+        body: Some(form::<Say>),
+        answers: &[json(200, "Decided again", form::<ActionStatus>), UNKNOWN, CONFLICT],
+        handler: || post(actions::say),
+    },
+    Route {
+        method: "post",
+        path: "/v1/evidence",
+        summary: "Put an evidence packet on record",
+        who: Who::Roles(&[Role::Sensor]),
+        query: &[],
+        body: Some(form::<EvidencePacket>),
+        answers: &[
+            json(201, "On record", form::<Received>),
+            json(200, "It was on record before", form::<Received>),
+            CONFLICT,
+        ],
+        handler: || post(evidence::add),
+    },
+    Route {
+        method: "get",
+        path: "/v1/permits/{id}",
+        summary: "A permit and its uses",
+        who: Who::AnyToken,
+        query: &[],
+        body: None,
+        answers: &[json(200, "The permit", form::<PermitStatus>), UNKNOWN],
+        handler: || get(permits::show),
+    },
+    Route {
+        method: "post",
+        path: "/v1/permits/{id}/use",
+        summary: "Spend one use of a permit; everything is checked again",
+        who: Who::Roles(&[Role::Worker]),
+        query: &[],
+        body: Some(form::<permits::UseRequest>),
+        answers: &[json(200, "One use is spent: act now", form::<Spent>), UNKNOWN, CONFLICT],
+        handler: || post(permits::spend),
+    },
+    Route {
+        method: "post",
+        path: "/v1/permits/{id}/outcome",
+        summary: "Report how a use went, or settle what is unknown",
+        who: Who::Roles(&[Role::Worker, Role::Operator]),
+        query: &[],
+        body: Some(form::<Report>),
+        answers: &[json(200, "Recorded", form::<PermitStatus>), UNKNOWN, CONFLICT],
+        handler: || post(permits::outcome),
+    },
+    Route {
+        method: "get",
+        path: "/v1/ledger/checkpoint",
+        summary: "The signed head of the ledger (C2SP tlog-checkpoint)",
+        who: Who::AnyToken,
+        query: &[],
+        body: None,
+        answers: &[Answer { status: 200, about: "A signed note", content: Content::Text("text/plain") }],
+        handler: || get(ledger::checkpoint),
+    },
+    Route {
+        method: "get",
+        path: "/v1/ledger/proof",
+        summary: "A proof that an entry is on the ledger (C2SP tlog-proof), with the entry",
+        who: Who::Roles(&[Role::Auditor, Role::Operator]),
+        query: &[Parameter { name: "index", about: "The entry", required: true, form: index_form }],
+        body: None,
+        answers: &[Answer { status: 200, about: "A proof file", content: Content::Text("text/plain") }, UNKNOWN],
+        handler: || get(ledger::proof),
+    },
+    Route {
+        method: "get",
+        path: "/v1/ledger/consistency",
+        summary: "A proof that the ledger only grew between two sizes (RFC 6962)",
+        who: Who::Roles(&[Role::Auditor, Role::Operator]),
+        query: &[
+            Parameter { name: "old", about: "The smaller size", required: true, form: index_form },
+            Parameter { name: "new", about: "The larger size", required: true, form: index_form },
+        ],
+        body: None,
+        answers: &[json(200, "The proof", form::<ledger::Consistency>)],
+        handler: || get(ledger::consistency),
+    },
+    Route {
+        method: "get",
+        path: "/v1/ledger/entries",
+        summary: "Entries of the ledger",
+        who: Who::Roles(&[Role::Auditor, Role::Operator]),
+        query: &[
+            Parameter { name: "from", about: "The first entry", required: false, form: index_form },
+            Parameter { name: "limit", about: "How many at most", required: false, form: page_form },
+        ],
+        body: None,
+        answers: &[json(200, "Entries", form::<ledger::EntryPage>)],
+        handler: || get(ledger::entries),
+    },
+    Route {
+        method: "get",
+        path: "/v1/gate",
+        summary: "The gate itself: halted or not, the policies in force",
+        who: Who::AnyToken,
+        query: &[],
+        body: None,
+        answers: &[json(200, "The gate", form::<GateStatus>)],
+        handler: || get(control::status),
+    },
+    Route {
+        method: "post",
+        path: "/v1/halt",
+        summary: "Halt: from now on nothing is allowed and no permit can be spent",
+        who: Who::Roles(&[Role::Operator]),
+        query: &[],
+        body: Some(form::<control::Why>),
+        answers: &[json(200, "Halted", form::<GateStatus>)],
+        handler: || post(control::halt),
+    },
+    Route {
+        method: "post",
+        path: "/v1/resume",
+        summary: "Lift a halt",
+        who: Who::Roles(&[Role::Operator]),
+        query: &[],
+        body: Some(form::<control::Why>),
+        answers: &[json(200, "Open", form::<GateStatus>)],
+        handler: || post(control::resume),
+    },
+    Route {
+        method: "post",
+        path: "/v1/policy/reload",
+        summary: "Read the policy folder again and put it in force; what is invalid changes nothing",
+        who: Who::Roles(&[Role::Operator]),
+        query: &[],
+        body: None,
+        answers: &[json(200, "In force", form::<control::Reloaded>), CONFLICT],
+        handler: || post(control::reload),
+    },
+    Route {
+        method: "post",
+        path: "/v1/keys/rotate",
+        summary: "Sign with a new key from now on",
+        who: Who::Roles(&[Role::Operator]),
+        query: &[],
+        body: None,
+        answers: &[json(200, "The new key", form::<KeyStatus>)],
+        handler: || post(control::rotate_key),
+    },
+    Route {
+        method: "post",
+        path: "/v1/tokens",
+        summary: "Make a token; its secret is shown once",
+        who: Who::Roles(&[Role::Operator]),
+        query: &[],
+        body: Some(form::<NewToken>),
+        answers: &[json(201, "The token", form::<tokens::MadeToken>), CONFLICT],
+        handler: || post(tokens::create).get(tokens::list),
+    },
+    Route {
+        method: "get",
+        path: "/v1/tokens",
+        summary: "All tokens, without their secrets",
+        who: Who::Roles(&[Role::Operator, Role::Auditor]),
+        query: &[],
+        body: None,
+        answers: &[json(200, "Tokens", form::<tokens::TokenList>)],
+        handler: MethodRouter::new,
+    },
+    Route {
+        method: "delete",
+        path: "/v1/tokens/{id}",
+        summary: "Revoke a token, at once and everywhere",
+        who: Who::Roles(&[Role::Operator]),
+        query: &[],
+        body: None,
+        answers: &[json(200, "Revoked", form::<TokenStatus>), UNKNOWN],
+        handler: || delete(tokens::revoke),
+    },
+    Route {
+        method: "post",
+        path: "/v1/transform",
+        summary: "Transform an intent into a bundle",
+        who: Who::AnyToken,
+        query: &[],
+        body: Some(open_form),
+        answers: &[json(200, "A bundle, a bundle with questions, or a refusal", open_form)],
+        handler: || post(documents::transform),
+    },
+    Route {
+        method: "post",
+        path: "/v1/verify",
+        summary: "Verify a document of any kind",
+        who: Who::AnyToken,
+        query: &[Parameter { name: "kind", about: "What to take it for, if it does not say so itself", required: false, form: name_form }],
+        body: Some(open_form),
+        answers: &[json(200, "What was found", form::<documents::VerifiedForm>)],
+        handler: || post(documents::verify),
+    },
+    Route {
+        method: "get",
+        path: "/health",
+        summary: "Whether the server lives",
+        who: Who::Anybody,
+        query: &[],
+        body: None,
+        answers: &[json(200, "It lives", form::<server::Health>)],
+        handler: || get(server::health),
+    },
+    Route {
+        method: "get",
+        path: "/ready",
+        summary: "Whether the server can work: the store answers, and the ledger's head fits its entries",
+        who: Who::Anybody,
+        query: &[],
+        body: None,
+        answers: &[json(200, "It can", form::<server::Ready>)],
+        handler: || get(server::ready),
+    },
+    Route {
+        method: "get",
+        path: "/metrics",
+        summary: "Metrics in Prometheus' text format",
+        who: Who::Anybody,
+        query: &[],
+        body: None,
+        answers: &[Answer { status: 200, about: "Metrics", content: Content::Text("text/plain") }],
+        handler: || get(server::metrics),
+    },
+    Route {
+        method: "get",
+        path: "/.well-known/jwks.json",
+        summary: "The public keys of permits",
+        who: Who::Anybody,
+        query: &[],
+        body: None,
+        answers: &[json(200, "A JWK set", form::<server::Jwks>)],
+        handler: || get(server::jwks),
+    },
+    Route {
+        method: "get",
+        path: "/openapi.json",
+        summary: "This description",
+        who: Who::Anybody,
+        query: &[],
+        body: None,
+        answers: &[json(200, "OpenAPI 3.1", open_form)],
+        handler: || get(server::description),
+    },
+];
+
+/// Whether a route is answered without a token.
+pub(crate) fn is_open(path: &str) -> bool {
+    ROUTES.iter().any(|route| route.path == path && matches!(route.who, Who::Anybody))
+}
+
+/// Whether a request to a route may take as long as it asks for.
+pub(crate) fn waits(path: &str) -> bool {
+    matches!(path, "/v1/actions/{id}" | "/v1/actions/{id}/events")
+}
+
+pub(crate) fn router() -> Router<App> {
+    ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, (route.handler)()))
+}
+
+/// The problems that any route may answer with.
+pub(crate) fn problems(route: &Route) -> Vec<(u16, &'static str)> {
+    let mut problems = vec![(503, "Busy, or the store cannot be reached; try again")];
+    if !matches!(route.who, Who::Anybody) {
+        problems.push((400, "What was sent cannot be used; `errors` says why"));
+        problems.push((401, "No token, or one that does not hold"));
+        problems.push((403, "This caller may not, or the kernel refuses; `reasons` says why"));
+        problems.push((429, "Too many requests of one principal at once"));
+    }
+    if route.body.is_some() {
+        problems.push((408, "The body did not arrive in time"));
+        problems.push((413, "The body is too long"));
+        problems.push((415, "The body is not JSON"));
+    }
+    problems
+}
+
+/// The form of every problem.
+pub(crate) fn problem_form(generator: &mut SchemaGenerator) -> Schema {
+    form::<Problem>(generator)
+}

@@ -1,0 +1,173 @@
+//! The listener, and what happens beside requests: time passes, the head is signed, policies are read again.
+
+use crate::app::App;
+use crate::limits::{
+    CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY,
+};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use ordain_workflow::gate::Caller;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+/// Why the server could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        error: std::io::Error,
+    },
+}
+
+/// A server that listens.
+pub struct Listening {
+    listener: TcpListener,
+    app: App,
+}
+
+/// What happens beside requests.
+pub struct Background {
+    /// Where the last signed head is kept.
+    pub checkpoint_file: Option<PathBuf>,
+}
+
+/// Starts listening; connections wait until [`Listening::run`].
+pub async fn listen(app: App, address: SocketAddr) -> Result<Listening, ServeError> {
+    let failed = |error| ServeError::Listen { address, error };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    Ok(Listening { listener, app })
+}
+
+impl Listening {
+    /// Where.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` is done, ends what is under way, and closes the store.
+    pub async fn run(self, background: Background, stop: impl Future<Output = ()>) {
+        let Self { listener, app } = self;
+        let (stopping, stopped) = watch::channel(false);
+        let beside = tokio::spawn(beside(app.clone(), background, stopped));
+        let graceful = GracefulShutdown::new();
+        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let service = TowerToHyperService::new(app.router());
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            // A connection is taken when there is a place for it; the others wait in the kernel's queue.
+            let accepted = async {
+                let place = places.clone().acquire_owned().await;
+                (listener.accept().await, place)
+            };
+            let (accepted, place) = tokio::select! {
+                accepted = accepted => accepted,
+                () = &mut stop => break,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of descriptors, most likely: give others time to close theirs.
+                    tracing::warn!(error = %error, "cannot accept a connection");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let _ = stream.set_nodelay(true);
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_WAIT)
+                .max_buf_size(HEAD_BYTES_MAX)
+                .serve_connection(TokioIo::new(stream), service.clone());
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                // A client that goes away is no failure of ours.
+                let _ = connection.await;
+                drop(place);
+            });
+        }
+        drop(listener);
+        if tokio::time::timeout(STOP_WAIT, graceful.shutdown()).await.is_err() {
+            tracing::warn!("some requests did not end in time");
+        }
+        let _ = stopping.send(true);
+        let _ = beside.await;
+        if let Err(error) = app.gate.store().clone().close().await {
+            tracing::error!(error = %error, "the store did not close cleanly");
+        }
+    }
+}
+
+async fn beside(app: App, background: Background, mut stopped: watch::Receiver<bool>) {
+    let mut sweep = tokio::time::interval(SWEEP_EVERY);
+    let mut sign = tokio::time::interval(CHECKPOINT_EVERY);
+    let mut signed = 0;
+    loop {
+        tokio::select! {
+            _ = sweep.tick() => {
+                if let Err(error) = app.gate.sweep().await {
+                    tracing::warn!(error = %error, "cannot record what time has done");
+                }
+            }
+            _ = sign.tick() => keep_checkpoint(&app, &background, &mut signed).await,
+            () = again() => read_again(&app).await,
+            _ = stopped.changed() => {
+                keep_checkpoint(&app, &background, &mut signed).await;
+                return;
+            }
+        }
+    }
+}
+
+/// Signs the head and keeps it, so that an older copy of the store is noticed.
+async fn keep_checkpoint(app: &App, background: &Background, signed: &mut u64) {
+    let Some(path) = &background.checkpoint_file else { return };
+    match app.gate.size().await {
+        Ok(size) if size > *signed => match app.gate.keep_checkpoint(path).await {
+            Ok(()) => *signed = size,
+            Err(error) => tracing::warn!(error = %error, "cannot keep a checkpoint"),
+        },
+        _ => {}
+    }
+}
+
+/// The key and the policies may have been changed by others.
+async fn read_again(app: &App) {
+    match app.gate.reload_key().await {
+        Ok(true) => tracing::info!("another key signs from now on"),
+        Ok(false) => {}
+        Err(error) => tracing::error!(error = %error, "the signing key could not be read again"),
+    }
+    match app.reload(&Caller::local("ordain")).await {
+        Ok(true) => tracing::info!("other policies are in force"),
+        Ok(false) => tracing::info!("the policies are as they were"),
+        Err(problem) => {
+            tracing::error!(detail = problem.detail, errors = ?problem.errors, "the policies were not changed")
+        }
+    }
+}
+
+/// A hangup signal asks for reading again.
+#[cfg(unix)]
+async fn again() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangup) => drop(hangup.recv().await),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn again() {
+    std::future::pending().await
+}
