@@ -8,6 +8,7 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use ordain_ledger::{
     Checkpoint, CheckpointError, Hash, KeyError, NoteError, NoteSigner, NoteVerifier, ProofFile,
     ProofFileError, SIZE_MAX, SignedNote, TileId, TilePath, decode_entries, decode_tile, encode_entries,
+    inclusion_proof,
 };
 use proptest::prelude::*;
 
@@ -32,6 +33,21 @@ then you don't know what your problem is.
 — PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=
 — EnochRoot rwz+eBzmZa0SO3NbfRGzPCpDckykFXSdeX+MNtCOXm2/5n2tiOHp+vAF1aGrQ5ovTG01oOTGwnWLox33WWd1RvMc+QQ=
 ";
+
+/// The contract shows a proof file, its checkpoint and its key. They are real.
+#[test]
+fn the_example_of_the_contract() {
+    let page = include_str!("../../../docs/contracts/ledger.md");
+    let ledger = common::Ledger::of(5);
+    let signer = signer("example.com/ledger", 7);
+    let (size, root) = (ledger.edge.size(), ledger.edge.root());
+    let checkpoint = Checkpoint { size, root, ..checkpoint() }.sign(&[&signer]).unwrap();
+    let hashes = inclusion_proof(2, size, &ledger.tiles()).unwrap();
+    let file = ProofFile { extra: Some(common::entry(2)), index: 2, hashes, checkpoint };
+    assert!(page.contains(&format!("```text\n{file}```\n")), "{file}");
+    assert!(page.contains(&format!("```text\n{}```\n", file.checkpoint)));
+    assert!(page.contains(&format!("$ go run verify.go {} <", signer.verifier())));
+}
 
 #[test]
 fn a_note_that_others_signed() {
