@@ -71,7 +71,7 @@ impl ProofFile {
         let mut hashes = Vec::new();
         loop {
             let expected = "hash in base64, nor the blank line before the checkpoint";
-            let line = rest.next().ok_or(ProofFileError::Line { line: rest.line + 1, expected })?;
+            let line = rest.next().ok_or(ProofFileError::Line { line: rest.line, expected })?;
             if line.is_empty() {
                 break;
             }
@@ -116,7 +116,7 @@ fn parse_extra(lines: &mut Lines<'_>) -> Result<Vec<u8>, ProofFileError> {
     fits.ok_or(ProofFileError::Line { line: lines.line, expected })
 }
 
-/// Lines that end with a line feed, and the number of the last one.
+/// Lines that end with a line feed, and the number of the one that was asked for last.
 struct Lines<'t> {
     line: usize,
     rest: &'t str,
@@ -124,8 +124,8 @@ struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     fn next(&mut self) -> Option<&'t str> {
-        let (line, rest) = self.rest.split_once('\n')?;
         self.line += 1;
+        let (line, rest) = self.rest.split_once('\n')?;
         self.rest = rest;
         Some(line)
     }
