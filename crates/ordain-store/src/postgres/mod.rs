@@ -1,19 +1,36 @@
-//! The store on PostgreSQL.
+//! The store on PostgreSQL: one writer task for each node, and readers on connections of their own.
+
+mod error;
+mod read;
+mod readers;
+mod schema;
+mod session;
+mod writer;
 
 use crate::queue::{Queue, queue};
 use crate::{EntryRow, Head, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{TileId, Tiles};
+use readers::Readers;
+use session::{Server, Session};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use writer::Writer;
 
 pub(crate) struct Postgres {
     queue: Queue,
+    readers: Readers,
 }
 
 impl Postgres {
-    pub(crate) async fn open(_url: &str, place: String) -> Result<Self, StoreError> {
-        let _unused = || Self { queue: queue().0 };
-        Err(StoreError::Unavailable(format!("{place}: PostgreSQL comes with the next change")))
+    pub(crate) async fn open(url: &str, place: String) -> Result<Self, StoreError> {
+        let server = Arc::new(Server::parse(url, place)?);
+        let mut client = server.connect().await?;
+        schema::migrate(&mut client, &server.place).await?;
+        let session = Session::prepare(client, &server).await?;
+        let (queue, inbox) = queue();
+        tokio::spawn(Writer::new(Arc::clone(&server), session).run(inbox));
+        Ok(Self { queue, readers: Readers::new(server) })
     }
 
     pub(crate) fn queue(&self) -> &Queue {
@@ -21,26 +38,35 @@ impl Postgres {
     }
 
     pub(crate) async fn head(&self) -> Result<Head, StoreError> {
-        Err(StoreError::Closed)
+        self.session().await?.head().await
     }
 
-    pub(crate) async fn record(&self, _kind: &str, _id: &str) -> Result<Option<Record>, StoreError> {
-        Err(StoreError::Closed)
+    pub(crate) async fn record(&self, kind: &str, id: &str) -> Result<Option<Record>, StoreError> {
+        self.session().await?.record(kind, id).await
     }
 
-    pub(crate) async fn records(&self, _query: &Query) -> Result<Vec<Record>, StoreError> {
-        Err(StoreError::Closed)
+    pub(crate) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
+        self.session().await?.records(query).await
     }
 
-    pub(crate) async fn documents(&self, _: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        Err(StoreError::Closed)
+    pub(crate) async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.session().await?.documents(hashes).await
     }
 
-    pub(crate) async fn entries(&self, _from: u64, _limit: usize) -> Result<Vec<EntryRow>, StoreError> {
-        Err(StoreError::Closed)
+    pub(crate) async fn entries(&self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
+        self.session().await?.entries(from, limit).await
     }
 
-    pub(crate) async fn tiles(&self, _: &BTreeSet<TileId>, _size: u64) -> Result<Tiles, StoreError> {
-        Err(StoreError::Closed)
+    pub(crate) async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
+        let session = self.session().await?;
+        let head = session.head().await?;
+        if size > head.size {
+            return Err(StoreError::Beyond { asked: size, size: head.size });
+        }
+        session.tiles(ids, size).await
+    }
+
+    async fn session(&self) -> Result<Arc<Session>, StoreError> {
+        if self.queue.is_closed() { Err(StoreError::Closed) } else { self.readers.session().await }
     }
 }

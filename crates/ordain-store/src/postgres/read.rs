@@ -1,0 +1,141 @@
+//! Reads rows. The writer uses the same inside its transaction.
+
+use super::error::of_postgres;
+use super::session::Session;
+use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, STATEMENT_WAIT};
+use crate::tree::{cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
+use crate::{EntryRow, Head, Query, Record, StoreError};
+use ordain_canon::ContentHash;
+use ordain_ledger::{Hash, TileId, Tiles};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use tokio::time::timeout;
+use tokio_postgres::types::{FromSqlOwned, ToSql};
+use tokio_postgres::{Row, Statement};
+
+/// Entries of one answer, however short they are.
+const ENTRIES_MAX: i64 = 65_536;
+
+type Parameter<'a> = &'a (dyn ToSql + Sync);
+
+impl Session {
+    pub(super) async fn head(&self) -> Result<Head, StoreError> {
+        let rows = self.query(&self.sql.head, &[]).await?;
+        self.head_of(&rows)
+    }
+
+    pub(super) fn head_of(&self, rows: &[Row]) -> Result<Head, StoreError> {
+        let [row] = rows else {
+            return Err(StoreError::Corrupt(format!("{} has lost the ledger's head", self.place)));
+        };
+        let root: Vec<u8> = self.column(row, 1)?;
+        Ok(Head { size: to_unsigned(self.column(row, 0)?)?, root: hash_of(&root)? })
+    }
+
+    pub(super) async fn record(&self, kind: &str, id: &str) -> Result<Option<Record>, StoreError> {
+        let rows = self.query(&self.sql.record, &[&kind, &id]).await?;
+        rows.first().map(|row| self.record_of(row)).transpose()
+    }
+
+    pub(super) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
+        let (changed_at, id) = match &query.after {
+            Some((changed_at, id)) => (to_signed(*changed_at)?, id.as_str()),
+            None => (-1, ""),
+        };
+        let limit = i64::try_from(query.limit.min(LIST_MAX)).unwrap_or_default();
+        let rows = match &query.state {
+            Some(state) => {
+                let page: [Parameter<'_>; 5] = [&query.kind, &changed_at, &id, &limit, state];
+                self.query(&self.sql.records_in_state, &page).await?
+            }
+            None => self.query(&self.sql.records, &[&query.kind, &changed_at, &id, &limit]).await?,
+        };
+        rows.iter().map(|row| self.record_of(row)).collect()
+    }
+
+    fn record_of(&self, row: &Row) -> Result<Record, StoreError> {
+        Ok(Record {
+            kind: self.column(row, 0)?,
+            id: self.column(row, 1)?,
+            version: to_unsigned(self.column(row, 2)?)?,
+            state: self.column(row, 3)?,
+            body: self.column(row, 4)?,
+            changed_at: to_unsigned(self.column(row, 5)?)?,
+        })
+    }
+
+    pub(super) async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let names: Vec<String> = hashes.iter().map(ContentHash::to_string).collect();
+        let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for row in self.query(&self.sql.documents, &[&names]).await? {
+            found.insert(self.column(&row, 0)?, self.column(&row, 1)?);
+        }
+        let read = |(hash, name): (&ContentHash, &String)| {
+            found.get(name).map(|bytes| document_of(hash, bytes.clone())).transpose()
+        };
+        hashes.iter().zip(&names).map(read).collect()
+    }
+
+    pub(super) async fn entries(&self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
+        let Ok(from) = to_signed(from) else { return Ok(Vec::new()) };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX).min(ENTRIES_MAX);
+        let bytes_max = i64::try_from(ENTRIES_BYTES_MAX).unwrap_or(i64::MAX);
+        let rows = self.query(&self.sql.entries, &[&from, &limit, &bytes_max]).await?;
+        let read = |row: &Row| {
+            let leaf_hash: Vec<u8> = self.column(row, 2)?;
+            let index = to_unsigned(self.column(row, 0)?)?;
+            Ok(EntryRow { index, bytes: self.column(row, 1)?, leaf_hash: hash_of(&leaf_hash)? })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// The hashes of entries as stored; none may be missing.
+    pub(super) async fn leaf_hashes(&self, range: Range<u64>) -> Result<Vec<Hash>, StoreError> {
+        let (start, end) = (to_signed(range.start)?, to_signed(range.end)?);
+        let rows = self.query(&self.sql.leaf_hashes, &[&start, &end]).await?;
+        leaf_hashes_of(range, self.positions_and_hashes(&rows)?)
+    }
+
+    pub(super) fn positions_and_hashes(&self, rows: &[Row]) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
+        rows.iter().map(|row| Ok((self.column(row, 0)?, self.column(row, 1)?))).collect()
+    }
+
+    /// Only the last tile of level 0 is not stored as a tile, and it grows by rows that stay: two looks agree.
+    pub(super) async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
+        let levels: Vec<i16> = ids.iter().map(|id| i16::from(id.level)).collect();
+        let positions: Vec<i64> = ids.iter().map(|id| to_signed(id.index)).collect::<Result<_, _>>()?;
+        let mut found = Tiles::new();
+        for row in self.query(&self.sql.tiles, &[&levels, &positions]).await? {
+            let level = u8::try_from(self.column::<i16>(&row, 0)?).unwrap_or(u8::MAX);
+            let index = to_unsigned(self.column(&row, 1)?)?;
+            found.insert(TileId { level, index }, from_bytes(&self.column::<Vec<u8>>(&row, 2)?)?);
+        }
+        for id in ids.iter().filter(|id| id.level == 0) {
+            if !found.contains_key(id) {
+                found.insert(*id, self.leaf_hashes(leaves_of(*id, size)).await?);
+            }
+        }
+        cut(ids, size, found)
+    }
+
+    pub(super) async fn query(
+        &self,
+        statement: &Statement,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        match timeout(STATEMENT_WAIT, self.client.query(statement, parameters)).await {
+            Ok(rows) => rows.map_err(|error| of_postgres(&self.place, &error)),
+            Err(_) => Err(StoreError::Unavailable(format!(
+                "{} has not answered for {} s",
+                self.place,
+                STATEMENT_WAIT.as_secs()
+            ))),
+        }
+    }
+
+    pub(super) fn column<T: FromSqlOwned>(&self, row: &Row, number: usize) -> Result<T, StoreError> {
+        row.try_get(number).map_err(|error| {
+            StoreError::Corrupt(format!("{} does not have the tables of a store: {error}", self.place))
+        })
+    }
+}

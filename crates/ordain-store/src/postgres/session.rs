@@ -1,0 +1,129 @@
+//! A connection to the server, with its statements prepared.
+
+use super::error::of_postgres;
+use crate::StoreError;
+use crate::limits::{CONNECT_WAIT, SILENCE_WAIT, STATEMENT_WAIT};
+use std::future::Future;
+use std::time::Duration;
+use tokio::time::timeout;
+use tokio_postgres::{Client, Config, Error, NoTls, Statement};
+
+/// Where the server is and who we are to it.
+pub(super) struct Server {
+    config: Config,
+    /// As messages name it, without a password.
+    pub(super) place: String,
+}
+
+impl Server {
+    pub(super) fn parse(url: &str, place: String) -> Result<Self, StoreError> {
+        let mut config: Config = url.parse().map_err(|error: Error| {
+            StoreError::Unavailable(format!("{place} is no URL of a PostgreSQL database: {error}"))
+        })?;
+        config.connect_timeout(CONNECT_WAIT).keepalives_idle(SILENCE_WAIT).tcp_user_timeout(SILENCE_WAIT);
+        if config.get_application_name().is_none() {
+            config.application_name("ordain");
+        }
+        Ok(Self { config, place })
+    }
+
+    pub(super) async fn connect(&self) -> Result<Client, StoreError> {
+        let connecting = self.config.connect(NoTls);
+        let (client, connection) = self.in_time(CONNECT_WAIT, connecting).await?;
+        // Ends when the client is dropped or the server goes. Each statement then gets the error.
+        tokio::spawn(async move { connection.await.ok() });
+        let (statement, silence) = (STATEMENT_WAIT.as_millis(), SILENCE_WAIT.as_millis());
+        let settings = format!(
+            "SET statement_timeout = {statement};
+             SET idle_in_transaction_session_timeout = {silence};
+             SELECT set_config('synchronous_commit', 'on', false)
+             WHERE current_setting('synchronous_commit') IN ('off', 'local');"
+        );
+        self.in_time(STATEMENT_WAIT, client.batch_execute(&settings)).await?;
+        Ok(client)
+    }
+
+    pub(super) async fn in_time<T>(
+        &self,
+        time: Duration,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, StoreError> {
+        match timeout(time, work).await {
+            Ok(result) => result.map_err(|error| of_postgres(&self.place, &error)),
+            Err(_) => Err(StoreError::Unavailable(format!(
+                "{} has not answered for {} s; nothing was written",
+                self.place,
+                time.as_secs()
+            ))),
+        }
+    }
+}
+
+pub(super) struct Session {
+    pub(super) client: Client,
+    pub(super) sql: Statements,
+    pub(super) place: String,
+}
+
+macro_rules! statements {
+    ($($name:ident: $sql:literal,)*) => {
+        /// One field for each statement.
+        pub(super) struct Statements {
+            $(pub(super) $name: Statement,)*
+        }
+
+        impl Statements {
+            /// All in one round trip.
+            async fn prepare(client: &Client) -> Result<Self, Error> {
+                let ($($name,)*) = tokio::try_join!($(client.prepare($sql),)*)?;
+                Ok(Self { $($name,)* })
+            }
+        }
+    };
+}
+
+statements! {
+    head: "SELECT size, root FROM ordain.head",
+    lock_head: "SELECT size, root FROM ordain.head FOR UPDATE",
+    set_head: "UPDATE ordain.head SET size = $1, root = $2",
+    versions: "SELECT kind, id, version FROM ordain.records
+        JOIN unnest($1::text[], $2::text[]) AS wanted (kind, id) USING (kind, id)",
+    record: "SELECT kind, id, version, state, body, changed_at FROM ordain.records WHERE kind = $1 AND id = $2",
+    records: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
+        WHERE kind = $1 AND (changed_at, id) > ($2, $3) ORDER BY changed_at, id LIMIT $4",
+    records_in_state: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
+        WHERE kind = $1 AND (changed_at, id) > ($2, $3) AND state = $5 ORDER BY changed_at, id LIMIT $4",
+    documents: "SELECT hash, bytes FROM ordain.documents WHERE hash = ANY($1)",
+    entries: "SELECT position, bytes, leaf_hash FROM (
+            SELECT position, bytes, leaf_hash, sum(octet_length(bytes)) OVER (ORDER BY position) AS total
+            FROM (
+                SELECT position, bytes, leaf_hash FROM ordain.entries WHERE position >= $1 ORDER BY position LIMIT $2
+            ) AS page
+        ) AS summed WHERE total <= $3 OR total = octet_length(bytes) ORDER BY position",
+    leaf_hashes: "SELECT position, leaf_hash FROM ordain.entries
+        WHERE position >= $1 AND position < $2 ORDER BY position",
+    tiles: "SELECT level, position, hashes FROM ordain.tiles
+        JOIN unnest($1::smallint[], $2::bigint[]) AS wanted (level, position) USING (level, position)",
+    add_entries: "INSERT INTO ordain.entries (position, bytes, leaf_hash)
+        SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])",
+    put_tiles: "INSERT INTO ordain.tiles (level, position, hashes)
+        SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
+        ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes",
+    add_documents: "INSERT INTO ordain.documents (hash, bytes)
+        SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT (hash) DO NOTHING",
+    put_records: "INSERT INTO ordain.records (kind, id, version, state, body, changed_at)
+        SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
+        ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state,
+        body = excluded.body, changed_at = excluded.changed_at",
+}
+
+impl Session {
+    pub(super) async fn open(server: &Server) -> Result<Self, StoreError> {
+        Self::prepare(server.connect().await?, server).await
+    }
+
+    pub(super) async fn prepare(client: Client, server: &Server) -> Result<Self, StoreError> {
+        let sql = server.in_time(STATEMENT_WAIT, Statements::prepare(&client)).await?;
+        Ok(Self { client, sql, place: server.place.clone() })
+    }
+}

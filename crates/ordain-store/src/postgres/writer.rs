@@ -1,0 +1,239 @@
+//! The one task that writes: locks the head, checks all guards, writes all rows, commits, answers.
+
+use super::error::{of_commit, of_postgres};
+use super::session::{Server, Session};
+use crate::batch::{Batch, Key, fail_all};
+use crate::limits::{CATCH_UP_MAX, TRANSACTION_WAIT};
+use crate::queue::{Inbox, Job};
+use crate::tree::{edge_of, edge_tiles, hash_of, same_root, to_bytes, to_signed, to_unsigned};
+use crate::{Head, StoreError};
+use ordain_ledger::Edge;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use tokio::time::timeout;
+use tokio_postgres::Error;
+
+/// Guards must be found as they are now and not as they were when the transaction began.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+pub(super) struct Writer {
+    server: Arc<Server>,
+    /// None: it failed, and the next batch connects again.
+    session: Option<Session>,
+    /// None: read it from the tables.
+    edge: Option<Edge>,
+}
+
+impl Writer {
+    pub(super) fn new(server: Arc<Server>, session: Session) -> Self {
+        Self { server, session: Some(session), edge: None }
+    }
+
+    pub(super) async fn run(mut self, mut inbox: Inbox) {
+        let mut jobs = VecDeque::new();
+        while let Some(job) = inbox.next().await {
+            jobs.push_back(job);
+            while !jobs.is_empty() {
+                inbox.drain_into(&mut jobs);
+                self.batch(&mut jobs, &inbox).await;
+            }
+        }
+        drop(self);
+        inbox.end();
+    }
+
+    /// One transaction with as many of the changes as it takes. Whatever fails, the session is given up: the server
+    /// then takes the transaction back.
+    async fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &Inbox) {
+        let (session, mut batch) = match self.begin(guards_of(jobs)).await {
+            Ok(begun) => begun,
+            Err(error) => return fail_all(jobs.drain(..), &error, &inbox.counts),
+        };
+        while let Some(job) = jobs.pop_front() {
+            batch.take(job);
+            if batch.is_full() {
+                break;
+            }
+        }
+        batch.seal();
+        let written = match timeout(TRANSACTION_WAIT, write(&session, &batch)).await {
+            Ok(written) => written,
+            Err(_) => Err(StoreError::Uncertain(format!(
+                "{} has not answered for {} s",
+                self.server.place,
+                TRANSACTION_WAIT.as_secs()
+            ))),
+        };
+        match written {
+            Ok(()) => {
+                self.session = Some(session);
+                self.edge = Some(batch.succeed(&inbox.counts));
+            }
+            Err(error) => batch.fail(&error, &inbox.counts),
+        }
+    }
+
+    /// A transaction with the head locked, and a batch that knows the versions of all guarded records.
+    async fn begin(&mut self, guards: BTreeSet<Key>) -> Result<(Session, Batch), StoreError> {
+        let session = match self.session.take().filter(|session| !session.client.is_closed()) {
+            Some(session) => session,
+            None => Session::open(&self.server).await?,
+        };
+        let (edge, versions) =
+            match timeout(TRANSACTION_WAIT, begin(&session, self.edge.take(), &guards)).await {
+                Ok(begun) => begun?,
+                Err(_) => {
+                    return Err(StoreError::Unavailable(format!(
+                        "{} has not let us write for {} s; nothing was written",
+                        self.server.place,
+                        TRANSACTION_WAIT.as_secs()
+                    )));
+                }
+            };
+        let mut batch = Batch::new(edge);
+        for (key, version) in versions {
+            batch.learn(key, version);
+        }
+        Ok((session, batch))
+    }
+}
+
+fn guards_of(jobs: &VecDeque<Job>) -> BTreeSet<Key> {
+    let guards = jobs.iter().flat_map(|job| &job.change.guards);
+    guards.map(|guard| (guard.kind.clone(), guard.id.clone())).collect()
+}
+
+/// One round trip: begin, lock the head, what other nodes appended since, all guards. One more if they appended much.
+async fn begin(
+    session: &Session,
+    edge: Option<Edge>,
+    guards: &BTreeSet<Key>,
+) -> Result<(Edge, Vec<(Key, u64)>), StoreError> {
+    let failed = |error: Error| of_postgres(&session.place, &error);
+    let (client, sql) = (&session.client, &session.sql);
+    let (kinds, ids): (Vec<&str>, Vec<&str>) =
+        guards.iter().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
+    let known = edge.as_ref().map(Edge::size);
+    let (from, to) = match known {
+        Some(size) => (to_signed(size)?, to_signed(size.saturating_add(CATCH_UP_MAX))?),
+        None => (0, 0),
+    };
+    let (begun, head, newer, versions) = tokio::join!(
+        biased;
+        client.batch_execute(BEGIN),
+        client.query(&sql.lock_head, &[]),
+        async { client.query(&sql.leaf_hashes, &[&from, &to]).await },
+        async { client.query(&sql.versions, &[&kinds, &ids]).await },
+    );
+    begun.map_err(failed)?;
+    let Head { size, root } = session.head_of(&head.map_err(failed)?)?;
+    let newer = session.positions_and_hashes(&newer.map_err(failed)?)?;
+    let versions = versions.map_err(failed)?.into_iter().map(|row| {
+        let key = (session.column(&row, 0)?, session.column(&row, 1)?);
+        Ok((key, to_unsigned(session.column(&row, 2)?)?))
+    });
+    let versions = versions.collect::<Result<_, StoreError>>()?;
+    let caught_up = edge.filter(|edge| edge.size() + newer.len() as u64 == size);
+    let Some(mut edge) = caught_up else {
+        return Ok((edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?, versions));
+    };
+    for (_, leaf) in newer {
+        edge.append(hash_of(&leaf)?, |_, _| ());
+    }
+    same_root(&edge, root)?;
+    Ok((edge, versions))
+}
+
+/// One round trip: all rows and the commit. If one statement fails, the server turns the commit into a rollback.
+async fn write(session: &Session, batch: &Batch) -> Result<(), StoreError> {
+    let failed = |error: Error| of_postgres(&session.place, &error);
+    let (client, sql) = (&session.client, &session.sql);
+    if !batch.has_rows() {
+        return client.batch_execute("ROLLBACK").await.map_err(failed);
+    }
+    let rows = Rows::of(batch)?;
+    let root = batch.root();
+    let (size, root) = (to_signed(batch.size())?, root.as_bytes().as_slice());
+    let (entries, tiles, documents, records, head, commit) = tokio::join!(
+        biased;
+        async {
+            let (positions, bytes, hashes) = &rows.entries;
+            if positions.is_empty() { return Ok(0); }
+            client.execute(&sql.add_entries, &[positions, bytes, hashes]).await
+        },
+        async {
+            let (levels, positions, hashes) = &rows.tiles;
+            if levels.is_empty() { return Ok(0); }
+            client.execute(&sql.put_tiles, &[levels, positions, hashes]).await
+        },
+        async {
+            let (hashes, bytes) = &rows.documents;
+            if hashes.is_empty() { return Ok(0); }
+            client.execute(&sql.add_documents, &[hashes, bytes]).await
+        },
+        async {
+            let Records { kinds, ids, versions, states, bodies, changed_at } = &rows.records;
+            if kinds.is_empty() { return Ok(0); }
+            client.execute(&sql.put_records, &[kinds, ids, versions, states, bodies, changed_at]).await
+        },
+        async { client.execute(&sql.set_head, &[&size, &root]).await },
+        client.batch_execute("COMMIT"),
+    );
+    for result in [entries, tiles, documents, records, head] {
+        // The connection may have broken after the server had read the commit.
+        result.map_err(|error| of_commit(&session.place, &error))?;
+    }
+    commit.map_err(|error| of_commit(&session.place, &error))
+}
+
+/// A batch by columns.
+struct Rows<'a> {
+    entries: (Vec<i64>, Vec<&'a [u8]>, Vec<&'a [u8]>),
+    tiles: (Vec<i16>, Vec<i64>, Vec<Vec<u8>>),
+    documents: (Vec<String>, Vec<&'a [u8]>),
+    records: Records<'a>,
+}
+
+#[derive(Default)]
+struct Records<'a> {
+    kinds: Vec<&'a str>,
+    ids: Vec<&'a str>,
+    versions: Vec<i64>,
+    states: Vec<&'a str>,
+    bodies: Vec<&'a str>,
+    changed_at: Vec<i64>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(batch: &'a Batch) -> Result<Self, StoreError> {
+        let mut rows = Self {
+            entries: Default::default(),
+            tiles: Default::default(),
+            documents: Default::default(),
+            records: Records::default(),
+        };
+        for entry in &batch.entries {
+            rows.entries.0.push(to_signed(entry.index)?);
+            rows.entries.1.push(&entry.bytes);
+            rows.entries.2.push(entry.leaf_hash.as_bytes());
+        }
+        for (tile, row) in &batch.tiles {
+            rows.tiles.0.push(i16::from(tile.level));
+            rows.tiles.1.push(to_signed(tile.index)?);
+            rows.tiles.2.push(to_bytes(row));
+        }
+        for (hash, bytes) in &batch.documents {
+            rows.documents.0.push(hash.to_string());
+            rows.documents.1.push(bytes);
+        }
+        for record in batch.records.values() {
+            rows.records.kinds.push(&record.kind);
+            rows.records.ids.push(&record.id);
+            rows.records.versions.push(to_signed(record.version)?);
+            rows.records.states.push(&record.state);
+            rows.records.bodies.push(&record.body);
+            rows.records.changed_at.push(to_signed(record.changed_at)?);
+        }
+        Ok(rows)
+    }
+}
