@@ -37,7 +37,14 @@ static LAYERS: &[Layer] = &[
     },
     Layer {
         name: "ordain-server",
-        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-decision", "ordain-ledger", "ordain-workflow"],
+        may_use: &[
+            "ordain-canon",
+            "ordain-spec",
+            "ordain-kernel",
+            "ordain-decision",
+            "ordain-ledger",
+            "ordain-workflow",
+        ],
         pure: false,
     },
     Layer { name: "ordain-testkit", may_use: &["ordain-canon", "ordain-spec"], pure: false },

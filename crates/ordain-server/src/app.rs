@@ -64,12 +64,17 @@ impl App {
     /// All routes, with what every request passes.
     pub(crate) fn router(&self) -> Router {
         let front = axum::middleware::from_fn_with_state(self.clone(), front::pass);
-        routes::router().fallback(front::no_route).method_not_allowed_fallback(front::no_method).layer(front).with_state(self.clone())
+        routes::router()
+            .fallback(front::no_route)
+            .method_not_allowed_fallback(front::no_method)
+            .layer(front)
+            .with_state(self.clone())
     }
 
     /// A request by somebody who is known already, without a network.
     pub async fn call(&self, caller: Caller, method: &str, path: &str, body: Option<Vec<u8>>) -> Reply {
-        let mut request = Request::builder().method(Method::from_bytes(method.as_bytes()).unwrap_or_default()).uri(path);
+        let mut request =
+            Request::builder().method(Method::from_bytes(method.as_bytes()).unwrap_or_default()).uri(path);
         if body.is_some() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }

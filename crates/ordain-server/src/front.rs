@@ -60,7 +60,9 @@ async fn respond(request: Request, next: Next, route: &str) -> Response {
     }
     match tokio::time::timeout(ANSWER_WAIT, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => Problem::busy("the answer took too long; what was asked may have been done").into_response(),
+        Err(_) => {
+            Problem::busy("the answer took too long; what was asked may have been done").into_response()
+        }
     }
 }
 
@@ -96,7 +98,9 @@ async fn admit<'a>(
     // Those who wait for something have a limit of their own.
     let working = match crate::routes::waits(route) {
         true => None,
-        false => Some(app.shared.working.try_acquire().map_err(|_| Problem::busy("too many requests at once"))?),
+        false => {
+            Some(app.shared.working.try_acquire().map_err(|_| Problem::busy("too many requests at once"))?)
+        }
     };
     let caller = match request.extensions().get::<Caller>() {
         Some(caller) => caller.clone(),
@@ -145,7 +149,11 @@ fn request_id(headers: &HeaderMap) -> String {
 }
 
 pub(crate) async fn no_route() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here; GET /openapi.json says what there is")
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "no_route",
+        "there is nothing here; GET /openapi.json says what there is",
+    )
 }
 
 pub(crate) async fn no_method(method: Method) -> Problem {

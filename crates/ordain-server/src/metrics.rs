@@ -59,7 +59,7 @@ impl Metrics {
     /// In Prometheus' text format.
     pub(crate) fn text(&self, gauges: &Gauges) -> String {
         let mut text = String::new();
-        let mut head = |text: &mut String, name: &str, kind: &str, help: &str| {
+        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         };
         head(&mut text, "ordain_requests_total", "counter", "Requests by method, route and status.");
@@ -78,7 +78,12 @@ impl Metrics {
             }
             let (sum_us, count) = (durations.sum_us, durations.count);
             let _ = writeln!(text, "{name}_bucket{{route=\"{route}\",le=\"+Inf\"}} {count}");
-            let _ = writeln!(text, "{name}_sum{{route=\"{route}\"}} {}.{:06}", sum_us / 1_000_000, sum_us % 1_000_000);
+            let _ = writeln!(
+                text,
+                "{name}_sum{{route=\"{route}\"}} {}.{:06}",
+                sum_us / 1_000_000,
+                sum_us % 1_000_000
+            );
             let _ = writeln!(text, "{name}_count{{route=\"{route}\"}} {count}");
         }
         head(&mut text, "ordain_decisions_total", "counter", "New decisions by outcome, on this node.");
@@ -98,7 +103,11 @@ impl Metrics {
         let gauges = [
             ("ordain_ledger_entries", "Entries of the ledger.", gauges.ledger_size),
             ("ordain_halted", "Whether an operator has halted the gate.", gauges.halted.map(u64::from)),
-            ("ordain_clock_behind_milliseconds", "How far the clock is behind the ledger.", Some(gauges.clock_behind_ms)),
+            (
+                "ordain_clock_behind_milliseconds",
+                "How far the clock is behind the ledger.",
+                Some(gauges.clock_behind_ms),
+            ),
         ];
         for (name, help, value) in gauges {
             head(&mut text, name, "gauge", help);

@@ -7,7 +7,8 @@ use serde_json::{Map, Value as Json, json};
 
 /// The description of the HTTP interface.
 pub fn openapi() -> Json {
-    let settings = SchemaSettings::draft2020_12().with(|it| it.definitions_path = "/components/schemas".into());
+    let settings =
+        SchemaSettings::draft2020_12().with(|it| it.definitions_path = "/components/schemas".into());
     let mut generator = settings.into_generator();
     let mut paths: Map<String, Json> = Map::new();
     for route in ROUTES {
@@ -56,7 +57,9 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Json {
     }
     for (status, about) in problems(route) {
         let content = problem_content(generator);
-        responses.entry(status.to_string()).or_insert_with(|| json!({"description": about, "content": content}));
+        responses
+            .entry(status.to_string())
+            .or_insert_with(|| json!({"description": about, "content": content}));
     }
     let mut operation = json!({
         "operationId": operation_id(route),
@@ -75,7 +78,10 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Json {
             Who::Roles(roles) => {
                 let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
                 members.insert("security".to_owned(), json!([{"token": []}]));
-                members.insert("description".to_owned(), json!(format!("Takes the role {}.", names.join(" or "))));
+                members.insert(
+                    "description".to_owned(),
+                    json!(format!("Takes the role {}.", names.join(" or "))),
+                );
             }
         }
     }

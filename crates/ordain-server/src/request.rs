@@ -25,13 +25,16 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
             let problem = format!("the body is longer than {BODY_BYTES_MAX} bytes");
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", problem)
         };
-        let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
+        let length =
+            parts.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
         if length.is_some_and(|length| length > BODY_BYTES_MAX) {
             return Err(too_long());
         }
         let body = tokio::time::timeout(BODY_WAIT, Limited::new(body, BODY_BYTES_MAX).collect()).await;
         match body {
-            Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not arrive in time")),
+            Err(_) => {
+                Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not arrive in time"))
+            }
             Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_long()),
             Ok(Err(_)) => Err(Problem::invalid("", "the body could not be read")),
             Ok(Ok(body)) => Ok(Self(body.to_bytes().to_vec())),
@@ -58,7 +61,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Typed<T> {
 
     async fn from_request(request: Request<axum::body::Body>, state: &S) -> Result<Self, Problem> {
         let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
-        let value = Value::read(&bytes).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
+        let value =
+            Value::read(&bytes).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
         value.to_typed().map(Self).map_err(|error| Problem::invalid("", error.to_string()))
     }
 }
@@ -72,7 +76,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(query)) => Ok(Self(query)),
-            Err(error) => Err(Problem::invalid("", format!("the query cannot be used: {}", error.body_text()))),
+            Err(error) => {
+                Err(Problem::invalid("", format!("the query cannot be used: {}", error.body_text())))
+            }
         }
     }
 }
@@ -86,7 +92,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Path::<String>::from_request_parts(parts, state).await {
             Ok(Path(name)) => Ok(Self(name)),
-            Err(error) => Err(Problem::invalid("", format!("the path cannot be used: {}", error.body_text()))),
+            Err(error) => {
+                Err(Problem::invalid("", format!("the path cannot be used: {}", error.body_text())))
+            }
         }
     }
 }
@@ -98,7 +106,13 @@ impl<S: Sync> FromRequestParts<S> for By {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let problem = || Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "this takes a token: `Authorization: Bearer ordain_…`");
+        let problem = || {
+            Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthenticated",
+                "this takes a token: `Authorization: Bearer ordain_…`",
+            )
+        };
         parts.extensions.get::<Caller>().cloned().map(Self).ok_or_else(problem)
     }
 }
@@ -107,7 +121,11 @@ impl<S: Sync> FromRequestParts<S> for By {
 pub(crate) fn answer(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
     let mut canon = Canonicalizer::new();
     let body = canon.value(value).map_err(|error| {
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", format!("the answer cannot be written: {error}"))
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            format!("the answer cannot be written: {error}"),
+        )
     })?;
     Ok((status, [(header::CONTENT_TYPE, "application/json")], body.to_vec()).into_response())
 }

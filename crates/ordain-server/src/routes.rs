@@ -102,7 +102,12 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/v1/actions",
         summary: "Submit an action proposal or a KernelRequest; it is decided at once",
         who: Who::Roles(&[Role::Actor]),
-        query: &[Parameter { name: "supersedes", about: "The held proposal that this one takes the place of", required: false, form: name_form }],
+        query: &[Parameter {
+            name: "supersedes",
+            about: "The held proposal that this one takes the place of",
+            required: false,
+            form: name_form,
+        }],
         body: Some(action_form),
         answers: &[
             json(201, "Decided and on the ledger", form::<ActionStatus>),
@@ -118,8 +123,18 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Actions, in the order in which they last changed",
         who: Who::AnyToken,
         query: &[
-            Parameter { name: "state", about: "Only those in this state", required: false, form: form::<State> },
-            Parameter { name: "after", about: "The `next` of the page before", required: false, form: name_form },
+            Parameter {
+                name: "state",
+                about: "Only those in this state",
+                required: false,
+                form: form::<State>,
+            },
+            Parameter {
+                name: "after",
+                about: "The `next` of the page before",
+                required: false,
+                form: name_form,
+            },
             Parameter { name: "limit", about: "How many at most", required: false, form: page_form },
         ],
         body: None,
@@ -131,7 +146,12 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/v1/actions/{id}",
         summary: "Where an action stands; with `wait` the answer comes when it is no longer held",
         who: Who::AnyToken,
-        query: &[Parameter { name: "wait", about: "Seconds to wait at most", required: false, form: seconds_form }],
+        query: &[Parameter {
+            name: "wait",
+            about: "Seconds to wait at most",
+            required: false,
+            form: seconds_form,
+        }],
         body: None,
         answers: &[json(200, "Where it stands", form::<ActionStatus>), UNKNOWN],
         handler: || get(actions::status),
@@ -143,7 +163,14 @@ pub(crate) static ROUTES: &[Route] = &[
         who: Who::AnyToken,
         query: &[],
         body: None,
-        answers: &[Answer { status: 200, about: "Server-sent events; each has the status as JSON", content: Content::Text("text/event-stream") }, UNKNOWN],
+        answers: &[
+            Answer {
+                status: 200,
+                about: "Server-sent events; each has the status as JSON",
+                content: Content::Text("text/event-stream"),
+            },
+            UNKNOWN,
+        ],
         handler: || get(wait::events),
     },
     Route {
@@ -217,7 +244,10 @@ pub(crate) static ROUTES: &[Route] = &[
         who: Who::Roles(&[Role::Auditor, Role::Operator]),
         query: &[Parameter { name: "index", about: "The entry", required: true, form: index_form }],
         body: None,
-        answers: &[Answer { status: 200, about: "A proof file", content: Content::Text("text/plain") }, UNKNOWN],
+        answers: &[
+            Answer { status: 200, about: "A proof file", content: Content::Text("text/plain") },
+            UNKNOWN,
+        ],
         handler: || get(ledger::proof),
     },
     Route {
@@ -341,7 +371,12 @@ pub(crate) static ROUTES: &[Route] = &[
         path: "/v1/verify",
         summary: "Verify a document of any kind",
         who: Who::AnyToken,
-        query: &[Parameter { name: "kind", about: "What to take it for, if it does not say so itself", required: false, form: name_form }],
+        query: &[Parameter {
+            name: "kind",
+            about: "What to take it for, if it does not say so itself",
+            required: false,
+            form: name_form,
+        }],
         body: Some(open_form),
         answers: &[json(200, "What was found", form::<documents::VerifiedForm>)],
         handler: || post(documents::verify),

@@ -67,7 +67,8 @@ impl App {
             Ok(Some(Ok(files))) => files,
             Ok(Some(Err(problem))) => return Err(Problem::new(StatusCode::CONFLICT, "policy", problem)),
             Ok(None) | Err(_) => {
-                let problem = "this server was started without a policy folder, so there is nothing to read again";
+                let problem =
+                    "this server was started without a policy folder, so there is nothing to read again";
                 return Err(Problem::new(StatusCode::CONFLICT, "policy", problem));
             }
         };

@@ -70,7 +70,8 @@ pub(crate) async fn verify(
     apart(move || {
         let document = read(&body)?;
         let kind = match &query.kind {
-            Some(name) => Kind::parse(name).ok_or_else(|| Problem::invalid("", format!("`{name}` is no kind of document")))?,
+            Some(name) => Kind::parse(name)
+                .ok_or_else(|| Problem::invalid("", format!("`{name}` is no kind of document")))?,
             None => Kind::recognise(&document).map_err(|error| Problem::invalid("", error.to_string()))?,
         };
         let facts = Facts { document_bytes: body.len(), ..Facts::default() };
@@ -88,7 +89,9 @@ fn read(body: &[u8]) -> Result<Value<'_>, Problem> {
 }
 
 /// On a thread of its own: it may take a while, and others must not wait for it.
-async fn apart(work: impl FnOnce() -> Result<Response, Problem> + Send + 'static) -> Result<Response, Problem> {
+async fn apart(
+    work: impl FnOnce() -> Result<Response, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(_) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the work was broken off")),

@@ -27,7 +27,11 @@ pub(crate) struct UseRequest {
     parameters: Map<String, Json>,
 }
 
-pub(crate) async fn show(State(app): State<App>, By(caller): By, Named(id): Named) -> Result<Response, Problem> {
+pub(crate) async fn show(
+    State(app): State<App>,
+    By(caller): By,
+    Named(id): Named,
+) -> Result<Response, Problem> {
     ok(&app.gate.permit_status(&caller, &id).await?)
 }
 

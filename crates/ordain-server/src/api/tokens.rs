@@ -40,6 +40,10 @@ pub(crate) async fn list(State(app): State<App>, By(caller): By) -> Result<Respo
     ok(&TokenList { tokens: app.gate.tokens(&caller).await? })
 }
 
-pub(crate) async fn revoke(State(app): State<App>, By(caller): By, Named(id): Named) -> Result<Response, Problem> {
+pub(crate) async fn revoke(
+    State(app): State<App>,
+    By(caller): By,
+    Named(id): Named,
+) -> Result<Response, Problem> {
     ok(&app.gate.revoke_token(&caller, &id).await?)
 }

@@ -12,8 +12,8 @@ use ordain_canon::Canonicalizer;
 use ordain_workflow::gate::{ActionStatus, Caller, GateError, State as ActionState};
 use std::convert::Infallible;
 use std::time::Duration;
-use tokio::sync::broadcast::Receiver;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::broadcast::Receiver;
 use tokio::time::Instant;
 
 fn place(app: &App) -> Result<OwnedSemaphorePermit, Problem> {

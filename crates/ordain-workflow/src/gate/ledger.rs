@@ -113,7 +113,9 @@ impl Gate {
         if old > new || new > size {
             return Err(GateError::invalid(
                 "",
-                format!("`old` must not be more than `new`, and `new` not more than the {size} entries there are"),
+                format!(
+                    "`old` must not be more than `new`, and `new` not more than the {size} entries there are"
+                ),
             ));
         }
         Ok(self.store.consistency(old, new).await?)
@@ -145,7 +147,8 @@ impl Gate {
             std::fs::write(&next, note)?;
             std::fs::rename(&next, &path)
         });
-        let failed = |error: String| GateError::Unavailable(format!("the checkpoint cannot be kept: {error}"));
+        let failed =
+            |error: String| GateError::Unavailable(format!("the checkpoint cannot be kept: {error}"));
         written.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
     }
 
