@@ -1,6 +1,7 @@
 //! The command line.
 
 mod gate;
+mod service;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,6 +15,11 @@ pub(crate) use gate::{
     CaseArgs, Decide, Evidence, EvidenceCommand, Init, Pack, Policy, PolicyCheck, PolicyCommand,
     PolicyExplain, PolicyFmt, PolicyTest,
 };
+pub(crate) use service::{
+    Approve, Connect, EvidenceAdd, Keys, KeysCommand, Ledger, LedgerCommand, LedgerExport, LedgerProve,
+    LedgerShow, LedgerVerify, Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify, Reject, Replay,
+    Serve, Status, Submit, Switch, Token, TokenCommand, TokenCreate, UseOutcome,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -24,7 +30,7 @@ const STYLES: Styles = Styles::styled()
 const EXIT_CODES: &str = "\
 Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
 transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
-decide 0 ALLOW, 20 HOLD, 21 DENY; every other command 0 or 1; usage errors 64.";
+decide, submit, status and approve 0 ALLOW, 20 HOLD, 21 DENY; every other command 0 or 1; usage errors 64.";
 
 /// The gate between what an AI agent proposes and what really happens.
 ///
@@ -120,8 +126,35 @@ pub(crate) enum Command {
     Decide(Decide),
     /// Check, test, explain and lay out policies
     Policy(Policy),
-    /// Make evidence packets
+    /// Make evidence packets, and put them on record
     Evidence(Evidence),
+    /// Submit an action proposal to the gate: it is decided, recorded, and with an ALLOW there is a permit
+    ///
+    /// The same proposal again gives the recorded answer. The gate is a server, or the store of this project, which
+    /// `ordain init` prepares.
+    Submit(Submit),
+    /// Show where actions stand
+    Status(Status),
+    /// Approve a held action
+    Approve(Approve),
+    /// Reject a held action
+    Reject(Reject),
+    /// Show, verify and spend permits, and report outcomes
+    Permit(Permit),
+    /// Check, show and prove what is on the ledger
+    Ledger(Ledger),
+    /// Decide everything on the ledger again, by the recorded policies or by others
+    Replay(Replay),
+    /// Let nothing happen any more, until `resume`
+    Halt(Switch),
+    /// Lift a halt
+    Resume(Switch),
+    /// Make, list and revoke tokens
+    Token(Token),
+    /// List the public keys, or rotate the signing key
+    Keys(Keys),
+    /// Serve the gate over HTTP
+    Serve(Serve),
     /// Write ordain.toml and a policy folder to start with, with its tests and a guide
     ///
     /// Agents may look at everything, change listed paths after one approval, delete and run commands after two, and

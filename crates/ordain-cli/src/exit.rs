@@ -90,9 +90,21 @@ pub(crate) enum Failure {
     /// A workspace was not changed.
     #[error(transparent)]
     Apply(#[from] ordain_harness::apply::ApplyError),
+    /// The gate refused.
+    #[error("{}", crate::gate::problem_text(.0))]
+    Gate(Box<ordain_server::Problem>),
+    /// The gate could not be reached, or its answer not be understood.
+    #[error("{0}")]
+    Server(String),
     /// What is wrong was printed.
     #[error("the document is not valid")]
     Reported,
+}
+
+impl From<ordain_workflow::gate::GateError> for Failure {
+    fn from(error: ordain_workflow::gate::GateError) -> Self {
+        Self::Gate(Box::new(error.into()))
+    }
 }
 
 impl Failure {
@@ -108,6 +120,8 @@ impl Failure {
             | Self::Sandbox(_)
             | Self::Run(_)
             | Self::Apply(_)
+            | Self::Gate(_)
+            | Self::Server(_)
             | Self::Reported => Outcome::Failed,
             Self::DuringRun(failure) => match failure.outcome() {
                 Outcome::Usage => Outcome::Usage,

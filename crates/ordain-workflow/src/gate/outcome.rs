@@ -5,7 +5,7 @@ use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy, document};
-use super::records::{Action, Effect, Held, Permit, Settled, State, UseOutcome, put};
+use super::records::{Effect, Held, Permit, Settled, State, UseOutcome, put};
 use super::spend::no_permit;
 use super::status::PermitStatus;
 use ordain_store::StoreError;
@@ -116,7 +116,7 @@ impl Gate {
         }
         let mut records = vec![put(permit_id, permit), put(&permit.effect, &effect)];
         if let Some(mut action) = action_held.body.clone() {
-            action.state = state_after(&action, permit);
+            action.state = state_after(&permit.outcomes());
             records.push(put(&permit.action_id, &action));
         }
         let (report_document, bytes) = document(settled)?;
@@ -135,6 +135,11 @@ impl Gate {
 }
 
 impl Permit {
+    /// The outcomes of its uses, in their order.
+    pub(super) fn outcomes(&self) -> Vec<Option<UseOutcome>> {
+        self.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome)).collect()
+    }
+
     /// What a report comes to: what went beyond the permit's limits has failed, whatever was reported.
     fn settled(&self, report: &Report, by: &str, at_ms: u64) -> Settled {
         let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
@@ -159,19 +164,17 @@ impl Permit {
     }
 }
 
-/// Where an action stands when its permit's uses are as they are.
-pub(super) fn state_after(action: &Action, permit: &Permit) -> State {
-    let outcomes = || permit.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome));
-    if outcomes().any(|it| it == Some(UseOutcome::Unknown)) {
-        State::Unknown
-    } else if outcomes().any(|it| it.is_none()) {
-        State::Running
-    } else {
-        match outcomes().next_back().flatten() {
-            Some(UseOutcome::Succeeded) => State::Succeeded,
-            Some(UseOutcome::Failed) => State::Failed,
-            Some(UseOutcome::Unknown) => State::Unknown,
-            None => action.state,
-        }
+/// Where an action stands when the uses of its permit have these outcomes; there is at least one use.
+pub(super) fn state_after(outcomes: &[Option<UseOutcome>]) -> State {
+    if outcomes.contains(&Some(UseOutcome::Unknown)) {
+        return State::Unknown;
+    }
+    if outcomes.contains(&None) {
+        return State::Running;
+    }
+    match outcomes.last().copied().flatten() {
+        Some(UseOutcome::Succeeded) => State::Succeeded,
+        Some(UseOutcome::Failed) => State::Failed,
+        Some(UseOutcome::Unknown) | None => State::Unknown,
     }
 }

@@ -1,0 +1,63 @@
+//! The commands that ask the gate: each sends requests and shows the answers.
+
+pub(crate) mod evidence;
+pub(crate) mod ledger;
+pub(crate) mod operate;
+pub(crate) mod permit;
+pub(crate) mod replay;
+pub(crate) mod say;
+pub(crate) mod serve;
+pub(crate) mod status;
+pub(crate) mod submit;
+
+mod page;
+
+use crate::exit::Failure;
+use ordain_canon::Canonicalizer;
+use ordain_server::Problem;
+use serde::Serialize;
+use std::io::Write;
+
+/// A problem as people read it: what, where, why.
+pub(crate) fn problem_text(problem: &Problem) -> String {
+    let mut text = problem.detail.clone();
+    let alone =
+        problem.errors.len() == 1 && problem.errors.first().is_some_and(|it| it.message == problem.detail);
+    for fault in problem.errors.iter().filter(|_| !alone) {
+        let place = if fault.path.is_empty() { "" } else { &fault.path };
+        let rule = fault.rule_id.as_deref().unwrap_or_default();
+        text += &format!(
+            "\n  {}",
+            [rule, place, &fault.message]
+                .into_iter()
+                .filter(|it| !it.is_empty())
+                .collect::<Vec<_>>()
+                .join("  ")
+        );
+    }
+    for reason in &problem.reasons {
+        text += &format!("\n  {}  {}", reason.rule_id, reason.message);
+    }
+    text
+}
+
+/// Reads an answer.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(body)
+        .map_err(|error| Failure::Server(format!("the answer cannot be read: {error}")))
+}
+
+/// Prints one line of canonical JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(Canonicalizer::new().value(value)?)?;
+    stdout.write_all(b"\n")?;
+    Ok(stdout.flush()?)
+}
+
+/// Prints a page.
+pub(crate) fn print_page(page: &crate::page::Page) -> Result<(), Failure> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(page.text().as_bytes())?;
+    Ok(stdout.flush()?)
+}
