@@ -18,7 +18,7 @@ pub(crate) use gate::{
 pub(crate) use service::{
     Approve, Connect, EvidenceAdd, Keys, KeysCommand, Ledger, LedgerCommand, LedgerExport, LedgerProve,
     LedgerShow, LedgerVerify, Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify, Reject, Replay,
-    Serve, Status, Submit, Switch, Token, TokenCommand, TokenCreate, UseOutcome,
+    Serve, Status, Submit, Switch, Token, TokenCommand, TokenCreate, UseOutcome, user_name,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -176,6 +176,10 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+fn note_verifier(text: &str) -> Result<ordain_ledger::NoteVerifier, String> {
+    ordain_ledger::NoteVerifier::parse(text).map_err(|error| error.to_string())
+}
+
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Verify {
@@ -207,6 +211,9 @@ pub(crate) struct Verify {
     /// Read one document a line, write one result a line, in order, on all cores
     #[arg(long)]
     pub(crate) jsonl: bool,
+    /// The key of the ledger that a proof file comes from, as `ordain keys list` shows it; may be given several times
+    #[arg(long = "key", value_name = "VERIFIER", value_parser = note_verifier)]
+    pub(crate) keys: Vec<ordain_ledger::NoteVerifier>,
 }
 
 #[derive(Args)]
@@ -340,6 +347,9 @@ pub(crate) struct Run {
     /// If it is accepted, change the workspace by it, unless files changed meanwhile
     #[arg(long, conflicts_with = "plan_only")]
     pub(crate) apply: bool,
+    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
 }
 
 #[derive(Args)]
@@ -362,6 +372,9 @@ pub(crate) struct Apply {
     /// Change nothing, and print what would change as a unified diff
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
 }
 
 #[derive(Args)]
@@ -384,6 +397,9 @@ pub(crate) struct Undo {
     /// Trust a record that came with a copy of the workspace
     #[arg(long)]
     pub(crate) even_if_copied: bool,
+    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
 }
 
 #[derive(Args)]

@@ -53,7 +53,10 @@ impl Gateway {
     pub(crate) fn open(args: &Connect, json: bool) -> Result<Self, Failure> {
         match &args.server {
             Some(url) => Remote::new(url, args).map(Self::Remote),
-            None => Local::open(&Place::of(args)?, args, json).map(|local| Self::Local(Box::new(local))),
+            None => {
+                let local = Local::open_place(&Place::of(args)?, &args.who(), json)?;
+                Ok(Self::Local(Box::new(local)))
+            }
         }
     }
 
@@ -105,6 +108,10 @@ pub(crate) fn escaped(name: &str) -> String {
 }
 
 impl Place {
+    pub(crate) fn of_project(project: &Project) -> Self {
+        Self { location: project.store(), state: Some(project.state()), policy: Some(project.policy()) }
+    }
+
     pub(crate) fn of(args: &Connect) -> Result<Self, Failure> {
         let project = Project::find()?;
         let policy = project.as_ref().map(Project::policy);
@@ -129,9 +136,7 @@ impl Place {
                 };
                 Ok(Self { location, state, policy })
             }
-            (None, Some(project)) => {
-                Ok(Self { location: project.store(), state: Some(project.state()), policy })
-            }
+            (None, Some(project)) => Ok(Self::of_project(&project)),
             (None, None) => {
                 let problem = format!(
                     "there is no {CONFIG} here or above, and so no gate; `ordain init` writes one, or name a server with --server URL"
@@ -167,11 +172,11 @@ impl Place {
 }
 
 impl Local {
-    pub(crate) fn open(place: &Place, args: &Connect, json: bool) -> Result<Self, Failure> {
+    pub(crate) fn open_place(place: &Place, who: &str, json: bool) -> Result<Self, Failure> {
         let runtime = runtime(1)?;
         place.prepare()?;
         let keyring = place.keyring()?;
-        let caller = Caller::local(&args.who());
+        let caller = Caller::local(who);
         let gate = runtime.block_on(async {
             let store = Store::open(&place.location).await?;
             Gate::open(store, keyring, Clock::system(), Settings::default()).await

@@ -29,6 +29,7 @@ mod manual;
 mod patch;
 mod plan;
 mod policy;
+mod proof;
 mod rules;
 mod run;
 mod sandbox;

@@ -22,6 +22,7 @@ struct Config {
     policy: Option<PathBuf>,
     store: Option<String>,
     state: Option<PathBuf>,
+    actor: Option<String>,
 }
 
 /// A project.
@@ -70,9 +71,9 @@ impl Project {
         }
     }
 
-    /// The folder of the file.
-    pub(crate) fn root(&self) -> &Path {
-        if self.root.as_os_str().is_empty() { Path::new(".") } else { &self.root }
+    /// Who proposes changes of files here.
+    pub(crate) fn actor(&self) -> Option<String> {
+        self.config.actor.clone()
     }
 }
 

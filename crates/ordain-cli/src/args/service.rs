@@ -25,9 +25,14 @@ pub(crate) struct Connect {
 impl Connect {
     /// Who asks, on a local store.
     pub(crate) fn who(&self) -> String {
-        let user = || ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-        self.name.clone().or_else(user).unwrap_or_else(|| "local".to_owned())
+        self.name.clone().unwrap_or_else(user_name)
     }
+}
+
+/// The name of whoever sits at this machine.
+pub(crate) fn user_name() -> String {
+    let user = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    user.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned())
 }
 
 #[derive(Args)]
@@ -390,7 +395,7 @@ pub(crate) struct LedgerShow {
 #[command(after_help = "\
 Examples:
   ordain ledger prove 17 -o decision.tlog-proof
-  ordain verify decision.tlog-proof --key \"$(ordain keys list --json | …)\"")]
+  ordain verify decision.tlog-proof --key \"ordain/0123456789abcdef+89abcdef+AQ…\"")]
 pub(crate) struct LedgerProve {
     /// The entry
     #[arg(value_name = "INDEX")]

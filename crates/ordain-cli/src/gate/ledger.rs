@@ -64,8 +64,7 @@ fn verify(args: &LedgerVerify, depth: Depth, json: bool) -> Result<Outcome, Fail
     for path in &args.checkpoints {
         notes.push(read_note(path)?);
     }
-    let own = place.checkpoint().filter(|path| path.exists());
-    for path in own {
+    if let Some(path) = place.checkpoint().filter(|path| path.exists()) {
         notes.push(read_note(&path)?);
     }
     let keyring = place.keyring()?;

@@ -1,6 +1,7 @@
 //! The commands that ask the gate: each sends requests and shows the answers.
 
 pub(crate) mod evidence;
+pub(crate) mod files;
 pub(crate) mod ledger;
 pub(crate) mod operate;
 pub(crate) mod permit;

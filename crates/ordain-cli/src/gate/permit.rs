@@ -151,6 +151,7 @@ fn outcome(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> {
         affected_records: args.records,
         duration_ms: args.duration,
         reason: args.reason.clone(),
+        change: None,
     };
     show(&gateway.post(&format!("/v1/permits/{}/outcome", escaped(&args.id)), &report)?, json)
 }
