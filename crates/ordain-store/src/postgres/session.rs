@@ -119,10 +119,7 @@ statements! {
 
 impl Session {
     pub(super) async fn open(server: &Server) -> Result<Self, StoreError> {
-        Self::prepare(server.connect().await?, server).await
-    }
-
-    pub(super) async fn prepare(client: Client, server: &Server) -> Result<Self, StoreError> {
+        let client = server.connect().await?;
         let sql = server.in_time(STATEMENT_WAIT, Statements::prepare(&client)).await?;
         Ok(Self { client, sql, place: server.place.clone() })
     }

@@ -14,19 +14,19 @@ use tokio::time::timeout;
 use tokio_postgres::Error;
 
 /// Guards must be found as they are now and not as they were when the transaction began.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 pub(super) struct Writer {
     server: Arc<Server>,
-    /// None: it failed, and the next batch connects again.
+    /// None: it failed or never was, and the next batch connects.
     session: Option<Session>,
     /// None: read it from the tables.
     edge: Option<Edge>,
 }
 
 impl Writer {
-    pub(super) fn new(server: Arc<Server>, session: Session) -> Self {
-        Self { server, session: Some(session), edge: None }
+    pub(super) fn new(server: Arc<Server>) -> Self {
+        Self { server, session: None, edge: None }
     }
 
     pub(super) async fn run(mut self, mut inbox: Inbox) {

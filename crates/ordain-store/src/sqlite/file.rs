@@ -41,6 +41,10 @@ impl File {
         let _alone = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = self.open(flags)?;
+        // SQLite opens what it may not write to for reading, and fails later in other words.
+        if connection.is_readonly("main").map_err(|error| of_sqlite(&self.place, &error))? {
+            return Err(StoreError::ReadOnly(self.place.clone()));
+        }
         self.use_write_ahead_log(&connection)?;
         self.set(&connection, "synchronous", "FULL")?;
         Ok(connection)
@@ -124,10 +128,10 @@ fn create(path: &Path, place: &str) -> Result<(), StoreError> {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             sync_folder(folder.unwrap_or(Path::new("."))).map_err(|error| of_system(place, &error))
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => match path.is_dir() {
-            true => Err(StoreError::Unavailable(format!("{place} is a folder; name a file for the store"))),
-            false => Ok(()),
-        },
+        Err(_) if path.is_dir() => {
+            Err(StoreError::Unavailable(format!("{place} is a folder; name a file for the store")))
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Unavailable(format!(
             "the folder of {place} does not exist; create it, or name another place for the store"
         ))),
