@@ -14,6 +14,8 @@ use std::time::Instant;
 /// Closing a file drops all locks that the process has on it, those of SQLite too. So nobody opens while one creates.
 static CREATING: Mutex<()> = Mutex::new(());
 const STATEMENTS_CACHED: usize = 48;
+/// Pages of the log after which they are copied into the file, which takes two more syncs.
+const CHECKPOINT_PAGES: &str = "4096";
 
 /// A file that was there when the store was opened.
 #[derive(Clone)]
@@ -47,6 +49,7 @@ impl File {
         }
         self.use_write_ahead_log(&connection)?;
         self.set(&connection, "synchronous", "FULL")?;
+        self.set(&connection, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         Ok(connection)
     }
 
