@@ -609,10 +609,16 @@ def approval_cases() -> list:
         hold(three, **{"class": "threshold", "required": 3, "have": []}),
         {**transact, "approval_class": "threshold"})
     add("two approvals that a forbid asks for",
-        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 0, "have": []}), mail)
+        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 2, "have": []}), mail)
     add("one of two that a forbid asks for",
-        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 0, "have": ["bob"]}), mail,
+        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 2, "have": ["bob"]}), mail,
         approval(mail, "bob"))
+    asked = {**mail, "approval_class": "single"}
+    add("one that the proposal asks for, and two that a forbid asks for, are named at once",
+        hold(("G14", path, []), ("G14", path, ["no-mail-without-two"]), **{"class": "single", "required": 2, "have": []}), asked)
+    add("one given of those",
+        hold(("G14", path, ["no-mail-without-two"]), **{"class": "single", "required": 2, "have": ["bob"]}), asked,
+        approval(asked, "bob"))
     add("two for a forbid", expect("ALLOW"), mail, approval(mail, "bob"), approval(mail, "carol"))
     bare = {key: value for key, value in mail.items() if key != "risk_envelope"}
     add("an effect of the permit that nobody allowed",

@@ -154,3 +154,48 @@ fn looking_for_approvers_ends() {
     let set = load(&policies, &people, "", "fields = []").unwrap();
     assert_ne!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "ALLOW");
 }
+
+/// What permits, the proposal and a forbid ask for is named at once, and the number is the one that suffices.
+#[test]
+fn a_hold_does_not_understate() {
+    let policies = r#"
+@id("one") @approval("single") @approvers("leads") permit(principal, action == Action::"create", resource);
+@id("two") forbid(principal, action == Action::"create", resource) unless { context.approvals >= 2 };
+@id("left") @approval("single") @approvers("leads") permit(principal, action == Action::"delete", resource);
+@id("right") @approval("single") @approvers("interns") permit(principal, action == Action::"delete", resource);"#;
+    let people = [("ian", "interns", ""), ("ina", "interns", ""), ("lea", "leads", ""), ("leo", "leads", "")];
+    let set = load(policies, &people, "", "fields = []").unwrap();
+    let of = |action: &str| proposal(action, ["d", "t", "1"], &json!({}));
+    let (outcome, said) = answer(&set, &of("create"), &[]);
+    assert!(outcome == "HOLD" && said.contains("required: 2"), "{said}");
+    assert!(said.contains("`one` asks for 1 approval from `leads`"), "{said}");
+    assert!(
+        said.contains(
+            "the policies ask for 2 approvals in all, 0 given; these people may approve: `lea`, `leo`"
+        ),
+        "{said}"
+    );
+    let (outcome, said) = answer(&set, &of("create"), &["lea"]);
+    assert!(outcome == "HOLD" && said.contains("required: 2") && !said.contains("`one` asks"), "{said}");
+    assert_eq!(answer(&set, &of("create"), &["lea", "leo"]).0, "ALLOW");
+    // One of each: two in all, and no policy is said to ask for them.
+    let (outcome, said) = answer(&set, &of("delete"), &["lea"]);
+    assert!(
+        outcome == "HOLD" && said.contains("required: 2") && !said.contains("the policies ask"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_number_for_a_patch_set_is_that_of_all_its_operations() {
+    let policies = r#"
+@id("docs") @approvers("interns") permit(principal, action == Action::"create", resource);
+@id("src") @approvers("leads") permit(principal, action == Action::"write", resource);
+@id("two") forbid(principal, action, resource) unless { context.approvals >= 2 };"#;
+    let people = [("ian", "interns", ""), ("ina", "interns", ""), ("lea", "leads", ""), ("leo", "leads", "")];
+    let set = load(policies, &people, "", "fields = []").unwrap();
+    let operations = json!({"operations": [{"op": "modify", "path": "a"}, {"op": "create", "path": "b"}]});
+    let patch = proposal("write", ["workspace", "patch_set", "x"], &operations);
+    let (outcome, said) = answer(&set, &patch, &["ian"]);
+    assert!(outcome == "HOLD" && said.contains("required: 4"), "{said}");
+}

@@ -1,7 +1,7 @@
 //! What the policies say, and whether more approvals would change it.
 
 use super::Judge;
-use super::approvals::{self, Approved, Demands, counted};
+use super::approvals::{self, Approved, Demands, STEPS_ALL_MAX, Seen, counted};
 use super::misses::{examine, forbid_message, nearest};
 use super::subject::{Asker, Subject};
 use crate::limits::APPROVALS_MAX;
@@ -11,7 +11,7 @@ use cedar_policy::Effect;
 use ordain_spec::Kind;
 use ordain_spec::action::{ApprovalClass, Proposal};
 use ordain_spec::decision::gate;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the policies say about all subjects together, at one number of approvals.
 #[derive(Clone, Default)]
@@ -69,9 +69,9 @@ impl<'a> Judge<'a> {
         let set = self.case.policies;
         let count = approved.by.len();
         // Of a patch set, an approval counts for an operation only if a permit in scope of that operation names its author.
+        let people: Vec<BTreeSet<&str>> = scopes.iter().map(|ids| approved.people_of(set, ids)).collect();
         let number = |more: usize| {
-            let of = |people: &BTreeSet<String>| approved.count_in(set, people, more);
-            scopes.iter().map(of).min().unwrap_or_default()
+            people.iter().map(|people| approved.count_in(people, more)).min().unwrap_or_default()
         };
         let now = self.ask(subjects, asker, number(0));
         let wanted = |answer: &Answer| Demands::of(set, proposal, &answer.permit_ids, approved);
@@ -82,37 +82,48 @@ impl<'a> Judge<'a> {
         };
         let counting = set.reads.context("approvals");
         if now.allows() && met && (no_effects(self, &now) || !counting) {
-            self.set_class(proposal, &now, &wanted_now);
+            self.set_class(proposal, &now, wanted_now.largest());
             self.tell_permits(subjects, &now);
             return now;
         }
         // Would it be allowed with more approvals? The first number at which everything fits; else the first at which the
         // policies and the approvers would agree, so that what else is wrong is said of that.
         let mut agreed: Option<(usize, Answer)> = None;
-        for more in 1..=approved.available().len().min(APPROVALS_MAX) {
-            let answer = match counting {
-                true => self.ask(subjects, asker, number(more)),
-                false => now.clone(),
+        let mut asked: BTreeMap<usize, Answer> = BTreeMap::new();
+        let mut steps = STEPS_ALL_MAX;
+        'search: for more in 1..=approved.available().len().min(APPROVALS_MAX) {
+            // What policies see: in one scope everybody counts, in several it depends on who approves.
+            let numbers = match (counting, people.len()) {
+                (false, _) => 0..=0,
+                (true, 0..=1) => number(more)..=number(more),
+                (true, _) => number(0)..=number(more),
             };
-            if answer.allows() && wanted(&answer).can_be_met(approved, more) {
-                let whole = no_effects(self, &answer);
-                if whole || agreed.is_none() {
-                    agreed = Some((count + more, answer));
+            for number in numbers.rev() {
+                if counting && !asked.contains_key(&number) {
+                    asked.insert(number, self.ask(subjects, asker, number));
                 }
-                if whole {
-                    break;
+                let answer = asked.get(&number).unwrap_or(&now);
+                let seen = Seen { scopes: if counting { &people } else { &[] }, number };
+                if answer.allows() && wanted(answer).can_be_met(approved, more, &seen, &mut steps) {
+                    let whole = no_effects(self, answer);
+                    if whole || agreed.is_none() {
+                        agreed = Some((count + more, answer.clone()));
+                    }
+                    if whole {
+                        break 'search;
+                    }
                 }
             }
         }
         match agreed {
-            Some((number, then)) if !(now.allows() && met) || no_effects(self, &then) => {
-                return self.wait(proposal, subjects, approved, number, &now, then);
+            Some((required, then)) if !(now.allows() && met) || no_effects(self, &then) => {
+                return self.wait(proposal, subjects, approved, required, &now, then);
             }
             _ => {}
         }
         self.deny_policies(subjects, asker, number(0), &now);
         if !now.permit_ids.is_empty() {
-            self.set_class(proposal, &now, &wanted_now);
+            self.set_class(proposal, &now, wanted_now.largest());
             wanted_now.say_missing(approved, &mut self.reasons);
         }
         if now.allows() && !met && wanted_now.are_possible() {
@@ -143,30 +154,31 @@ impl<'a> Judge<'a> {
         proposal: &Proposal,
         subjects: &[Subject<'_>],
         approved: &Approved<'_>,
-        number: usize,
+        required: usize,
         now: &Answer,
         then: Answer,
     ) -> Answer {
         let wanted = Demands::of(self.case.policies, proposal, &then.permit_ids, approved);
         wanted.say_missing(approved, &mut self.reasons);
-        if wanted.are_met(approved) {
+        // What policies ask for is said at once, not only when everybody else is content.
+        if !wanted.some_unmet(approved) || (!now.allows() && required > wanted.largest()) {
             let mut policies: Vec<&str> = now.forbids.iter().map(|(id, _)| id.as_str()).collect();
             policies.extend(then.permit_ids.difference(&now.permit_ids).map(String::as_str));
             let message = format!(
-                "the policies ask for {}, {} given; these people may approve: {}",
-                counted(number, "approval"),
+                "the policies ask for {} in all, {} given; these people may approve: {}",
+                counted(required, "approval"),
                 approved.by.len(),
                 approved.still(&approved.available())
             );
             self.reasons.wait(gate::APPROVALS, approvals::PATH, message, &policies);
         }
-        self.set_class(proposal, &then, &wanted);
+        self.set_class(proposal, &then, required);
         self.tell_permits(subjects, &then);
         then
     }
 
-    /// The strictest class and the largest number that anybody asks for.
-    fn set_class(&mut self, proposal: &Proposal, answer: &Answer, wanted: &Demands<'_>) {
+    /// The strictest class that anybody asks for, and how many approvals it takes.
+    fn set_class(&mut self, proposal: &Proposal, answer: &Answer, required: usize) {
         let rank = |class: &ApprovalClass| match class {
             ApprovalClass::None => 0,
             ApprovalClass::Single => 1,
@@ -180,8 +192,7 @@ impl<'a> Judge<'a> {
             .map(|it| it.terms.class);
         let own = proposal.approval_class.unwrap_or(ApprovalClass::None);
         self.approvals.class = of_permits.chain([own]).max_by_key(rank).unwrap_or(own);
-        self.approvals.required =
-            wanted.all.iter().map(|demand| demand.count).max().unwrap_or_default() as u64;
+        self.approvals.required = required as u64;
     }
 
     /// G12, telling.
