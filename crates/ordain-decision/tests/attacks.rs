@@ -199,3 +199,102 @@ fn the_number_for_a_patch_set_is_that_of_all_its_operations() {
     let (outcome, said) = answer(&set, &patch, &["ian"]);
     assert!(outcome == "HOLD" && said.contains("required: 4"), "{said}");
 }
+
+/// Eighteen permits that each ask for somebody else.
+#[test]
+fn too_many_approvals_are_called_that() {
+    let mut policies = String::new();
+    let ids: Vec<String> = (0..18).map(|number| format!("u{number}")).collect();
+    for id in &ids {
+        policies += &format!(
+            "@id(\"p-{id}\") @approval(\"single\") @approvers(\"{id}\") permit(principal, action, resource);\n"
+        );
+    }
+    let people: Vec<(&str, &str, &str)> = ids.iter().map(|id| (id.as_str(), "all", "")).collect();
+    let set = load(&policies, &people, "", "fields = []").unwrap();
+    let (outcome, said) = answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]);
+    assert!(outcome == "DENY" && said.contains("V-PROP-014"), "{said}");
+    assert!(said.contains("more than 16") && said.contains("`@approvers`"), "{said}");
+    assert!(!said.contains("no longer permit"), "{said}");
+}
+
+#[test]
+fn a_policy_that_fails_is_not_called_missing() {
+    let schema = "type Parameters = { count: Long };";
+    let policies = "@id(\"f\") forbid(principal, action, resource) when { context.parameters.count + 9223372036854775807 > 0 };";
+    let set = load(policies, &[], schema, "fields = []").unwrap();
+    let (outcome, said) = answer(&set, &proposal("read", ["d", "t", "1"], &json!({"count": 1})), &[]);
+    assert!(outcome == "DENY" && said.contains("\"G11\"") && !said.contains("at all"), "{said}");
+    // Without a failure it is said.
+    let (_, said) =
+        answer(&set, &proposal("read", ["d", "t", "1"], &json!({"count": -9_007_199_254_740_991_i64})), &[]);
+    assert!(!said.contains("\"G11\"") && said.contains("there is no permit for `read` at all"), "{said}");
+}
+
+#[test]
+fn what_can_never_be_is_no_nearest_miss() {
+    let policies = r#"
+@id("never") permit(principal is Group, action == Action::"read", resource);
+@id("off") permit(principal, action == Action::"write", resource) when { false };
+@id("doubly") permit(principal, action == Action::"create", resource) unless { true };
+@id("on") permit(principal, action == Action::"create", resource) when { resource.id == "2" };"#;
+    let Ok(set) = load(policies, &[], "", "fields = []") else { panic!("the folder is valid") };
+    for action in ["read", "write", "create"] {
+        let (outcome, said) = answer(&set, &proposal(action, ["d", "t", "1"], &json!({})), &[]);
+        assert!(outcome == "DENY" && !said.contains("`false`") && !said.contains("!(true)"), "{said}");
+        assert_eq!(said.contains("would be permitted by `on`"), action == "create", "{said}");
+    }
+}
+
+/// Nothing was shown where nothing was asked.
+#[test]
+fn no_preconditions_do_not_hold() {
+    let policies =
+        "@id(\"p\") permit(principal, action, resource) when { context.evidence.preconditions_hold };";
+    let set = load(policies, &[], "", "fields = []").unwrap();
+    assert_eq!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "DENY");
+}
+
+#[test]
+fn a_path_that_is_not_what_it_looks_like_is_refused() {
+    let set = load(EVERYTHING, &[], "", "fields = []").unwrap();
+    for path in [
+        "a\u{200b}b",
+        "\u{202e}cod.exe",
+        "cafe\u{301}",
+        "\u{212b}",
+        "a\u{fff9}",
+        "a\u{7f}",
+        "\u{e0041}",
+        "a\u{2028}b",
+    ] {
+        let file = proposal("read", ["workspace", "file", path], &json!({}));
+        let patch = proposal(
+            "write",
+            ["workspace", "patch_set", "x"],
+            &json!({"operations": [{"op": "create", "path": path}]}),
+        );
+        for it in [file, patch] {
+            let (outcome, said) = answer(&set, &it, &[]);
+            assert!(outcome == "DENY" && said.contains("\"G9\""), "{path:?}: {said}");
+        }
+    }
+    for path in ["caf\u{e9}", "東京/a b.md"] {
+        assert_eq!(answer(&set, &proposal("read", ["workspace", "file", path], &json!({})), &[]).0, "ALLOW");
+    }
+}
+
+#[test]
+fn too_many_preconditions_are_not_compared() {
+    let set = load(EVERYTHING, &[], "", "fields = []").unwrap();
+    let of = |count: usize| {
+        let mut it = proposal("read", ["d", "t", "1"], &json!({}));
+        let one = json!({"field": "a", "operator": "matches", "value": "\\w{900}", "evidence_ref": "e"});
+        it["preconditions"] = Json::Array(vec![one; count]);
+        answer(&set, &it, &[]).1
+    };
+    let said = of(65);
+    assert!(said.contains("\"G5\"") && said.contains("path: \"/preconditions\""), "{said}");
+    assert!(said.contains("there are 65 preconditions, and at most 64 are compared"), "{said}");
+    assert!(!of(64).contains("are compared"));
+}

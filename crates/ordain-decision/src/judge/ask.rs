@@ -5,8 +5,8 @@ use super::approvals::{self, Approved, Demands, STEPS_ALL_MAX, Seen, counted};
 use super::misses::{examine, forbid_message, nearest};
 use super::subject::{Asker, Subject};
 use crate::limits::APPROVALS_MAX;
-use crate::policy::Verdicts;
 use crate::policy::schema::action_name;
+use crate::policy::{Statement, Verdicts};
 use cedar_policy::Effect;
 use ordain_spec::Kind;
 use ordain_spec::action::{ApprovalClass, Proposal};
@@ -127,8 +127,16 @@ impl<'a> Judge<'a> {
             wanted_now.say_missing(approved, &mut self.reasons);
         }
         if now.allows() && !met && wanted_now.are_possible() {
-            let message =
-                "the approvals that are missing cannot be given: with them the policies no longer permit it";
+            let more = approved.available().len().min(APPROVALS_MAX);
+            let seen = Seen { scopes: &[], number: 0 };
+            let message = match wanted_now.can_be_met(approved, more, &seen, &mut { STEPS_ALL_MAX }) {
+                true => "the approvals that are missing cannot be given: with them the policies no longer permit it"
+                    .to_owned(),
+                false => format!(
+                    "it takes more than {APPROVALS_MAX} further approvals, and so many are not waited for; let fewer permits \
+                     ask, or let their `@approvers` name the same people"
+                ),
+            };
             self.reasons.deny(Kind::Action.rule(14), approvals::PATH, message);
         }
         now
@@ -238,8 +246,13 @@ impl<'a> Judge<'a> {
             "no policy permits `{action}` on the {} `{}` of `{}`",
             subject.resource_type, subject.resource_id, subject.domain
         );
-        if misses.is_empty() {
-            message.push_str(&format!("; there is no permit for `{action}` at all"));
+        // Where a policy failed, that is what is wrong.
+        if misses.is_empty() && answer.errors.is_empty() {
+            let about = |it: &Statement| it.effect == Effect::Permit && it.actions.contains(&action);
+            message.push_str(&match set.statements.iter().any(about) {
+                true => format!("; no permit for `{action}` can ever match"),
+                false => format!("; there is no permit for `{action}` at all"),
+            });
         }
         if !set.people.has_actor(asker.actor()) {
             message.push_str(&format!("; the policy does not know the actor `{}`", asker.actor()));

@@ -330,7 +330,7 @@ fn a_request_is_mapped_and_a_patch_set_is_its_operations() {
         }
     };
     check(request("crm.delete"), "DENY none 0 []: G2 /tool_call");
-    check(request("crm.update"), "DENY none 0 []: G6 /risk_envelope");
+    check(request("crm.update"), "DENY none 0 []: G12; G6 /risk_envelope");
     let patch = |operations: Json| {
         move |it: &mut World| {
             it.set(

@@ -129,10 +129,7 @@ fn judge<'f>(
     if kind == "patch_set" && (action_name(proposal) != "write" || domain != "workspace") {
         fixed.insert(reason("G9", "/target", &[]));
     }
-    if kind == "file"
-        && domain == "workspace"
-        && ordain_spec::path_problem(target.resource_id.as_str()).is_some()
-    {
+    if kind == "file" && domain == "workspace" && !names::is_plain_path(target.resource_id.as_str()) {
         fixed.insert(reason("G9", "/target/resource_id", &[]));
     }
     let (questions, mut askable) = match questions(proposal, document) {
