@@ -298,3 +298,82 @@ fn too_many_preconditions_are_not_compared() {
     assert!(said.contains("there are 65 preconditions, and at most 64 are compared"), "{said}");
     assert!(!of(64).contains("are compared"));
 }
+
+/// Forty lines that are a million million parts when they are written out.
+#[test]
+fn a_schema_that_explodes_is_refused() {
+    let mut schema = "type T0 = { a: Long, b: Long };\n".to_owned();
+    for number in 1..=40 {
+        let inner = number - 1;
+        schema += &format!("type T{number} = {{ a: T{inner}, b: Set<T{inner}> }};\n");
+    }
+    let refused = load(EVERYTHING, &[], &format!("{schema}type Parameters = {{ x?: T40 }};"), "fields = []");
+    let refused = refused.err().unwrap();
+    assert!(refused.contains("more than 2000 parts when they are written out"), "{refused:.300}");
+    let circle = "type A = { b: B }; type B = { a: A }; type Parameters = { x?: A };";
+    assert!(load(EVERYTHING, &[], circle, "fields = []").is_err());
+    let wide: Vec<String> = (0..900).map(|number| format!("a{number}?: Long")).collect();
+    let wide = format!("type Parameters = {{ {} }};", wide.join(", "));
+    assert!(load(EVERYTHING, &[], &wide, "fields = []").is_ok());
+}
+
+/// An action that a condition names is known with its groups, and a group by itself is nobody's action.
+#[test]
+fn actions_that_conditions_name_are_known() {
+    for (condition, outcome) in [
+        ("Action::\"read\" in Action::\"observe\"", "ALLOW"),
+        ("Action::\"delete\" in Action::\"effect\"", "ALLOW"),
+        ("action in Action::\"any\" && !(Action::\"read\" in Action::\"modify\")", "ALLOW"),
+        ("[Action::\"observe\", Action::\"modify\"].contains(action)", "DENY"),
+        ("action == Action::\"observe\"", "DENY"),
+        ("Action::\"read\" in Action::\"modify\"", "DENY"),
+    ] {
+        let policy = format!("@id(\"p\") permit(principal, action, resource) when {{ {condition} }};");
+        let alone = PolicyFiles::from([("p.cedar".to_owned(), policy.clone())]);
+        for set in [PolicySet::load(&alone).unwrap(), load(&policy, &[], "", "fields = []").unwrap()] {
+            for action in ["read", "delete"] {
+                let (found, said) = answer(&set, &proposal(action, ["d", "t", "1"], &json!({})), &[]);
+                assert_eq!(found, outcome, "{condition}: {said}");
+            }
+        }
+    }
+    // In a scope `==` with a group never matches, and whoever writes it is told.
+    let policy = "@id(\"p\") permit(principal, action == Action::\"observe\", resource);";
+    match load(policy, &[], "", "fields = []") {
+        Err(why) => {
+            assert!(why.contains("never") || why.contains("impossible") || why.contains("apply"), "{why}")
+        }
+        Ok(set) => {
+            assert_eq!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "DENY");
+            assert!(!set.warnings().is_empty());
+        }
+    }
+}
+
+/// What a condition looks at is found in Cedar's JSON form, where operators are keys. A record may have such keys too.
+#[test]
+fn keys_that_look_like_operators_hide_nothing() {
+    let schema = "type Parameters = { count: Long };";
+    for condition in [
+        "{\"Var\": context.parameters.count}[\"Var\"] == 7",
+        "{\"Value\": context.parameters.count}[\"Value\"] == 7",
+        "{\"==\": context.parameters.count, \"left\": 1}[\"==\"] == 7",
+        "{\"left\": context.parameters.count, \"attr\": \"approvals\"}[\"left\"] == 7",
+        "{\".\": {\"left\": context.parameters, \"attr\": \"x\"}}[\".\"].left.count == 7",
+        "{\"has\": {\"left\": {\"Var\": context.parameters.count}, \"attr\": \"now\"}}[\"has\"].left[\"Var\"] == 7",
+        "{\"Record\": {\"in\": context.parameters.count}}[\"Record\"][\"in\"] == 7",
+        "{\"in\": {\"right\": principal}}[\"in\"].right in Group::\"leads\" && context.parameters.count == 7",
+        "{\"Value\": Actor::\"lea\"}[\"Value\"] in Group::\"leads\" && context.parameters.count == 7",
+        "{\"contains\": {\"left\": Actor::\"lea\"}}.contains.left in Group::\"leads\" && context.parameters.count == 7",
+    ] {
+        let policy = format!("@id(\"p\") permit(principal, action, resource) when {{ {condition} }};");
+        let people = [("agent", "leads", ""), ("lea", "leads", "")];
+        let set =
+            load(&policy, &people, schema, "fields = []").unwrap_or_else(|why| panic!("{condition}: {why}"));
+        for (count, outcome) in [(7, "ALLOW"), (8, "DENY")] {
+            let (found, said) =
+                answer(&set, &proposal("read", ["d", "t", "1"], &json!({"count": count})), &[]);
+            assert!(found == outcome && !said.contains("\"G11\""), "{condition}: {said}");
+        }
+    }
+}
