@@ -7,7 +7,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ordain-canon", "canonical"),
     ("ordain-spec", "verify"),
     ("ordain-kernel", "transform"),
-    ("ordain-decision", "decide"),
+    ("ordain-bench", "decide"),
     ("ordain-store", "append"),
     ("ordain-harness", "sandbox"),
     ("ordain-harness", "apply"),

@@ -1,7 +1,7 @@
 //! Finding and reading a policy folder.
 
 use crate::exit::Failure;
-use crate::input::Source;
+use crate::input::{Source, not_a_file};
 use crate::project::{CONFIG, POLICY, Project};
 use crate::report::{RED, YELLOW, printable};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, place_of};
@@ -112,9 +112,8 @@ fn looks_like_one(name: &str) -> bool {
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    // A pipe would be waited for.
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err("is a device, a pipe or a socket, and is not read".to_owned());
+    if let Some(problem) = not_a_file(path) {
+        return Err(problem.to_owned());
     }
     let bytes = Source::of(path).bytes().map_err(|failure| match failure {
         Failure::File { error, .. } => format!("cannot be read: {error}"),
