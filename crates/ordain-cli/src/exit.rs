@@ -91,7 +91,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Apply(#[from] ordain_harness::apply::ApplyError),
     /// The gate refused.
-    #[error("{}", crate::gate::problem_text(.0))]
+    #[error("{}", .0.detail)]
     Gate(Box<ordain_server::Problem>),
     /// The gate could not be reached, or its answer not be understood.
     #[error("{0}")]
@@ -127,6 +127,15 @@ impl Failure {
                 Outcome::Usage => Outcome::Usage,
                 _ => Outcome::Unreadable,
             },
+        }
+    }
+
+    /// For a terminal: whatever came from outside is made harmless, and only a list of ours has lines of its own.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Gate(problem) => crate::gate::problem_text(problem),
+            Self::DuringRun(failure) => failure.text(),
+            other => crate::report::printable(&other.to_string()).into_owned(),
         }
     }
 

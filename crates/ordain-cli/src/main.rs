@@ -106,11 +106,7 @@ fn main() -> ExitCode {
         Err(failure) if failure.was_reported() => failure.outcome().into(),
         Err(failure) => {
             let (red, plain) = (report::RED.render(), report::RED.render_reset());
-            let _ = writeln!(
-                anstream::stderr(),
-                "{red}error:{plain} {}",
-                report::printable(&failure.to_string())
-            );
+            let _ = writeln!(anstream::stderr(), "{red}error:{plain} {}", failure.text());
             failure.outcome().into()
         }
     }

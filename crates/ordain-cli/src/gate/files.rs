@@ -67,8 +67,9 @@ pub(crate) fn ask(
         let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
         return Ok(Asked::Free);
     };
-    let name = actor.map(str::to_owned).or_else(|| project.actor()).unwrap_or_else(crate::args::user_name);
-    let local = Local::open_place(&Place::of_project(&project), &name, json)?;
+    let user = crate::args::user_name();
+    let name = actor.map(str::to_owned).or_else(|| project.actor()).unwrap_or_else(|| user.clone());
+    let local = Local::open_place(&Place::of_project(&project), &user, json)?;
     let gateway = Gateway::Local(Box::new(local));
     let status = match existing(&gateway, wish)? {
         Found::Open(status) => *status,

@@ -96,13 +96,14 @@ fn told(audit: &Audit, json: bool) -> Result<Outcome, Failure> {
     let mut stdout = anstream::stdout().lock();
     if outcome == Outcome::Ok {
         let checkpoints = match audit.checkpoints {
-            0 => "no checkpoint to compare with".to_owned(),
-            number => format!("{} agree", count(number, "checkpoint")),
+            0 => "no checkpoint is at hand to compare with".to_owned(),
+            1 => "agrees with a checkpoint".to_owned(),
+            number => format!("agrees with {number} checkpoints"),
         };
         writeln!(
             stdout,
             "{GREEN}verified{GREEN:#}  {}, {}, {checkpoints}; root {}",
-            count(audit.size, "entry"),
+            entries(audit.size),
             count(audit.documents, "document"),
             audit.root
         )?;
@@ -114,6 +115,10 @@ fn told(audit: &Audit, json: bool) -> Result<Outcome, Failure> {
         writeln!(stdout, "  {place}: {}", printable(&damage.problem))?;
     }
     Ok(outcome)
+}
+
+fn entries(number: u64) -> String {
+    if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }
 }
 
 fn read_note(path: &Path) -> Result<SignedNote, Failure> {
@@ -226,7 +231,7 @@ fn export(args: &LedgerExport, json: bool) -> Result<Outcome, Failure> {
     if json {
         print_json(&json!({"size": size, "folder": root.display().to_string()}))?;
     } else {
-        let said = format!("{} in {}", count(size, "entry"), root.display());
+        let said = format!("{} in {}", entries(size), root.display());
         writeln!(anstream::stdout(), "{GREEN}exported{GREEN:#}  {}", printable(&said))?;
     }
     Ok(Outcome::Ok)

@@ -14,32 +14,22 @@ pub(crate) mod submit;
 mod page;
 
 use crate::exit::Failure;
+use crate::report::printable;
 use ordain_canon::Canonicalizer;
 use ordain_server::Problem;
 use serde::Serialize;
 use std::io::Write;
 
-/// A problem as people read it: what, where, why.
+/// A problem as people read it: what, and below it each fault and each of the kernel's reasons.
 pub(crate) fn problem_text(problem: &Problem) -> String {
-    let mut text = problem.detail.clone();
-    let alone =
-        problem.errors.len() == 1 && problem.errors.first().is_some_and(|it| it.message == problem.detail);
+    let mut lines = vec![problem.detail.clone()];
+    let alone = problem.errors.len() == 1 && problem.errors.iter().all(|it| it.message == problem.detail);
     for fault in problem.errors.iter().filter(|_| !alone) {
-        let place = if fault.path.is_empty() { "" } else { &fault.path };
-        let rule = fault.rule_id.as_deref().unwrap_or_default();
-        text += &format!(
-            "\n  {}",
-            [rule, place, &fault.message]
-                .into_iter()
-                .filter(|it| !it.is_empty())
-                .collect::<Vec<_>>()
-                .join("  ")
-        );
+        let parts = [fault.rule_id.as_deref().unwrap_or_default(), &fault.path, &fault.message];
+        lines.push(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  "));
     }
-    for reason in &problem.reasons {
-        text += &format!("\n  {}  {}", reason.rule_id, reason.message);
-    }
-    text
+    lines.extend(problem.reasons.iter().map(|reason| format!("{}  {}", reason.rule_id, reason.message)));
+    lines.iter().map(|line| printable(line)).collect::<Vec<_>>().join("\n  ")
 }
 
 /// Reads an answer.

@@ -149,7 +149,7 @@ fn show_keys(gateway: &Gateway, keys: &[(String, String)], json: bool) -> Result
         }
         page.title("key", id);
         page.label("public", public);
-        page.label("checkpoints", verifier.as_deref().unwrap_or("cannot be checked with this key"));
+        page.label("verifier", verifier.as_deref().unwrap_or("cannot be checked with this key"));
     }
     print_page(&page)?;
     Ok(Outcome::Ok)

@@ -16,7 +16,7 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
     page.label("actor", &who(status));
     page.label("submitted", &time(status.submitted_at_ms));
     if let Some(expires_at_ms) = status.expires_at_ms.filter(|_| status.state == State::Held) {
-        page.label("waits until", &time(expires_at_ms));
+        page.label("expires", &time(expires_at_ms));
     }
     if let Some(id) = &status.supersedes {
         page.label("supersedes", id);
