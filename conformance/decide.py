@@ -609,10 +609,16 @@ def approval_cases() -> list:
         hold(three, **{"class": "threshold", "required": 3, "have": []}),
         {**transact, "approval_class": "threshold"})
     add("two approvals that a forbid asks for",
-        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 0, "have": []}), mail)
+        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 2, "have": []}), mail)
     add("one of two that a forbid asks for",
-        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 0, "have": ["bob"]}), mail,
+        hold(("G14", path, ["no-mail-without-two"]), **{"class": "none", "required": 2, "have": ["bob"]}), mail,
         approval(mail, "bob"))
+    asked = {**mail, "approval_class": "single"}
+    add("one that the proposal asks for, and two that a forbid asks for, are named at once",
+        hold(("G14", path, []), ("G14", path, ["no-mail-without-two"]), **{"class": "single", "required": 2, "have": []}), asked)
+    add("one given of those",
+        hold(("G14", path, ["no-mail-without-two"]), **{"class": "single", "required": 2, "have": ["bob"]}), asked,
+        approval(asked, "bob"))
     add("two for a forbid", expect("ALLOW"), mail, approval(mail, "bob"), approval(mail, "carol"))
     bare = {key: value for key, value in mail.items() if key != "risk_envelope"}
     add("an effect of the permit that nobody allowed",
@@ -676,6 +682,11 @@ def gate_cases() -> list:
         case("no tool", deny(("G2", "/tool_call")), {key: it for key, it in request.items() if key != "tool_call"}),
         case("a parameter that the target needs", deny(("G2", "/tool_call")),
              merged(request, {"tool_call": {"params": {"host": None}}})),
+        *(case(f"a parameter that would lead elsewhere: {value!r}", deny(("G2", "/tool_call")),
+               {**request, "tool_call": {"name": "crm.note", "params": {"contact": value}}})
+          for value in ("1/../../admin", "..", ".", "", "1?x=2", "1#", "1%2f", "1:2", "a@b", "1&b", "1\\2", "1 2", "1\u200b", "1\n")),
+        case("a parameter that is the whole text is taken as it is", expect("ALLOW"),
+             merged(request, {"tool_call": {"params": {"path": "/a?b=c#d"}}})),
         case("a tool whose action is denied", deny(("G6", "/risk_envelope"), no_permit, ("G12", "", ["sales-writes-crm"])),
              {**request, "tool_call": {"name": "crm.update", "params": {"contact": 7}}}),
         case("a tool whose effects the policy allows", expect("ALLOW"),
@@ -691,6 +702,13 @@ def gate_cases() -> list:
                   ("G14", "/approval_class", ["docs-by-path"])),
              operations({"op": "modify", "path": "docs/b.md"}, {"op": "modify", "path": "src/main.rs"})),
         case("a path that leaves the folder", deny(("G9", first)), operations({"op": "modify", "path": "docs/../.env"})),
+        *(case(f"a path that is not what it looks like: {path!r}", deny(("G9", first)), operations({"op": "modify", "path": path}))
+          for path in ("docs/a\u200b.md", "docs/\u202egnp.md", "docs/cafe\u0301.md", "docs/\u212b.md", "docs/a\u0085.md")),
+        case("a path in the composed form", expect("HOLD", ("G14", "/approval_class", ["docs-by-path"])),
+             operations({"op": "modify", "path": "docs/caf\u00e9.md"})),
+        case("a file whose name has an invisible character", deny(("G9", "/target/resource_id")),
+             proposal("read", target={"resource_type": "file", "resource_id": "docs/a\u2060.md", "domain": "workspace",
+                                      "constraints": {}})),
         case("an unknown operation", deny(("G9", first)), operations({"op": "chmod", "path": "docs/a.md"})),
         case("an operation with more than it should have", deny(("G9", first)),
              operations({"op": "create", "path": "docs/a.md", "mode": "777"})),

@@ -1,13 +1,15 @@
 //! `cargo xtask bench`: measures, each figure beside a peer in the same run.
 
 use crate::process::{cargo, run as run_command};
-use crate::{Result, no_arguments, tools};
+use crate::{Result, no_arguments, postgres, tools};
 
 const BENCHES: &[(&str, &str)] = &[
     ("ordain-canon", "canonical"),
     ("ordain-spec", "verify"),
     ("ordain-kernel", "transform"),
-    ("ordain-decision", "decide"),
+    ("ordain-bench", "decide"),
+    ("ordain-store", "append"),
+    ("ordain-bench", "serve"),
     ("ordain-harness", "sandbox"),
     ("ordain-harness", "apply"),
 ];
@@ -15,9 +17,11 @@ const BENCHES: &[(&str, &str)] = &[
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
     tools::debian_package("bwrap", "bubblewrap")?;
+    let server = postgres::Server::start()?;
     for (package, bench) in BENCHES {
         println!("==> {package}: {bench}");
-        run_command(&mut cargo(&["bench", "--package", package, "--bench", bench]))?;
+        let mut bench = cargo(&["bench", "--package", package, "--bench", bench]);
+        run_command(bench.env(postgres::VARIABLE, server.url()))?;
     }
     Ok(())
 }

@@ -63,6 +63,7 @@ static LAYERS: &[Layer] = &[
         ],
         pure: false,
     },
+    Layer { name: "ordain-bench", may_use: &[], pure: false },
     Layer { name: "xtask", may_use: &["ordain-canon", "ordain-spec", "ordain-kernel"], pure: false },
 ];
 

@@ -11,6 +11,7 @@ mod fuzz;
 mod generate;
 mod layers;
 mod lint;
+mod postgres;
 mod rule_pages;
 mod soak;
 mod test;

@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: the tests with far more cases, then the fuzzers for far longer.
 
 use crate::process::{cargo, run as run_command};
-use crate::{Result, fuzz, no_arguments, tools};
+use crate::{Result, fuzz, no_arguments, postgres, tools};
 use std::time::Instant;
 
 const CASES: &str = "200000";
@@ -37,6 +37,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         workspaces.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", WORKSPACE_CASES),
     );
     let workspace_seconds = start.elapsed().as_secs_f64();
+    println!("==> stores: killed 50 times each");
+    let start = Instant::now();
+    let server = postgres::Server::start()?;
+    let mut stores = cargo(&["nextest", "run", "--release", "-p", "ordain-store", "--no-fail-fast"]);
+    let stores = run_command(stores.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
+    drop(server);
+    let store_seconds = start.elapsed().as_secs_f64();
     let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
     let verdict = |result: &std::result::Result<(), String>| if result.is_ok() { "passed" } else { "FAILED" };
     println!("==> figures\ntests     {CASES:>12} cases each, {seconds:.0} s  {}", verdict(&tests));
@@ -44,8 +51,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "workspaces {WORKSPACE_CASES:>11} cases each, {workspace_seconds:.0} s  {}",
         verdict(&workspaces)
     );
+    println!("stores {store_seconds:>26.0} s  {}", verdict(&stores));
     fuzz::print(&figures);
     tests?;
     workspaces?;
+    stores?;
     fuzz::problems(&figures)
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that CI runs.
 
 use crate::process::{cargo, run as run_command};
-use crate::{Error, Result, fmt, generate, layers, lint, tools};
+use crate::{Error, Result, fmt, generate, layers, lint, postgres, tools};
 use std::time::Instant;
 
 /// Arguments after `--` go to nextest.
@@ -19,9 +19,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     steps.step("layers", layers::check);
     steps.step("build", || run_command(&mut cargo(&["build", "--workspace", "--bins"])));
     steps.step("examples in documentation", || run_command(&mut cargo(&["test", "--doc", "--workspace"])));
-    steps.step("tests", || {
-        run_command(cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]).args(nextest))
+    let mut server = None;
+    steps.step("PostgreSQL", || {
+        server = Some(postgres::Server::start()?);
+        Ok(())
     });
+    let url = server.as_ref().map(postgres::Server::url).unwrap_or_default();
+    steps.step("tests", || {
+        let mut tests = cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
+        run_command(tests.args(nextest).env(postgres::VARIABLE, url))
+    });
+    drop(server);
     steps.finish()
 }
 
@@ -38,6 +46,8 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::debian_package("git", "git"),
         tools::debian_package("make", "make"),
         tools::debian_package("strace", "strace"),
+        tools::debian_package("unshare", "util-linux"),
+        tools::postgresql().map(|_| ()),
         tools::debian_package("setfattr", "attr"),
     ];
     let errors: Vec<String> = attempts.into_iter().filter_map(std::result::Result::err).collect();

@@ -1,6 +1,8 @@
 //! Tools that the tests need and that a fresh machine may lack.
 
 use crate::process::{cargo, command, output, run, works};
+use std::fs;
+use std::path::PathBuf;
 
 /// Installs a cargo subcommand, such as `nextest`, unless it is there.
 pub(crate) fn cargo_subcommand(name: &str) -> Result<(), String> {
@@ -33,6 +35,24 @@ pub(crate) fn go_library(import: &str, package: &str) -> Result<(), String> {
     let mut list = command("go", &["list", import]);
     list.envs([("GO111MODULE", "off"), ("GOPATH", "/usr/share/gocode"), ("GOFLAGS", "")]);
     if works(&mut list) { Ok(()) } else { install(import, package) }
+}
+
+/// The folder of PostgreSQL's programs, which Debian keeps out of the path; the newest of several.
+pub(crate) fn postgresql() -> Result<PathBuf, String> {
+    let find = || {
+        let versions = fs::read_dir("/usr/lib/postgresql").ok()?.filter_map(Result::ok);
+        let folders = versions.map(|version| version.path().join("bin"));
+        let version_of = |folder: &PathBuf| {
+            let name = folder.parent()?.file_name()?.to_str()?;
+            name.parse::<u32>().ok()
+        };
+        folders.filter(|folder| folder.join("initdb").exists()).max_by_key(version_of)
+    };
+    if let Some(folder) = find() {
+        return Ok(folder);
+    }
+    install("initdb", "postgresql")?;
+    find().ok_or_else(|| "Debian's package `postgresql` is installed and has no `initdb`".to_owned())
 }
 
 fn install(name: &str, package: &str) -> Result<(), String> {

@@ -3,12 +3,13 @@
 use crate::args::{Apply, Recover, Undo};
 use crate::document::load;
 use crate::exit::{Failure, Outcome};
+use crate::gate::files::{self, Asked, Wish};
 use crate::input::Source;
 use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::unified::{self, Reader};
 use crate::wording::count;
 use anstyle::Style;
-use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_canon::{Canonicalizer, ContentHash, PatchHash};
 use ordain_harness::apply::{
     self, Applied, ApplyError, Authority, Base, Change, ChangedFile, Copies, Problem, Recovered, records,
 };
@@ -31,10 +32,38 @@ pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
         let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
         return told(changes, json).and_then(|changes| show_changes(&changes, json));
     }
-    let applied =
-        apply::apply(&wanted.workspace, &wanted.patch, wanted.base.as_ref(), Authority::LocalOperator);
-    let applied = told(applied, json)?;
-    show_applied(&applied, &wanted.workspace, json)?;
+    let (workspace, patch, base) = (&wanted.workspace, &wanted.patch, wanted.base.as_ref());
+    apply_asked(workspace, patch, base, wanted.run.as_deref(), args.actor.as_deref(), json)
+}
+
+/// Applies a patch set, after asking the gate where the project has one.
+pub(crate) fn apply_asked(
+    workspace: &Path,
+    patch: &Verified<PatchSet>,
+    base: Option<&Base>,
+    run: Option<&RunResult>,
+    actor: Option<&str>,
+    json: bool,
+) -> Result<Outcome, Failure> {
+    // What cannot be applied is not asked for, and what is there already needs no permission.
+    let changes = told(apply::preview(workspace, patch, base), json)?;
+    let patch_hash = PatchHash::of(&mut Canonicalizer::new(), &**patch)?.to_string();
+    let operations = patch.operations.iter().map(|it| (it.op, it.path.as_str())).collect();
+    let wish = Wish { verb: "apply", patch_hash: &patch_hash, operations, run };
+    let asked = match changes.is_empty() {
+        true => Asked::Free,
+        false => files::ask(workspace, actor, &wish, json)?,
+    };
+    let applied = match asked {
+        Asked::Not(outcome) => return Ok(outcome),
+        Asked::Free => apply::apply(workspace, patch, base, Authority::LocalOperator),
+        Asked::Permitted(permitted) => {
+            let applied = apply::apply(workspace, patch, base, permitted.authority());
+            permitted.report(&applied)?;
+            applied
+        }
+    };
+    show_applied(&told(applied, json)?, workspace, json)?;
     Ok(Outcome::Ok)
 }
 
@@ -43,6 +72,7 @@ struct Wanted {
     workspace: PathBuf,
     patch: Verified<PatchSet>,
     base: Option<Base>,
+    run: Option<Verified<RunResult>>,
 }
 
 impl Wanted {
@@ -51,7 +81,8 @@ impl Wanted {
         if !args.what.is_dir() {
             let base = args.if_unchanged.as_deref().map(read_base).transpose()?;
             let patch = load::<PatchSet>(&args.what, json)?.document;
-            return Ok(Self { workspace: args.workspace.clone().unwrap_or_else(here), patch, base });
+            let workspace = args.workspace.clone().unwrap_or_else(here);
+            return Ok(Self { workspace, patch, base, run: None });
         }
         if !is_run_folder(&args.what) {
             let problem = "is no folder of a run, and no patch set; a run is in `.ordain/runs`".to_owned();
@@ -74,7 +105,7 @@ impl Wanted {
         };
         let patch = load::<PatchSet>(&args.what.join("patch.json"), json)?.document;
         let workspace = args.workspace.clone().or_else(|| workspace_of_run(&args.what)).unwrap_or_else(here);
-        Ok(Self { workspace, patch, base })
+        Ok(Self { workspace, patch, base, run: Some(run) })
     }
 }
 
@@ -123,7 +154,26 @@ pub(crate) fn run_undo(args: &Undo, json: bool) -> Result<Outcome, Failure> {
         let preview = told(apply::preview_undo(&args.workspace, record, copies), json)?;
         return show_changes(&preview.1, json);
     }
-    let undone = told(apply::undo(&args.workspace, record, copies, Authority::LocalOperator), json)?;
+    let (name, changes) = told(apply::preview_undo(&args.workspace, record, copies), json)?;
+    let operation = |change: &'_ Change| match (&change.before, &change.after) {
+        (None, _) => PatchOp::Create,
+        (Some(_), Some(_)) => PatchOp::Modify,
+        (Some(_), None) => PatchOp::Delete,
+    };
+    let operations = changes.iter().map(|change| (operation(change), change.path.as_str())).collect();
+    let known = told(records(&args.workspace), json)?.into_iter().find(|it| it.record == name);
+    let patch_hash = known.map(|it| it.patch_hash).unwrap_or_default();
+    let wish = Wish { verb: "undo", patch_hash: &patch_hash, operations, run: None };
+    let undone = match files::ask(&args.workspace, args.actor.as_deref(), &wish, json)? {
+        Asked::Not(outcome) => return Ok(outcome),
+        Asked::Free => apply::undo(&args.workspace, Some(&name), copies, Authority::LocalOperator),
+        Asked::Permitted(permitted) => {
+            let undone = apply::undo(&args.workspace, Some(&name), copies, permitted.authority());
+            permitted.report(&undone)?;
+            undone
+        }
+    };
+    let undone = told(undone, json)?;
     if json {
         print_json(&json!({"undone": undone}))?;
         return Ok(Outcome::Ok);

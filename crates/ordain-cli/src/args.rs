@@ -1,6 +1,7 @@
 //! The command line.
 
 mod gate;
+mod service;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,6 +15,11 @@ pub(crate) use gate::{
     CaseArgs, Decide, Evidence, EvidenceCommand, Init, Pack, Policy, PolicyCheck, PolicyCommand,
     PolicyExplain, PolicyFmt, PolicyTest,
 };
+pub(crate) use service::{
+    Approve, Connect, EvidenceAdd, Keys, KeysCommand, Ledger, LedgerCommand, LedgerExport, LedgerProve,
+    LedgerShow, LedgerVerify, Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify, Reject, Replay,
+    Serve, Status, Submit, Switch, Token, TokenCommand, TokenCreate, UseOutcome, user_name,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -24,7 +30,7 @@ const STYLES: Styles = Styles::styled()
 const EXIT_CODES: &str = "\
 Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
 transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
-decide 0 ALLOW, 20 HOLD, 21 DENY; every other command 0 or 1; usage errors 64.";
+decide, submit, status and approve 0 ALLOW, 20 HOLD, 21 DENY; every other command 0 or 1; usage errors 64.";
 
 /// The gate between what an AI agent proposes and what really happens.
 ///
@@ -120,8 +126,35 @@ pub(crate) enum Command {
     Decide(Decide),
     /// Check, test, explain and lay out policies
     Policy(Policy),
-    /// Make evidence packets
+    /// Make evidence packets, and put them on record
     Evidence(Evidence),
+    /// Submit an action proposal to the gate: it is decided, recorded, and with an ALLOW there is a permit
+    ///
+    /// The same proposal again gives the recorded answer. The gate is a server, or the store of this project, which
+    /// `ordain init` prepares.
+    Submit(Submit),
+    /// Show where actions stand
+    Status(Status),
+    /// Approve a held action
+    Approve(Approve),
+    /// Reject a held action
+    Reject(Reject),
+    /// Show, verify and spend permits, and report outcomes
+    Permit(Permit),
+    /// Check, show and prove what is on the ledger
+    Ledger(Ledger),
+    /// Decide everything on the ledger again, by the recorded policies or by others
+    Replay(Replay),
+    /// Let nothing happen any more, until `resume`
+    Halt(Switch),
+    /// Lift a halt
+    Resume(Switch),
+    /// Make, list and revoke tokens
+    Token(Token),
+    /// List the public keys, or rotate the signing key
+    Keys(Keys),
+    /// Serve the gate over HTTP
+    Serve(Serve),
     /// Write ordain.toml and a policy folder to start with, with its tests and a guide
     ///
     /// Agents may look at everything, change listed paths after one approval, delete and run commands after two, and
@@ -141,6 +174,10 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print the manual page, or write one for each command
     Man(Man),
+}
+
+fn note_verifier(text: &str) -> Result<ordain_ledger::NoteVerifier, String> {
+    ordain_ledger::NoteVerifier::parse(text).map_err(|error| error.to_string())
 }
 
 #[derive(Args)]
@@ -174,6 +211,9 @@ pub(crate) struct Verify {
     /// Read one document a line, write one result a line, in order, on all cores
     #[arg(long)]
     pub(crate) jsonl: bool,
+    /// The key of the ledger that a proof file comes from, as `ordain keys list` shows it; may be given several times
+    #[arg(long = "key", value_name = "VERIFIER", value_parser = note_verifier)]
+    pub(crate) keys: Vec<ordain_ledger::NoteVerifier>,
 }
 
 #[derive(Args)]
@@ -307,6 +347,9 @@ pub(crate) struct Run {
     /// If it is accepted, change the workspace by it, unless files changed meanwhile
     #[arg(long, conflicts_with = "plan_only")]
     pub(crate) apply: bool,
+    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
 }
 
 #[derive(Args)]
@@ -329,6 +372,9 @@ pub(crate) struct Apply {
     /// Change nothing, and print what would change as a unified diff
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
 }
 
 #[derive(Args)]
@@ -351,6 +397,9 @@ pub(crate) struct Undo {
     /// Trust a record that came with a copy of the workspace
     #[arg(long)]
     pub(crate) even_if_copied: bool,
+    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
 }
 
 #[derive(Args)]

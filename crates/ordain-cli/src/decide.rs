@@ -12,16 +12,16 @@ use crate::report::printable;
 use crate::view;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{Case, PolicySet, decide};
-use ordain_spec::Kind;
 use ordain_spec::decision::gate::{self, Weight, weight};
 use ordain_spec::decision::{Decision, Outcome as Decided};
+use ordain_spec::{Kind, RuleId};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Decide, json: bool) -> Result<Outcome, Failure> {
     let given = Given::read(&args.case, json)?;
-    let decision = given.ask(|case| decide(case).decision)?;
+    let decision = given.decide()?;
     let mut out = anstream::stdout().lock();
     if json {
         out.write_all(Canonicalizer::new().value(&decision)?)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Decide, json: bool) -> Result<Outcome, Failure> {
 
 /// Everything that a decision is asked with, as it was read.
 pub(crate) struct Given {
-    proposal: (Source, Text),
+    proposal: Text,
     policies: PolicySet,
     evidence: Vec<(Source, Text)>,
     approvals: Vec<(Source, Text)>,
@@ -56,10 +56,8 @@ impl Given {
         paths.extend(args.evidence.iter().chain(&args.approvals).map(PathBuf::as_path));
         check_stdin_once(&paths)?;
         let (_, policies) = policy::load(args.policy.as_deref(), json)?;
-        let source = Source::of(&args.file);
-        let text = source.text()?;
         Ok(Self {
-            proposal: (source, text),
+            proposal: Source::of(&args.file).text()?,
             policies,
             evidence: read_all(&args.evidence)?,
             approvals: read_all(&args.approvals)?,
@@ -70,7 +68,7 @@ impl Given {
 
     /// Who wants what, as far as the proposal says.
     pub(crate) fn wants(&self) -> Option<String> {
-        let document = Value::read(self.proposal.1.checked().ok()?).ok()?;
+        let document = Value::read(self.proposal.checked().ok()?).ok()?;
         let text = |value: &Value<'_>, name: &str| {
             value.get(name).and_then(Value::as_str).map(|text| printable(text).into_owned())
         };
@@ -89,14 +87,23 @@ impl Given {
         ))
     }
 
+    /// Decides. What cannot be read is denied, whatever it is written in; of YAML only its reader can say what is wrong.
+    pub(crate) fn decide(&self) -> Result<Decision, Failure> {
+        let mut decision = self.ask(|case| decide(case).decision)?;
+        if let Err(wrong) = self.proposal.checked() {
+            for reason in decision.reasons.iter_mut().filter(|it| it.rule_id == RuleId::Parse.name()) {
+                (reason.path, reason.message) = (wrong.pointer.clone(), wrong.message.clone());
+            }
+        }
+        Ok(decision)
+    }
+
     /// Asks something about the case.
     pub(crate) fn ask<T>(&self, question: impl FnOnce(&Case<'_>) -> T) -> Result<T, Failure> {
-        let (source, text) = &self.proposal;
-        let proposal = text.checked().map_err(|wrong| document_failure(source, &wrong))?;
         let evidence = documents(&self.evidence, Kind::Packet)?;
         let approvals = documents(&self.approvals, Kind::Approval)?;
         Ok(question(&Case {
-            proposal,
+            proposal: &self.proposal.json,
             policies: &self.policies,
             evidence: &evidence,
             approvals: &approvals,
@@ -143,7 +150,7 @@ fn documents(texts: &[(Source, Text)], kind: Kind) -> Result<Vec<Value<'_>>, Fai
 
 /// What somebody can do about it.
 fn next(page: &mut Page, decision: &Decision, args: &CaseArgs) {
-    let has = |rules: &[ordain_spec::RuleId]| {
+    let has = |rules: &[RuleId]| {
         decision.reasons.iter().any(|it| rules.iter().any(|rule| rule.name() == it.rule_id))
     };
     page.section("Next");

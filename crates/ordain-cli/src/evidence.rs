@@ -29,6 +29,7 @@ const ID_DIGITS: usize = 16;
 pub(crate) fn run(args: &Evidence, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         EvidenceCommand::Pack(args) => pack(args, json),
+        EvidenceCommand::Add(args) => crate::gate::evidence::add(args, json),
     }
 }
 

@@ -90,9 +90,21 @@ pub(crate) enum Failure {
     /// A workspace was not changed.
     #[error(transparent)]
     Apply(#[from] ordain_harness::apply::ApplyError),
+    /// The gate refused.
+    #[error("{}", .0.detail)]
+    Gate(Box<ordain_server::Problem>),
+    /// The gate could not be reached, or its answer not be understood.
+    #[error("{0}")]
+    Server(String),
     /// What is wrong was printed.
     #[error("the document is not valid")]
     Reported,
+}
+
+impl From<ordain_workflow::gate::GateError> for Failure {
+    fn from(error: ordain_workflow::gate::GateError) -> Self {
+        Self::Gate(Box::new(error.into()))
+    }
 }
 
 impl Failure {
@@ -108,11 +120,22 @@ impl Failure {
             | Self::Sandbox(_)
             | Self::Run(_)
             | Self::Apply(_)
+            | Self::Gate(_)
+            | Self::Server(_)
             | Self::Reported => Outcome::Failed,
             Self::DuringRun(failure) => match failure.outcome() {
                 Outcome::Usage => Outcome::Usage,
                 _ => Outcome::Unreadable,
             },
+        }
+    }
+
+    /// For a terminal: whatever came from outside is made harmless, and only a list of ours has lines of its own.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Gate(problem) => crate::gate::problem_text(problem),
+            Self::DuringRun(failure) => failure.text(),
+            other => crate::report::printable(&other.to_string()).into_owned(),
         }
     }
 

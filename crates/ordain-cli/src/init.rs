@@ -3,7 +3,7 @@
 use crate::args::Init;
 use crate::exit::{Failure, Outcome};
 use crate::page::Page;
-use crate::policy::CONFIG;
+use crate::project::CONFIG;
 use crate::report::{GREEN, printable};
 use ordain_canon::Canonicalizer;
 use serde_json::json;

@@ -169,6 +169,13 @@ fn extension(path: &Path) -> Option<String> {
     path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase())
 }
 
+/// Why something in a folder is not read: a pipe would be waited for, and a device may never end. What a command line names
+/// itself may be one.
+pub(crate) fn not_a_file(path: &Path) -> Option<&'static str> {
+    let other = path.metadata().is_ok_and(|it| !it.is_dir() && !it.is_file());
+    other.then_some("is a device, a pipe or a socket, and is not read")
+}
+
 /// Linked folders are not entered, so that a loop of them ends; hidden entries are passed over.
 pub(crate) fn search(folder: &Path, sources: &mut Vec<Source>) {
     let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
@@ -192,8 +199,8 @@ pub(crate) fn search(folder: &Path, sources: &mut Vec<Source>) {
                 true => sources.push(Source::Run(path)),
                 false => search(&path, sources),
             }
-        } else if document && path.metadata().is_ok_and(|it| !it.is_dir() && !it.is_file()) {
-            sources.push(Source::Folder(path, "is a device, a pipe or a socket, and is not read".to_owned()));
+        } else if document && let Some(problem) = not_a_file(&path) {
+            sources.push(Source::Folder(path, problem.to_owned()));
         } else if document && !path.is_dir() {
             // A link to a file counts; one that leads nowhere is reported when it is read.
             sources.push(Source::File(path));

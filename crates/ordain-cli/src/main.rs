@@ -4,10 +4,12 @@ mod args;
 mod exit;
 
 mod clock;
+mod gateway;
 mod input;
 mod lines;
 mod page;
 mod progress;
+mod project;
 mod report;
 mod wording;
 mod yaml;
@@ -20,12 +22,14 @@ mod diff;
 mod document;
 mod evidence;
 mod facts;
+mod gate;
 mod hash;
 mod init;
 mod manual;
 mod patch;
 mod plan;
 mod policy;
+mod proof;
 mod rules;
 mod run;
 mod sandbox;
@@ -76,6 +80,18 @@ fn main() -> ExitCode {
         Command::Decide(args) => decide::run(args, cli.global.json),
         Command::Policy(args) => policy::run(args, cli.global.json),
         Command::Evidence(args) => evidence::run(args, cli.global.json),
+        Command::Submit(args) => gate::submit::run(args, cli.global.json),
+        Command::Status(args) => gate::status::run(args, cli.global.json),
+        Command::Approve(args) => gate::say::approve(args, cli.global.json),
+        Command::Reject(args) => gate::say::reject(args, cli.global.json),
+        Command::Permit(args) => gate::permit::run(args, cli.global.json),
+        Command::Ledger(args) => gate::ledger::run(args, cli.global.json),
+        Command::Replay(args) => gate::replay::run(args, cli.global.json),
+        Command::Halt(args) => gate::operate::switch(args, "/v1/halt", cli.global.json),
+        Command::Resume(args) => gate::operate::switch(args, "/v1/resume", cli.global.json),
+        Command::Token(args) => gate::operate::token(args, cli.global.json),
+        Command::Keys(args) => gate::operate::keys(args, cli.global.json),
+        Command::Serve(args) => gate::serve::run(args, cli.global.json),
         Command::Init(args) => init::run(args, cli.global.json),
         Command::Canon(args) => canon::run(args),
         Command::Hash(args) => hash::run_hash(args, cli.global.json),
@@ -90,11 +106,7 @@ fn main() -> ExitCode {
         Err(failure) if failure.was_reported() => failure.outcome().into(),
         Err(failure) => {
             let (red, plain) = (report::RED.render(), report::RED.render_reset());
-            let _ = writeln!(
-                anstream::stderr(),
-                "{red}error:{plain} {}",
-                report::printable(&failure.to_string())
-            );
+            let _ = writeln!(anstream::stderr(), "{red}error:{plain} {}", failure.text());
             failure.outcome().into()
         }
     }

@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::facts::{load_bundle, load_profile, read_packets, recompute};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
-use crate::{lines, report};
+use crate::{lines, proof, report};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
@@ -158,6 +158,11 @@ fn verify_files(
             continue;
         }
         let (checked, text) = match source.text() {
+            Ok(text) if proof::is_proof(&text.json) => {
+                outcomes.push(proof::verify(&mut output, &source.name(), &text.json, &args.keys, json)?);
+                progress.add(1);
+                continue;
+            }
             Ok(text) => (check(args.kind, facts, plan, &text.json, |bytes| text.read(bytes)), Some(text)),
             Err(failure) => {
                 let wrong = Unreadable { pointer: String::new(), message: io_message(failure), offset: None };

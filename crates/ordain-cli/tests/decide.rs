@@ -110,7 +110,19 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
         .ended(1)
         .says(&["packet.json: expected an approval or an array of them, found an evidence packet"]);
     project.run(&["decide", "none.json"]).ended(1).says(&["none.json"]);
-    project.run(&["decide", "broken.yaml"]).ended(1).says(&["broken.yaml"]);
+    // What cannot be read is denied, as YAML and as JSON.
+    project.write("half.json", "{\"a\": [\n");
+    project.write("twice.yaml", "a: 1\nb: 2\na: 3\n");
+    for (file, place) in [("broken.yaml", "line"), ("half.json", "line"), ("twice.yaml", "line 3")] {
+        project.run(&["decide", file]).ended(21).says(&["DENY", "PARSE", place]);
+        let decision = project.run(&["decide", file, "--now", NOW, "--json"]).ended(21).json();
+        assert_eq!(
+            (&decision["outcome"], &decision["proposal_hash"]),
+            (&json!("DENY"), &Json::Null),
+            "{file}"
+        );
+        project.run(&["policy", "explain", file]).ended(0).says(&["PARSE", "none was asked"]);
+    }
     // What is no JSON is denied: it is what an agent sent.
     project.run(&["decide", "broken.json"]).ended(21).says(&["PARSE", "line 3"]);
     project.run(&["decide", "-", "--evidence", "-"]).ended(64).says(&["only once"]);

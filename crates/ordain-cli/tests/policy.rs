@@ -87,6 +87,35 @@ fn nothing_in_the_folder_is_silently_ignored() {
     project.run(&["policy", "check"]).ended(1).says(&["policy/link.cedar: cannot be read"]);
 }
 
+/// A pipe would be waited for without end.
+#[test]
+fn what_is_no_file_is_not_read() {
+    let pipe = |project: &Project, name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(project.path(name)).status().unwrap();
+        assert!(made.success());
+    };
+    for name in ["pipe.cedar", "sensors.toml"] {
+        let project = Project::started("pipe-policy");
+        let _ = std::fs::remove_file(project.path(&format!("policy/{name}")));
+        pipe(&project, &format!("policy/{name}"));
+        project.run(&["policy", "check"]).ended(1).says(&["is a device, a pipe or a socket"]);
+        project
+            .run(&["decide", "policy/tests/proposals/read.json"])
+            .ended(1)
+            .says(&["is a device, a pipe or a socket"]);
+    }
+    let project = Project::started("pipe-case");
+    pipe(&project, "policy/tests/pipe.json");
+    project.run(&["policy", "test"]).ended(1).says(&["tests/pipe.json", "is a device, a pipe or a socket"]);
+    // Below another name, it is reached by a case that names it.
+    let case = json!({"proposal": "pipe", "now_ms": 1, "expect": {"outcome": "DENY"}});
+    let project = with_cases("pipe-named", &case);
+    pipe(&project, "policy/tests/pipe");
+    project.run(&["policy", "test"]).ended(1).says(&["is a device, a pipe or a socket"]);
+    std::os::unix::fs::symlink("/dev/zero", project.path("policy/tests/zero.yaml")).unwrap();
+    project.run(&["policy", "test"]).ended(1).says(&["zero.yaml", "is a device, a pipe or a socket"]);
+}
+
 #[test]
 fn a_folder_without_policies_is_no_policy() {
     let project = Project::empty("check-empty");

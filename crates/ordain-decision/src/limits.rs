@@ -8,8 +8,12 @@ pub const APPROVALS_MAX: usize = 16;
 pub const EXECUTIONS_MAX: u64 = 1_000_000;
 /// How long a permit holds when the proposal has no window.
 pub const WINDOW_MS_DEFAULT: u64 = 5 * 60_000;
+/// Preconditions that are compared.
+pub const PRECONDITIONS_MAX: usize = 64;
 /// Bytes of a regular expression in a precondition.
 pub const PATTERN_BYTES_MAX: usize = 1_024;
+/// Classes of characters in one, such as `\w` and `[a-z]`.
+pub const PATTERN_CLASSES_MAX: usize = 32;
 /// Bytes of memory of a compiled regular expression.
 pub(crate) const PATTERN_MEMORY_MAX: usize = 1 << 20;
 /// The last millisecond that can be written as a date: the end of the year 9999.

@@ -154,3 +154,226 @@ fn looking_for_approvers_ends() {
     let set = load(&policies, &people, "", "fields = []").unwrap();
     assert_ne!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "ALLOW");
 }
+
+/// What permits, the proposal and a forbid ask for is named at once, and the number is the one that suffices.
+#[test]
+fn a_hold_does_not_understate() {
+    let policies = r#"
+@id("one") @approval("single") @approvers("leads") permit(principal, action == Action::"create", resource);
+@id("two") forbid(principal, action == Action::"create", resource) unless { context.approvals >= 2 };
+@id("left") @approval("single") @approvers("leads") permit(principal, action == Action::"delete", resource);
+@id("right") @approval("single") @approvers("interns") permit(principal, action == Action::"delete", resource);"#;
+    let people = [("ian", "interns", ""), ("ina", "interns", ""), ("lea", "leads", ""), ("leo", "leads", "")];
+    let set = load(policies, &people, "", "fields = []").unwrap();
+    let of = |action: &str| proposal(action, ["d", "t", "1"], &json!({}));
+    let (outcome, said) = answer(&set, &of("create"), &[]);
+    assert!(outcome == "HOLD" && said.contains("required: 2"), "{said}");
+    assert!(said.contains("`one` asks for 1 approval from `leads`"), "{said}");
+    assert!(
+        said.contains(
+            "the policies ask for 2 approvals in all, 0 given; these people may approve: `lea`, `leo`"
+        ),
+        "{said}"
+    );
+    let (outcome, said) = answer(&set, &of("create"), &["lea"]);
+    assert!(outcome == "HOLD" && said.contains("required: 2") && !said.contains("`one` asks"), "{said}");
+    assert_eq!(answer(&set, &of("create"), &["lea", "leo"]).0, "ALLOW");
+    // One of each: two in all, and no policy is said to ask for them.
+    let (outcome, said) = answer(&set, &of("delete"), &["lea"]);
+    assert!(
+        outcome == "HOLD" && said.contains("required: 2") && !said.contains("the policies ask"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_number_for_a_patch_set_is_that_of_all_its_operations() {
+    let policies = r#"
+@id("docs") @approvers("interns") permit(principal, action == Action::"create", resource);
+@id("src") @approvers("leads") permit(principal, action == Action::"write", resource);
+@id("two") forbid(principal, action, resource) unless { context.approvals >= 2 };"#;
+    let people = [("ian", "interns", ""), ("ina", "interns", ""), ("lea", "leads", ""), ("leo", "leads", "")];
+    let set = load(policies, &people, "", "fields = []").unwrap();
+    let operations = json!({"operations": [{"op": "modify", "path": "a"}, {"op": "create", "path": "b"}]});
+    let patch = proposal("write", ["workspace", "patch_set", "x"], &operations);
+    let (outcome, said) = answer(&set, &patch, &["ian"]);
+    assert!(outcome == "HOLD" && said.contains("required: 4"), "{said}");
+}
+
+/// Eighteen permits that each ask for somebody else.
+#[test]
+fn too_many_approvals_are_called_that() {
+    let mut policies = String::new();
+    let ids: Vec<String> = (0..18).map(|number| format!("u{number}")).collect();
+    for id in &ids {
+        policies += &format!(
+            "@id(\"p-{id}\") @approval(\"single\") @approvers(\"{id}\") permit(principal, action, resource);\n"
+        );
+    }
+    let people: Vec<(&str, &str, &str)> = ids.iter().map(|id| (id.as_str(), "all", "")).collect();
+    let set = load(&policies, &people, "", "fields = []").unwrap();
+    let (outcome, said) = answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]);
+    assert!(outcome == "DENY" && said.contains("V-PROP-014"), "{said}");
+    assert!(said.contains("more than 16") && said.contains("`@approvers`"), "{said}");
+    assert!(!said.contains("no longer permit"), "{said}");
+}
+
+#[test]
+fn a_policy_that_fails_is_not_called_missing() {
+    let schema = "type Parameters = { count: Long };";
+    let policies = "@id(\"f\") forbid(principal, action, resource) when { context.parameters.count + 9223372036854775807 > 0 };";
+    let set = load(policies, &[], schema, "fields = []").unwrap();
+    let (outcome, said) = answer(&set, &proposal("read", ["d", "t", "1"], &json!({"count": 1})), &[]);
+    assert!(outcome == "DENY" && said.contains("\"G11\"") && !said.contains("at all"), "{said}");
+    // Without a failure it is said.
+    let (_, said) =
+        answer(&set, &proposal("read", ["d", "t", "1"], &json!({"count": -9_007_199_254_740_991_i64})), &[]);
+    assert!(!said.contains("\"G11\"") && said.contains("there is no permit for `read` at all"), "{said}");
+}
+
+#[test]
+fn what_can_never_be_is_no_nearest_miss() {
+    let policies = r#"
+@id("never") permit(principal is Group, action == Action::"read", resource);
+@id("off") permit(principal, action == Action::"write", resource) when { false };
+@id("doubly") permit(principal, action == Action::"create", resource) unless { true };
+@id("on") permit(principal, action == Action::"create", resource) when { resource.id == "2" };"#;
+    let Ok(set) = load(policies, &[], "", "fields = []") else { panic!("the folder is valid") };
+    for action in ["read", "write", "create"] {
+        let (outcome, said) = answer(&set, &proposal(action, ["d", "t", "1"], &json!({})), &[]);
+        assert!(outcome == "DENY" && !said.contains("`false`") && !said.contains("!(true)"), "{said}");
+        assert_eq!(said.contains("would be permitted by `on`"), action == "create", "{said}");
+    }
+}
+
+/// Nothing was shown where nothing was asked.
+#[test]
+fn no_preconditions_do_not_hold() {
+    let policies =
+        "@id(\"p\") permit(principal, action, resource) when { context.evidence.preconditions_hold };";
+    let set = load(policies, &[], "", "fields = []").unwrap();
+    assert_eq!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "DENY");
+}
+
+#[test]
+fn a_path_that_is_not_what_it_looks_like_is_refused() {
+    let set = load(EVERYTHING, &[], "", "fields = []").unwrap();
+    for path in [
+        "a\u{200b}b",
+        "\u{202e}cod.exe",
+        "cafe\u{301}",
+        "\u{212b}",
+        "a\u{fff9}",
+        "a\u{7f}",
+        "\u{e0041}",
+        "a\u{2028}b",
+    ] {
+        let file = proposal("read", ["workspace", "file", path], &json!({}));
+        let patch = proposal(
+            "write",
+            ["workspace", "patch_set", "x"],
+            &json!({"operations": [{"op": "create", "path": path}]}),
+        );
+        for it in [file, patch] {
+            let (outcome, said) = answer(&set, &it, &[]);
+            assert!(outcome == "DENY" && said.contains("\"G9\""), "{path:?}: {said}");
+        }
+    }
+    for path in ["caf\u{e9}", "東京/a b.md"] {
+        assert_eq!(answer(&set, &proposal("read", ["workspace", "file", path], &json!({})), &[]).0, "ALLOW");
+    }
+}
+
+#[test]
+fn too_many_preconditions_are_not_compared() {
+    let set = load(EVERYTHING, &[], "", "fields = []").unwrap();
+    let of = |count: usize| {
+        let mut it = proposal("read", ["d", "t", "1"], &json!({}));
+        let one = json!({"field": "a", "operator": "matches", "value": "\\w{900}", "evidence_ref": "e"});
+        it["preconditions"] = Json::Array(vec![one; count]);
+        answer(&set, &it, &[]).1
+    };
+    let said = of(65);
+    assert!(said.contains("\"G5\"") && said.contains("path: \"/preconditions\""), "{said}");
+    assert!(said.contains("there are 65 preconditions, and at most 64 are compared"), "{said}");
+    assert!(!of(64).contains("are compared"));
+}
+
+/// Forty lines that are a million million parts when they are written out.
+#[test]
+fn a_schema_that_explodes_is_refused() {
+    let mut schema = "type T0 = { a: Long, b: Long };\n".to_owned();
+    for number in 1..=40 {
+        let inner = number - 1;
+        schema += &format!("type T{number} = {{ a: T{inner}, b: Set<T{inner}> }};\n");
+    }
+    let refused = load(EVERYTHING, &[], &format!("{schema}type Parameters = {{ x?: T40 }};"), "fields = []");
+    let refused = refused.err().unwrap();
+    assert!(refused.contains("more than 2000 parts when they are written out"), "{refused:.300}");
+    let circle = "type A = { b: B }; type B = { a: A }; type Parameters = { x?: A };";
+    assert!(load(EVERYTHING, &[], circle, "fields = []").is_err());
+    let wide: Vec<String> = (0..900).map(|number| format!("a{number}?: Long")).collect();
+    let wide = format!("type Parameters = {{ {} }};", wide.join(", "));
+    assert!(load(EVERYTHING, &[], &wide, "fields = []").is_ok());
+}
+
+/// An action that a condition names is known with its groups, and a group by itself is nobody's action.
+#[test]
+fn actions_that_conditions_name_are_known() {
+    for (condition, outcome) in [
+        ("Action::\"read\" in Action::\"observe\"", "ALLOW"),
+        ("Action::\"delete\" in Action::\"effect\"", "ALLOW"),
+        ("action in Action::\"any\" && !(Action::\"read\" in Action::\"modify\")", "ALLOW"),
+        ("[Action::\"observe\", Action::\"modify\"].contains(action)", "DENY"),
+        ("action == Action::\"observe\"", "DENY"),
+        ("Action::\"read\" in Action::\"modify\"", "DENY"),
+    ] {
+        let policy = format!("@id(\"p\") permit(principal, action, resource) when {{ {condition} }};");
+        let alone = PolicyFiles::from([("p.cedar".to_owned(), policy.clone())]);
+        for set in [PolicySet::load(&alone).unwrap(), load(&policy, &[], "", "fields = []").unwrap()] {
+            for action in ["read", "delete"] {
+                let (found, said) = answer(&set, &proposal(action, ["d", "t", "1"], &json!({})), &[]);
+                assert_eq!(found, outcome, "{condition}: {said}");
+            }
+        }
+    }
+    // In a scope `==` with a group never matches, and whoever writes it is told.
+    let policy = "@id(\"p\") permit(principal, action == Action::\"observe\", resource);";
+    match load(policy, &[], "", "fields = []") {
+        Err(why) => {
+            assert!(why.contains("never") || why.contains("impossible") || why.contains("apply"), "{why}")
+        }
+        Ok(set) => {
+            assert_eq!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "DENY");
+            assert!(!set.warnings().is_empty());
+        }
+    }
+}
+
+/// What a condition looks at is found in Cedar's JSON form, where operators are keys. A record may have such keys too.
+#[test]
+fn keys_that_look_like_operators_hide_nothing() {
+    let schema = "type Parameters = { count: Long };";
+    for condition in [
+        "{\"Var\": context.parameters.count}[\"Var\"] == 7",
+        "{\"Value\": context.parameters.count}[\"Value\"] == 7",
+        "{\"==\": context.parameters.count, \"left\": 1}[\"==\"] == 7",
+        "{\"left\": context.parameters.count, \"attr\": \"approvals\"}[\"left\"] == 7",
+        "{\".\": {\"left\": context.parameters, \"attr\": \"x\"}}[\".\"].left.count == 7",
+        "{\"has\": {\"left\": {\"Var\": context.parameters.count}, \"attr\": \"now\"}}[\"has\"].left[\"Var\"] == 7",
+        "{\"Record\": {\"in\": context.parameters.count}}[\"Record\"][\"in\"] == 7",
+        "{\"in\": {\"right\": principal}}[\"in\"].right in Group::\"leads\" && context.parameters.count == 7",
+        "{\"Value\": Actor::\"lea\"}[\"Value\"] in Group::\"leads\" && context.parameters.count == 7",
+        "{\"contains\": {\"left\": Actor::\"lea\"}}.contains.left in Group::\"leads\" && context.parameters.count == 7",
+    ] {
+        let policy = format!("@id(\"p\") permit(principal, action, resource) when {{ {condition} }};");
+        let people = [("agent", "leads", ""), ("lea", "leads", "")];
+        let set =
+            load(&policy, &people, schema, "fields = []").unwrap_or_else(|why| panic!("{condition}: {why}"));
+        for (count, outcome) in [(7, "ALLOW"), (8, "DENY")] {
+            let (found, said) =
+                answer(&set, &proposal("read", ["d", "t", "1"], &json!({"count": count})), &[]);
+            assert!(found == outcome && !said.contains("\"G11\""), "{condition}: {said}");
+        }
+    }
+}

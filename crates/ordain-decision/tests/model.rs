@@ -6,6 +6,7 @@ use ordain_spec::decision::{Decision, Outcome};
 use ordain_testkit::cases::{self, CASES_PER_FOLDER};
 use ordain_testkit::model::{ModelAnswer, ModelFolder, ModelReason, decide_with};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const CASES: u64 = 10_000;
 const CASES_SOAK: u64 = 1_000_000;
@@ -16,34 +17,52 @@ const SHOWN_MAX: usize = 10;
 #[test]
 fn the_kernel_and_the_model_agree() {
     let one = std::env::var("ORDAIN_SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
-    let count = if std::env::var_os("ORDAIN_SOAK").is_some() { CASES_SOAK } else { CASES };
+    let soak = std::env::var_os("ORDAIN_SOAK").is_some();
+    let count = if soak { CASES_SOAK } else { CASES };
     let folders = match one {
         Some(seed) => seed / CASES_PER_FOLDER..seed / CASES_PER_FOLDER + 1,
         None => 0..count / CASES_PER_FOLDER,
     };
-    let mut shown = 0;
+    // Everyday tests run beside others; the soak has the machine to itself.
+    let threads = if soak { std::thread::available_parallelism().map_or(1, usize::from) as u64 } else { 1 };
+    let shown = AtomicUsize::new(0);
+    let start = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (folders, shown) = (folders.clone().filter(move |it| it % threads == thread), &shown);
+            scope.spawn(move || compare(folders, one, shown));
+        }
+    });
+    if soak {
+        println!("{count} cases in {:.0} s, {threads} threads", start.elapsed().as_secs_f64());
+    }
+    assert_eq!(shown.into_inner(), 0, "differences");
+}
+
+fn compare(folders: impl Iterator<Item = u64>, one: Option<u64>, shown: &AtomicUsize) {
     for folder in folders {
         let seeds = folder * CASES_PER_FOLDER..(folder + 1) * CASES_PER_FOLDER;
         let files = cases::case(seeds.start).folder;
         match (PolicySet::load(&files), ModelFolder::read(&files)) {
             (Ok(policies), Ok(model)) => {
                 for seed in seeds.filter(|seed| one.is_none_or(|one| one == *seed)) {
-                    shown += usize::from(differs(seed, &policies, &model, one.is_some()));
+                    let differs = differs(seed, &policies, &model, one.is_some());
+                    shown.fetch_add(usize::from(differs), Ordering::Relaxed);
                 }
             }
             (Err(_), Err(_)) => {}
             (Ok(_), Err(problem)) => {
-                shown += 1;
+                shown.fetch_add(1, Ordering::Relaxed);
                 println!("folder of seed {}: the model alone refuses it: {problem:.600}", seeds.start);
             }
             (Err(problems), Ok(_)) => {
-                shown += 1;
+                shown.fetch_add(1, Ordering::Relaxed);
                 println!("folder of seed {}: the kernel alone refuses it: {problems:?}", seeds.start);
             }
         }
+        let shown = shown.load(Ordering::Relaxed);
         assert!(shown < SHOWN_MAX, "{shown} differences up to seed {}", (folder + 1) * CASES_PER_FOLDER);
     }
-    assert_eq!(shown, 0, "differences");
 }
 
 fn differs(seed: u64, policies: &PolicySet, model: &ModelFolder, always_show: bool) -> bool {

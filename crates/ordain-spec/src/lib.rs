@@ -35,6 +35,7 @@ mod rule;
 mod verify;
 
 mod command;
+mod invisible;
 mod node;
 mod order;
 mod path;
@@ -44,6 +45,7 @@ mod version;
 
 pub use command::{CommandError, join_command, split_command};
 pub use facts::{Approvers, Facts, Sensor, SourceBundle};
+pub use invisible::is_invisible;
 pub use kind::{Kind, KindError};
 pub use path::{Clash, PathFault, clashes, folded_path, path_faults, path_problem};
 pub use report::{Report, Violation};

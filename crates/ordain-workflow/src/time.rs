@@ -15,7 +15,7 @@ pub fn rfc3339(ms: u64) -> Option<String> {
 }
 
 /// The milliseconds of a time as [`rfc3339`] writes it; nothing for any other text.
-pub(crate) fn milliseconds(time: &str) -> Option<u64> {
+pub fn milliseconds(time: &str) -> Option<u64> {
     let number = |from: usize, to: usize| time.get(from..to)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let in_day = (number(11, 13)? * 60 + number(14, 16)?) * 60 + number(17, 19)?;

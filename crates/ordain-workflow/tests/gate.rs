@@ -266,6 +266,7 @@ async fn what_nobody_knows_is_not_done_again() {
         affected_records: Some(1),
         duration_ms: None,
         reason: "looked".to_owned(),
+        change: None,
     };
     let permit = scene.gate.settle(&scene.operator, &silent.permit_id, &settled).await.unwrap();
     assert_eq!(permit.uses[1].settled.as_ref().unwrap().outcome, UseOutcome::Succeeded);
@@ -290,6 +291,7 @@ async fn an_outcome_beyond_the_limits_has_failed() {
         affected_records: Some(4),
         duration_ms: Some(1),
         reason: String::new(),
+        change: None,
     };
     let permit = scene.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await.unwrap();
     let settled = permit.uses[0].settled.clone().unwrap();

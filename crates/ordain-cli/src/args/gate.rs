@@ -152,6 +152,8 @@ pub(crate) struct Evidence {
 pub(crate) enum EvidenceCommand {
     /// Make an evidence packet of a file, of a JSON document or of what a command prints
     Pack(Pack),
+    /// Put evidence packets on record, for proposals to refer to
+    Add(super::EvidenceAdd),
 }
 
 #[derive(Args)]

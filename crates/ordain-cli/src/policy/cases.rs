@@ -1,7 +1,7 @@
 //! The cases of `ordain policy test`: how they are read, and what is filled in.
 
 use crate::canon::document_failure;
-use crate::input::{Source, search};
+use crate::input::{Source, not_a_file, search};
 use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::{Case, PolicySet, decide};
 use ordain_spec::action::ApprovalClass;
@@ -123,6 +123,9 @@ fn has_cases(value: &Json) -> bool {
 fn read_json(path: &Path) -> Result<Json, String> {
     let source = Source::of(path);
     let failed = |failure: crate::exit::Failure| failure.to_string();
+    if let Some(problem) = not_a_file(path) {
+        return Err(format!("{}: {problem}", path.display()));
+    }
     let text = source.text().map_err(failed)?;
     let value = text.read(&text.json).map_err(|wrong| failed(document_failure(&source, &wrong)))?;
     value.to_typed().map_err(|error| error.to_string())

@@ -7,7 +7,7 @@ use crate::page::{PLAIN, Page};
 use crate::report::{BOLD, GREEN, RED, YELLOW};
 use crate::view;
 use ordain_canon::{Canonicalizer, Value};
-use ordain_decision::{Check, Examined, decide, explain};
+use ordain_decision::{Check, Examined, explain};
 use ordain_spec::decision::{Decision, Outcome as Decided, gate};
 use serde::Serialize;
 use std::io::Write;
@@ -33,8 +33,8 @@ struct Shown<'a> {
 
 pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> {
     let given = Given::read(&args.case, json)?;
-    let (decision, mut policies, operations) =
-        given.ask(|case| (decide(case).decision, explain(case), operations(case.proposal)))?;
+    let decision = given.decide()?;
+    let (mut policies, operations) = given.ask(|case| (explain(case), operations(case.proposal)))?;
     // By operation; what applies first, then the permits that lack the least.
     let rank = |it: &Examined| (!it.applies(), it.effect == "forbid" && !it.applies(), failing(it));
     policies.sort_by_key(|it| (it.path.clone(), rank(it), it.policy.clone()));

@@ -1,63 +1,35 @@
 //! Finding and reading a policy folder.
 
 use crate::exit::Failure;
-use crate::input::Source;
+use crate::input::{Source, not_a_file};
+use crate::project::{CONFIG, POLICY, Project};
 use crate::report::{RED, YELLOW, printable};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, place_of};
 use ordain_decision::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file};
-use serde::Deserialize;
 use serde_json::json;
 use std::fs::DirEntry;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The file that says where a project keeps what.
-pub(crate) const CONFIG: &str = "ordain.toml";
-/// Where policies are if nothing says otherwise.
-const DEFAULT: &str = "policy";
 /// The one folder in a policy folder.
 pub(super) const TESTS: &str = "tests";
-
-/// What is in [`CONFIG`].
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Config {
-    policy: Option<PathBuf>,
-}
 
 /// The folder that was named, or the one that the nearest configuration names, or the usual one.
 pub(super) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         return Ok(path.to_owned());
     }
-    let here = std::env::current_dir().map_err(|error| Failure::File { path: ".".to_owned(), error })?;
-    let mut above = PathBuf::new();
-    for _ in here.ancestors() {
-        let config = above.join(CONFIG);
-        if config.is_file() {
-            return Ok(above.join(read_config(&config)?.policy.unwrap_or_else(|| DEFAULT.into())));
-        }
-        above.push("..");
+    if let Some(project) = Project::find()? {
+        return Ok(project.policy());
     }
-    let usual = PathBuf::from(DEFAULT);
+    let usual = PathBuf::from(POLICY);
     if usual.is_dir() {
         return Ok(usual);
     }
     let problem = format!(
-        "there is no policy folder: no {CONFIG} here or above, and no ./{DEFAULT}; name one, or let `ordain init` write one"
+        "there is no policy folder: no {CONFIG} here or above, and no ./{POLICY}; name one, or let `ordain init` write one"
     );
     Err(Failure::Document { path: ".".to_owned(), problem })
-}
-
-fn read_config(path: &Path) -> Result<Config, Failure> {
-    let problem = |problem: String| Failure::Document { path: path.display().to_string(), problem };
-    let text =
-        String::from_utf8(Source::of(path).bytes()?).map_err(|_| problem("is not UTF-8".to_owned()))?;
-    toml::from_str(&text).map_err(|error| {
-        let line = error.span().map(|span| place_of(text.as_bytes(), span.start).line);
-        let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        problem(format!("{line}{}", error.message().replace('\n', " ")))
-    })
 }
 
 /// A policy folder as it was found.
@@ -140,9 +112,8 @@ fn looks_like_one(name: &str) -> bool {
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    // A pipe would be waited for.
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err("is a device, a pipe or a socket, and is not read".to_owned());
+    if let Some(problem) = not_a_file(path) {
+        return Err(problem.to_owned());
     }
     let bytes = Source::of(path).bytes().map_err(|failure| match failure {
         Failure::File { error, .. } => format!("cannot be read: {error}"),
@@ -155,6 +126,25 @@ fn read_text(path: &Path) -> Result<String, String> {
         let line = place_of(error.as_bytes(), error.utf8_error().valid_up_to()).line;
         format!("is not UTF-8 from line {line} on")
     })
+}
+
+/// The files of a policy folder, of a server that reads them again. What is wrong is said in one text.
+pub(crate) fn read_files(path: &Path) -> Result<PolicyFiles, String> {
+    let folder = Folder::read(path.to_owned()).map_err(|failure| failure.to_string())?;
+    match folder.load() {
+        Ok(_) => Ok(folder.files),
+        Err(problems) => {
+            let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Err(format!("{} cannot be used: {}", path.display(), all.join("; ")))
+        }
+    }
+}
+
+/// The files of the policy folder that was named or is found; what is wrong with it is printed.
+pub(crate) fn load_files(named: Option<&Path>, json: bool) -> Result<(PathBuf, PolicyFiles), Failure> {
+    let (path, _) = load(named, json)?;
+    let folder = Folder::read(path)?;
+    Ok((folder.path, folder.files))
 }
 
 /// The policies of the folder that was named or is found. What is wrong with it is printed: for people on standard

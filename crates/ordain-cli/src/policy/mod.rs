@@ -11,7 +11,7 @@ mod test;
 use crate::args::{Policy, PolicyCommand};
 use crate::exit::{Failure, Outcome};
 
-pub(crate) use folder::{CONFIG, load};
+pub(crate) use folder::{load, load_files, read_files};
 
 pub(crate) fn run(args: &Policy, json: bool) -> Result<Outcome, Failure> {
     match &args.command {

@@ -4,7 +4,7 @@ mod live;
 mod page;
 mod verify;
 
-use crate::apply::{show_applied, told};
+use crate::apply::apply_asked;
 use crate::args::Run;
 use crate::clock::now_ms;
 use crate::document::load_with;
@@ -13,7 +13,6 @@ use crate::facts::load_profile;
 use crate::input::{Source, Text};
 use live::Live;
 use ordain_canon::{Canonicalizer, Value};
-use ordain_harness::apply::{Authority, apply};
 use ordain_harness::sandbox;
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
@@ -105,8 +104,8 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
         return Ok(Outcome::Failed);
     }
     if let Some(planned) = run.planned.filter(|_| args.apply) {
-        let applied = apply(&args.workspace, &planned.patch, Some(&planned.base), Authority::LocalOperator);
-        show_applied(&told(applied, json)?, &args.workspace, json)?;
+        let (patch, base) = (&planned.patch, Some(&planned.base));
+        return apply_asked(&args.workspace, patch, base, Some(&run.result), args.actor.as_deref(), json);
     }
     Ok(Outcome::Ok)
 }

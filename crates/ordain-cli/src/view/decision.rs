@@ -27,6 +27,14 @@ pub(crate) fn show(page: &mut Page, decision: &Decision, wants: Option<&str>) {
     reasons(page, decision);
 }
 
+/// What a decision says, on the page of the action that it is about.
+pub(crate) fn answer(page: &mut Page, decision: &Decision) {
+    page.styled_label("decision", outcome_style(decision.outcome), decision.outcome.name());
+    page.label("approvals", &approvals_line(&decision.approvals));
+    page.label("policy", &short_hash(decision.policy_hash.as_str()));
+    reasons(page, decision);
+}
+
 fn outcome_style(outcome: Outcome) -> Style {
     match outcome {
         Outcome::Allow => GREEN,

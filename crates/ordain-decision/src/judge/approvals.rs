@@ -135,10 +135,15 @@ impl<'s> Approved<'s> {
         }
     }
 
-    /// How many of some approvers have approved, if up to `more` others of them did as well.
-    pub(crate) fn count_in(&self, set: &PolicySet, ids: &BTreeSet<String>, more: usize) -> usize {
+    /// The people behind some approvers, without the actor.
+    pub(crate) fn people_of<'t>(&self, set: &'t PolicySet, ids: &'t BTreeSet<String>) -> BTreeSet<&'t str> {
         let mut people = set.people.persons(ids);
         people.remove(self.actor);
+        people
+    }
+
+    /// How many of some people have approved, if up to `more` others of them did as well.
+    pub(crate) fn count_in(&self, people: &BTreeSet<&str>, more: usize) -> usize {
         let given = people.iter().filter(|person| self.by.contains_key(*person)).count();
         given + more.min(people.len() - given)
     }
@@ -251,11 +256,6 @@ impl<'s> Demands<'s> {
         approved: &Approved<'s>,
     ) -> Self {
         let statements: Vec<_> = permits.iter().filter_map(|id| set.statement(id)).collect();
-        let without_actor = |ids: &'s BTreeSet<String>| {
-            let mut people = set.people.persons(ids);
-            people.remove(approved.actor);
-            people
-        };
         let mut demands = Self::default();
         for statement in &statements {
             let terms = &statement.terms;
@@ -263,7 +263,7 @@ impl<'s> Demands<'s> {
                 demands.all.push(Demand {
                     class: terms.class,
                     count: terms.approvals,
-                    people: without_actor(&terms.approvers),
+                    people: approved.people_of(set, &terms.approvers),
                     names: terms.approver_names.iter().map(String::as_str).collect(),
                     policy: Some(&statement.id),
                 });
@@ -280,7 +280,8 @@ impl<'s> Demands<'s> {
         demands.unsaid = class == ApprovalClass::Threshold && count == 0;
         // Who gives a permit as many has given the proposal its own.
         if demands.all.iter().all(|demand| demand.count < count) && count > 0 {
-            let people = statements.iter().flat_map(|it| without_actor(&it.terms.approvers)).collect();
+            let people =
+                statements.iter().flat_map(|it| approved.people_of(set, &it.terms.approvers)).collect();
             let names: BTreeSet<&str> =
                 statements.iter().flat_map(|it| it.terms.approver_names.iter().map(String::as_str)).collect();
             demands.all.push(Demand {
@@ -304,9 +305,25 @@ impl<'s> Demands<'s> {
         !self.unsaid && self.all.iter().all(Demand::is_possible)
     }
 
-    /// Whether exactly `more` further approvals can meet them all.
-    pub(crate) fn can_be_met(&self, approved: &Approved<'_>, more: usize) -> bool {
-        !self.unsaid && can_meet(&self.all, approved, more)
+    /// Whether `more` further approvals can meet them all and let policies see a number.
+    pub(crate) fn can_be_met(
+        &self,
+        approved: &Approved<'_>,
+        more: usize,
+        seen: &Seen<'_>,
+        steps: &mut usize,
+    ) -> bool {
+        !self.unsaid && can_meet(&self.all, approved, more, seen, steps)
+    }
+
+    /// Whether some are not met.
+    pub(crate) fn some_unmet(&self, approved: &Approved<'_>) -> bool {
+        self.all.iter().any(|demand| !demand.is_met(approved))
+    }
+
+    /// The largest number that somebody asks for.
+    pub(crate) fn largest(&self) -> usize {
+        self.all.iter().map(|demand| demand.count).max().unwrap_or_default()
     }
 
     /// What is missing, and what can never be.
@@ -326,32 +343,73 @@ impl<'s> Demands<'s> {
     }
 }
 
-/// Whether exactly `more` further approvals can meet all demands.
-fn can_meet(demands: &[Demand<'_>], approved: &Approved<'_>, more: usize) -> bool {
+/// The number of approvals that policies are to see: the smallest over the scopes.
+pub(crate) struct Seen<'s> {
+    /// The people in scope of each subject; none where no policy looks at the number.
+    pub(crate) scopes: &'s [BTreeSet<&'s str>],
+    pub(crate) number: usize,
+}
+
+/// Steps that a search for who could approve may take, for one number of approvals and for all of them. What is not found by
+/// then is not found: doubt denies.
+const STEPS_MAX: usize = 500;
+pub(crate) const STEPS_ALL_MAX: usize = STEPS_MAX * APPROVALS_MAX;
+
+/// Whether `more` further approvals can meet all demands and bring the smallest scope to the number, and not beyond.
+fn can_meet(
+    demands: &[Demand<'_>],
+    approved: &Approved<'_>,
+    more: usize,
+    seen: &Seen<'_>,
+    steps: &mut usize,
+) -> bool {
     let available = approved.available();
+    if available.len() < more || more > APPROVALS_MAX {
+        return false;
+    }
+    let of_scopes = seen.scopes.iter().map(|people| (people, seen.number));
+    let wanted: Vec<(&BTreeSet<&str>, usize)> =
+        demands.iter().map(|demand| (&demand.people, demand.count)).chain(of_scopes).collect();
     let missing: Vec<usize> =
-        demands.iter().map(|demand| demand.count.saturating_sub(demand.given(approved))).collect();
+        wanted.iter().map(|(people, count)| count.saturating_sub(approved.count_in(people, 0))).collect();
     // People who can serve the same demands are alike.
     let mut alike: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
     for person in &available {
-        let serves = demands.iter().map(|demand| demand.people.contains(person)).collect();
+        let serves = wanted.iter().map(|(people, _)| people.contains(person)).collect();
         *alike.entry(serves).or_default() += 1;
     }
     let mut groups: Vec<(Vec<bool>, usize)> = alike.into_iter().collect();
-    let mut steps = STEPS_MAX;
-    available.len() >= more && more <= APPROVALS_MAX && choose(&mut groups, missing, more, &mut steps)
+    // One scope is the smallest. Where policies see no number, none is.
+    let smallest = wanted.iter().enumerate().skip(demands.len());
+    let smallest = smallest.filter(|(_, (people, number))| approved.count_in(people, 0) <= *number);
+    let mut exact: Vec<Option<usize>> = smallest.map(|(at, _)| Some(at)).collect();
+    if seen.scopes.is_empty() {
+        exact.push(None);
+    }
+    exact.into_iter().any(|exact| {
+        let before = STEPS_MAX.min(*steps);
+        let mut left = before;
+        let found = choose(&mut groups, missing.clone(), more, exact, &mut left);
+        *steps -= before - left;
+        found
+    })
 }
 
-/// Steps that a search for who could approve may take. What is not found by then is not found: doubt denies.
-const STEPS_MAX: usize = 500;
-
-/// Takes people of one sort after another until nothing is missing, those first who serve most of what is.
-fn choose(groups: &mut [(Vec<bool>, usize)], missing: Vec<usize>, more: usize, steps: &mut usize) -> bool {
+/// Takes people of one sort after another until nothing is missing, those first who serve most of what is. Of those who serve
+/// `exact`, not one more than are missing.
+fn choose(
+    groups: &mut [(Vec<bool>, usize)],
+    missing: Vec<usize>,
+    more: usize,
+    exact: Option<usize>,
+    steps: &mut usize,
+) -> bool {
     let Some(unmet) = missing.iter().position(|count| *count > 0) else { return true };
     if missing.iter().any(|count| *count > more) || *steps == 0 {
         return false;
     }
     *steps -= 1;
+    let full = exact.filter(|exact| missing.get(*exact) == Some(&0));
     let serves_missing = |serves: &[bool]| {
         serves.iter().zip(&missing).filter(|(serves, count)| **serves && **count > 0).count()
     };
@@ -359,7 +417,8 @@ fn choose(groups: &mut [(Vec<bool>, usize)], missing: Vec<usize>, more: usize, s
     order.sort_by_key(|at| std::cmp::Reverse(groups.get(*at).map(|(serves, _)| serves_missing(serves))));
     for at in order {
         let Some((serves, left)) = groups.get_mut(at) else { continue };
-        if *left == 0 || serves.get(unmet) != Some(&true) {
+        let too_many = full.is_some_and(|full| serves.get(full) == Some(&true));
+        if *left == 0 || too_many || serves.get(unmet) != Some(&true) {
             continue;
         }
         *left -= 1;
@@ -368,7 +427,7 @@ fn choose(groups: &mut [(Vec<bool>, usize)], missing: Vec<usize>, more: usize, s
             .zip(serves.iter())
             .map(|(count, serves)| count.saturating_sub(usize::from(*serves)))
             .collect();
-        let found = choose(groups, after, more - 1, steps);
+        let found = choose(groups, after, more - 1, exact, steps);
         if let Some((_, left)) = groups.get_mut(at) {
             *left += 1;
         }

@@ -1,10 +1,13 @@
 //! Compares a field of evidence with what a precondition expects.
 
 use super::timestamp::Timestamp;
-use crate::limits::{PATTERN_BYTES_MAX, PATTERN_MEMORY_MAX};
+use crate::limits::{PATTERN_BYTES_MAX, PATTERN_CLASSES_MAX, PATTERN_MEMORY_MAX};
 use ordain_canon::Value;
 use ordain_spec::action::Operator;
 use regex::RegexBuilder;
+use regex_syntax::ast::parse::Parser;
+use regex_syntax::ast::{self, Ast, ClassSetItem, Visitor};
+use regex_syntax::hir::translate::Translator;
 
 /// Whether it holds; if not, why, as the end of a sentence about the field.
 pub(crate) fn compare(field: &Value<'_>, operator: Operator, value: &Value<'_>) -> Result<(), String> {
@@ -87,13 +90,53 @@ fn matches(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
     };
     // Read alone and written again, so that a pattern can neither close the group that anchors it nor hide its end in a
     // comment.
-    let read = regex_syntax::parse(pattern).map_err(|error| invalid(&error))?;
+    let tree = Parser::new().parse(pattern).map_err(|error| invalid(&error))?;
+    // A class of two characters in the pattern can have thousands of ranges, and each costs when it is read.
+    if ast::visit(&tree, Classes(0)).is_err() {
+        return Err(format!(
+            "cannot be matched: the pattern has more than {PATTERN_CLASSES_MAX} classes of characters"
+        ));
+    }
+    let read = Translator::new().translate(pattern, &tree).map_err(|error| invalid(&error))?;
     let anchored = RegexBuilder::new(&format!(r"\A(?:{read})\z"))
         .size_limit(PATTERN_MEMORY_MAX)
         .dfa_size_limit(PATTERN_MEMORY_MAX)
         .build()
         .map_err(|error| invalid(&error))?;
     holds(anchored.is_match(field), "does not match")
+}
+
+/// Counts classes of characters, as far as they are few enough.
+struct Classes(usize);
+
+impl Classes {
+    fn count(&mut self, one_more: bool) -> Result<(), ()> {
+        self.0 += usize::from(one_more);
+        if self.0 > PATTERN_CLASSES_MAX { Err(()) } else { Ok(()) }
+    }
+}
+
+impl Visitor for Classes {
+    type Output = ();
+    type Err = ();
+
+    fn finish(self) -> Result<(), ()> {
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, tree: &Ast) -> Result<(), ()> {
+        self.count(matches!(
+            tree,
+            Ast::Dot(_) | Ast::ClassUnicode(_) | Ast::ClassPerl(_) | Ast::ClassBracketed(_)
+        ))
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), ()> {
+        self.count(matches!(
+            item,
+            ClassSetItem::Unicode(_) | ClassSetItem::Perl(_) | ClassSetItem::Bracketed(_)
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -153,5 +196,39 @@ mod tests {
         assert!(!check(&long, Matches, &bomb));
         assert!(!check("\"a\"", Matches, "\"a{1000}{1000}{1000}\""), "too large to compile");
         assert!(!check("\"a\"", Matches, &format!("\"{}\"", "a?".repeat(4_000))));
+    }
+
+    /// Patterns that are short and would cost much, each with what is said of it.
+    #[test]
+    fn a_pattern_that_costs_too_much_is_refused() {
+        let why = |pattern: &str| {
+            matches(&Value::String("a".repeat(60_000).into()), &Value::String(pattern.to_owned().into()))
+                .unwrap_err()
+        };
+        for pattern in [
+            r"\pL".repeat(33),
+            format!("(?i){}", r"\w".repeat(300)),
+            r"[^\W\d_]".repeat(17),
+            r"[\w--\d]".repeat(17),
+            "[^a]".repeat(33),
+            ".".repeat(33),
+        ] {
+            assert_eq!(
+                why(&pattern),
+                "cannot be matched: the pattern has more than 32 classes of characters",
+                "{pattern:.20}"
+            );
+        }
+        for pattern in [
+            "a{1000}{1000}".to_owned(),
+            r"\w{1000}".to_owned(),
+            format!("{}a{}", "(?:".repeat(60), "){2}".repeat(60)),
+        ] {
+            assert!(why(&pattern).contains("size limit"), "{pattern:.20}: {}", why(&pattern));
+        }
+        assert!(why(&format!("{}a{}", "(".repeat(300), ")".repeat(300))).contains("nest"));
+        assert_eq!(why(&"a".repeat(1_025)), "cannot be matched: the pattern has more than 1024 bytes");
+        let address = [r"(25[0-5]|2[0-4]\d|1?\d?\d)"; 4].join(r"\.");
+        assert!(check("\"192.168.1.254\"", Operator::Matches, &serde_json::to_string(&address).unwrap()));
     }
 }

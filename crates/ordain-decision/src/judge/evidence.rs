@@ -2,6 +2,7 @@
 
 use super::compare::compare;
 use super::reasons::Reasons;
+use crate::limits::PRECONDITIONS_MAX;
 use crate::policy::PolicySet;
 use ordain_canon::{Value, with_number_text};
 use ordain_spec::action::{Operator, Proposal, field_value};
@@ -105,8 +106,17 @@ pub(crate) fn observe(
             _ => {}
         }
     }
-    let mut preconditions_hold = true;
-    for (at, precondition) in preconditions.iter().enumerate() {
+    // What is not asked is not answered, and what is too much to ask is not either.
+    let mut preconditions_hold = !preconditions.is_empty() && preconditions.len() <= PRECONDITIONS_MAX;
+    if preconditions.len() > PRECONDITIONS_MAX {
+        let message = format!(
+            "there are {} preconditions, and at most {PRECONDITIONS_MAX} are compared; ask for less, or in several proposals",
+            preconditions.len()
+        );
+        reasons.deny(gate::PRECONDITION, "/preconditions", message);
+    }
+    let compared = if preconditions.len() > PRECONDITIONS_MAX { &[] } else { preconditions };
+    for (at, precondition) in compared.iter().enumerate() {
         let problem = match packets.get(precondition.evidence_ref.as_str()) {
             Some(Packet::Valid(packet)) => {
                 let expected =

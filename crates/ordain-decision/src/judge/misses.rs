@@ -22,6 +22,15 @@ pub struct Check {
     pub found: Option<String>,
 }
 
+impl Check {
+    /// Whether another proposal could make a difference: a condition about nothing that is asked stays as it is.
+    fn can_change(&self) -> bool {
+        ["principal", "action", "resource", "context"]
+            .iter()
+            .any(|variable| self.condition.contains(variable))
+    }
+}
+
 /// A policy, condition by condition.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Examined {
@@ -108,11 +117,11 @@ pub(crate) fn examine(
     examined
 }
 
-/// The permits that come closest: those with the fewest conditions that do not hold. One that cannot be evaluated follows
+/// The permits that come closest, without those that can never match: those with the fewest conditions that do not hold. One that cannot be evaluated follows
 /// from another that does not hold, so it does not count.
 pub(crate) fn nearest(mut permits: Vec<Examined>) -> Vec<Examined> {
     let distance = |permit: &Examined| permit.failing().filter(|check| !check.failed).count();
-    permits.retain(|permit| !permit.applies());
+    permits.retain(|permit| !permit.applies() && permit.failing().all(Check::can_change));
     let least = permits.iter().map(distance).min().unwrap_or_default();
     permits.retain(|permit| distance(permit) == least);
     permits.sort_by(|left, right| left.policy.cmp(&right.policy));

@@ -1,6 +1,7 @@
 //! `decide`: from a proposal's bytes to a decision with every reason.
 
 mod approvals;
+mod ask;
 mod compare;
 mod evidence;
 mod misses;
@@ -8,13 +9,13 @@ mod reasons;
 mod subject;
 mod timestamp;
 
-use crate::limits::{APPROVALS_MAX, WINDOW_MS_DEFAULT};
+use crate::limits::WINDOW_MS_DEFAULT;
 use crate::permit::Grant;
 use crate::policy::schema::action_name;
-use crate::policy::{PolicySet, Verdicts, name_fault};
-use approvals::{Approved, Demands, counted};
-use cedar_policy::Effect;
-use misses::{examine, forbid_message, nearest};
+use crate::policy::{PolicySet, name_fault};
+use approvals::Approved;
+use ask::Answer;
+use misses::examine;
 use ordain_canon::{
     ActionHash, Canonicalizer, ContentHash, EvidenceSetHash, PacketHash, ParametersHash, TargetHash, Value,
 };
@@ -109,37 +110,6 @@ struct Judge<'a> {
     grant: Option<Grant>,
     evaluated: usize,
     explaining: Option<Vec<Examined>>,
-}
-
-/// What the policies say about all subjects together, at one number of approvals.
-#[derive(Clone, Default)]
-struct Answer {
-    /// All permits that match somewhere, and the first subject where.
-    permits: Vec<(String, usize)>,
-    permit_ids: BTreeSet<String>,
-    forbids: Vec<(String, usize)>,
-    errors: Vec<(String, String, usize)>,
-    /// The first subject that nothing permits.
-    unpermitted: Option<usize>,
-}
-
-impl Answer {
-    fn add(&mut self, at: usize, verdicts: Verdicts) {
-        if verdicts.permits.is_empty() {
-            self.unpermitted.get_or_insert(at);
-        }
-        for id in verdicts.permits {
-            if self.permit_ids.insert(id.clone()) {
-                self.permits.push((id, at));
-            }
-        }
-        self.forbids.extend(verdicts.forbids.into_iter().map(|id| (id, at)));
-        self.errors.extend(verdicts.errors.into_iter().map(|(id, message)| (id, message, at)));
-    }
-
-    fn allows(&self) -> bool {
-        self.unpermitted.is_none() && self.forbids.is_empty() && self.errors.is_empty()
-    }
 }
 
 impl<'a> Judge<'a> {
@@ -348,202 +318,6 @@ impl<'a> Judge<'a> {
         for (path, message, policies) in self.effect_problems(proposal, subjects, &answer.permit_ids) {
             let policies: Vec<&str> = policies.iter().map(String::as_str).collect();
             self.reasons.deny_by(gate::EFFECTS, path, message, &policies);
-        }
-    }
-
-    /// Whom the permits in scope of each subject name as approvers.
-    fn scopes(&self, asker: &Asker<'_>) -> BTreeSet<BTreeSet<String>> {
-        let statements = &self.case.policies.statements;
-        let approvers = |permits: Vec<usize>| {
-            let permits = permits.into_iter().filter_map(|at| statements.get(at));
-            permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect()
-        };
-        asker.permits_in_scope().map(approvers).collect()
-    }
-
-    /// Asks the policies, and finds out whether more approvals would help.
-    fn ask_and_wait<'s>(
-        &mut self,
-        proposal: &Proposal,
-        subjects: &[Subject<'_>],
-        asker: &mut Asker<'_>,
-        approved: &Approved<'s>,
-        scopes: &BTreeSet<BTreeSet<String>>,
-    ) -> Answer
-    where
-        'a: 's,
-    {
-        let set = self.case.policies;
-        let count = approved.by.len();
-        // Of a patch set, an approval counts for an operation only if a permit in scope of that operation names its author.
-        let number = |more: usize| {
-            let of = |people: &BTreeSet<String>| approved.count_in(set, people, more);
-            scopes.iter().map(of).min().unwrap_or_default()
-        };
-        let now = self.ask(subjects, asker, number(0));
-        let wanted = |answer: &Answer| Demands::of(set, proposal, &answer.permit_ids, approved);
-        let wanted_now = wanted(&now);
-        let met = wanted_now.are_met(approved);
-        let no_effects = |judge: &Self, answer: &Answer| {
-            judge.effect_problems(proposal, subjects, &answer.permit_ids).is_empty()
-        };
-        let counting = set.reads.context("approvals");
-        if now.allows() && met && (no_effects(self, &now) || !counting) {
-            self.set_class(proposal, &now, &wanted_now);
-            self.tell_permits(subjects, &now);
-            return now;
-        }
-        // Would it be allowed with more approvals? The first number at which everything fits; else the first at which the
-        // policies and the approvers would agree, so that what else is wrong is said of that.
-        let mut agreed: Option<(usize, Answer)> = None;
-        for more in 1..=approved.available().len().min(APPROVALS_MAX) {
-            let answer = match counting {
-                true => self.ask(subjects, asker, number(more)),
-                false => now.clone(),
-            };
-            if answer.allows() && wanted(&answer).can_be_met(approved, more) {
-                let whole = no_effects(self, &answer);
-                if whole || agreed.is_none() {
-                    agreed = Some((count + more, answer));
-                }
-                if whole {
-                    break;
-                }
-            }
-        }
-        match agreed {
-            Some((number, then)) if !(now.allows() && met) || no_effects(self, &then) => {
-                return self.wait(proposal, subjects, approved, number, &now, then);
-            }
-            _ => {}
-        }
-        self.deny_policies(subjects, asker, number(0), &now);
-        if !now.permit_ids.is_empty() {
-            self.set_class(proposal, &now, &wanted_now);
-            wanted_now.say_missing(approved, &mut self.reasons);
-        }
-        if now.allows() && !met && wanted_now.are_possible() {
-            let message =
-                "the approvals that are missing cannot be given: with them the policies no longer permit it";
-            self.reasons.deny(Kind::Action.rule(14), approvals::PATH, message);
-        }
-        now
-    }
-
-    fn ask(&mut self, subjects: &[Subject<'_>], asker: &mut Asker<'_>, approvals: usize) -> Answer {
-        let mut answer = Answer::default();
-        for at in 0..subjects.len() {
-            match asker.ask(at, approvals) {
-                Ok(verdicts) => answer.add(at, verdicts),
-                Err(message) => {
-                    answer.unpermitted.get_or_insert(at);
-                    answer.errors.push((String::new(), message, at));
-                }
-            }
-        }
-        answer
-    }
-
-    /// Held, if nothing else is wrong: what is missing, and what permits it then.
-    fn wait(
-        &mut self,
-        proposal: &Proposal,
-        subjects: &[Subject<'_>],
-        approved: &Approved<'_>,
-        number: usize,
-        now: &Answer,
-        then: Answer,
-    ) -> Answer {
-        let wanted = Demands::of(self.case.policies, proposal, &then.permit_ids, approved);
-        wanted.say_missing(approved, &mut self.reasons);
-        if wanted.are_met(approved) {
-            let mut policies: Vec<&str> = now.forbids.iter().map(|(id, _)| id.as_str()).collect();
-            policies.extend(then.permit_ids.difference(&now.permit_ids).map(String::as_str));
-            let message = format!(
-                "the policies ask for {}, {} given; these people may approve: {}",
-                counted(number, "approval"),
-                approved.by.len(),
-                approved.still(&approved.available())
-            );
-            self.reasons.wait(gate::APPROVALS, approvals::PATH, message, &policies);
-        }
-        self.set_class(proposal, &then, &wanted);
-        self.tell_permits(subjects, &then);
-        then
-    }
-
-    /// The strictest class and the largest number that anybody asks for.
-    fn set_class(&mut self, proposal: &Proposal, answer: &Answer, wanted: &Demands<'_>) {
-        let rank = |class: &ApprovalClass| match class {
-            ApprovalClass::None => 0,
-            ApprovalClass::Single => 1,
-            ApprovalClass::Dual => 2,
-            ApprovalClass::Threshold => 3,
-        };
-        let of_permits = answer
-            .permit_ids
-            .iter()
-            .filter_map(|id| self.case.policies.statement(id))
-            .map(|it| it.terms.class);
-        let own = proposal.approval_class.unwrap_or(ApprovalClass::None);
-        self.approvals.class = of_permits.chain([own]).max_by_key(rank).unwrap_or(own);
-        self.approvals.required =
-            wanted.all.iter().map(|demand| demand.count).max().unwrap_or_default() as u64;
-    }
-
-    /// G12, telling.
-    fn tell_permits(&mut self, subjects: &[Subject<'_>], answer: &Answer) {
-        for (id, at) in &answer.permits {
-            let reason =
-                self.case.policies.statement(id).and_then(|statement| statement.terms.reason.as_ref());
-            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            let path = subjects.get(*at).map(|subject| subject.path.as_str()).unwrap_or_default();
-            self.reasons.permit(gate::PERMIT, path, format!("`{id}` permits it{reason}"), id);
-        }
-    }
-
-    /// G10, G11 and G12, denying.
-    fn deny_policies(
-        &mut self,
-        subjects: &[Subject<'_>],
-        asker: &Asker<'_>,
-        approvals: usize,
-        answer: &Answer,
-    ) {
-        let set = self.case.policies;
-        let path = |at: usize| subjects.get(at).map(|subject| subject.path.clone()).unwrap_or_default();
-        for (id, at) in &answer.forbids {
-            if self.reasons.first(gate::FORBID, &[id]) {
-                let message = set.statement(id).map(forbid_message).unwrap_or_default();
-                self.reasons.deny_by(gate::FORBID, path(*at), message, &[id]);
-            }
-        }
-        for (id, message, at) in &answer.errors {
-            let policies: Vec<&str> = [id.as_str()].into_iter().filter(|id| !id.is_empty()).collect();
-            if self.reasons.first(gate::EVALUATION, &policies) {
-                let message =
-                    format!("`{id}` cannot be evaluated, and what is in doubt is denied: {message}");
-                self.reasons.deny_by(gate::EVALUATION, path(*at), message, &policies);
-            }
-        }
-        let Some(at) = answer.unpermitted else { return };
-        let Some(subject) = subjects.get(at) else { return };
-        let action = action_name(subject.action);
-        let misses = nearest(examine(set, asker, at, action, approvals, Some(Effect::Permit)));
-        let mut message = format!(
-            "no policy permits `{action}` on the {} `{}` of `{}`",
-            subject.resource_type, subject.resource_id, subject.domain
-        );
-        if misses.is_empty() {
-            message.push_str(&format!("; there is no permit for `{action}` at all"));
-        }
-        if !set.people.has_actor(asker.actor()) {
-            message.push_str(&format!("; the policy does not know the actor `{}`", asker.actor()));
-        }
-        self.reasons.deny(gate::PERMIT, path(at), message);
-        for miss in misses {
-            let message = format!("would be permitted by `{}` if {}", miss.policy, miss.would_if());
-            self.reasons.deny_by(gate::PERMIT, path(at), message, &[&miss.policy]);
         }
     }
 

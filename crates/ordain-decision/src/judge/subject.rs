@@ -11,8 +11,9 @@ use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpr
 use ordain_canon::Value;
 use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
 use ordain_spec::decision::gate;
-use ordain_spec::{folded_path, path_problem};
+use ordain_spec::{folded_path, is_invisible, path_problem};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use unicode_normalization::is_nfc;
 
 /// The resource type and the domain of a patch set that is to be applied, and the type of the files it changes.
 const PATCH_SET: &str = "patch_set";
@@ -50,7 +51,7 @@ pub(crate) fn subjects<'p>(
         }
         if target.resource_type.as_str() == FILE
             && target.domain.as_str() == WORKSPACE
-            && let Some(problem) = path_problem(target.resource_id.as_str())
+            && let Some(problem) = file_problem(target.resource_id.as_str())
         {
             reasons.deny(
                 gate::OPERATIONS,
@@ -100,6 +101,20 @@ pub(crate) fn subjects<'p>(
     if whole { subjects } else { Vec::new() }
 }
 
+/// What is wrong with the path of a file of the workspace. Policies compare paths as texts, so there is one way to write each,
+/// and it shows.
+fn file_problem(path: &str) -> Option<String> {
+    if let Some(problem) = path_problem(path) {
+        Some(problem)
+    } else if path.chars().any(is_invisible) {
+        Some(format!("path `{}` has an invisible character", path.escape_unicode()))
+    } else if !is_nfc(path) {
+        Some(format!("path `{path}` is not in Unicode's composed form (NFC)"))
+    } else {
+        None
+    }
+}
+
 fn read_operation<'v>(operation: &'v Value<'v>) -> Result<(ActionType, &'v str), String> {
     let members = operation.as_object().ok_or("expected an object `{op, path}`")?;
     if let Some((other, _)) = members.iter().find(|(name, _)| name != "op" && name != "path") {
@@ -112,7 +127,7 @@ fn read_operation<'v>(operation: &'v Value<'v>) -> Result<(ActionType, &'v str),
         _ => return Err("`op` must be `create`, `modify` or `delete`".to_owned()),
     };
     let path = operation.get("path").and_then(Value::as_str).ok_or("`path` must be a string")?;
-    match path_problem(path) {
+    match file_problem(path) {
         Some(problem) => Err(format!("the path cannot be judged: {problem}")),
         None => Ok((action, path)),
     }

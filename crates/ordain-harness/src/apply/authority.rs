@@ -8,4 +8,12 @@ use serde::{Deserialize, Serialize};
 pub enum Authority {
     /// The person at this machine, in a project without a policy.
     LocalOperator,
+    /// A use of a permit, which the gate has spent for this change.
+    Permit {
+        /// The permit.
+        permit_id: String,
+        /// Which use of it.
+        #[serde(rename = "use")]
+        number: u64,
+    },
 }

@@ -1,6 +1,7 @@
 //! KernelRequest, the older form of an action proposal, and how it becomes one.
 
 use super::{ActionType, BindingType, EvidenceBinding, Proposal, RiskEnvelope, Target};
+use crate::invisible::is_invisible;
 use crate::limits::FRESHNESS_MS_DEFAULT;
 use crate::node::Node;
 use crate::rule::Findings;
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// A tool call that an agent asks for. What it does and to what, only the policy's tool table knows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -116,6 +118,18 @@ pub enum MapError {
         /// The parameter.
         name: String,
     },
+    /// A parameter would change more of the target than its own place.
+    #[error("the parameter `{name}` of `{tool}` cannot stand inside `{template}`: it {fault}")]
+    Inside {
+        /// The tool.
+        tool: String,
+        /// The parameter.
+        name: String,
+        /// The template.
+        template: String,
+        /// What is wrong with the value, as the end of a sentence.
+        fault: String,
+    },
     /// A template is not closed.
     #[error("the template `{0}` has a brace without its partner")]
     Template(String),
@@ -168,7 +182,15 @@ fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> 
     while let Some((before, after)) = rest.split_once('{') {
         let (name, behind) = after.split_once('}').ok_or_else(broken)?;
         filled.push_str(before);
-        match parameters.get(name) {
+        // The whole text is the caller's to choose, and other rules judge it. A part of one must stay that part.
+        let whole = filled.is_empty() && before.is_empty() && behind.is_empty();
+        let value = parameters.get(name);
+        let part = value.and_then(Json::as_str).filter(|_| !whole);
+        if let Some(fault) = part.and_then(inside_fault) {
+            let (tool, name, template) = (tool.to_owned(), name.to_owned(), template.to_owned());
+            return Err(MapError::Inside { tool, name, template, fault });
+        }
+        match value {
             Some(Json::String(text)) if !text.is_empty() => filled.push_str(text),
             Some(Json::Number(number)) if number.is_u64() || number.is_i64() => {
                 filled.push_str(&number.to_string())
@@ -182,6 +204,28 @@ fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> 
     }
     filled.push_str(rest);
     Ok(NonEmpty::of(filled))
+}
+
+/// Why a value may not be a part of a longer text: as a path or an address it would lead elsewhere.
+fn inside_fault(value: &str) -> Option<String> {
+    const SEPARATORS: &[char] = &['/', '\\', '?', '#', '%', ':', '@', '&'];
+    // Whoever uses the target may know only the compatible form.
+    let plain: String = value.nfkc().collect();
+    if value.is_empty() {
+        Some("is empty".to_owned())
+    } else if plain == "." || plain == ".." {
+        Some(format!("is `{plain}`"))
+    } else if let Some(separator) = plain.chars().find(|character| SEPARATORS.contains(character)) {
+        Some(format!("contains `{separator}`"))
+    } else if plain.contains(char::is_whitespace) || value.contains(char::is_whitespace) {
+        Some("contains whitespace".to_owned())
+    } else if value.contains(char::is_control) {
+        Some("contains a control character".to_owned())
+    } else if value.contains(is_invisible) {
+        Some("contains an invisible character".to_owned())
+    } else {
+        None
+    }
 }
 
 fn bindings(evidence: &[Json]) -> Result<Vec<EvidenceBinding>, MapError> {
@@ -233,6 +277,50 @@ mod tests {
         let text = serde_json::to_vec(&proposal).unwrap();
         let report = crate::verify_text(crate::Kind::Action, &crate::Facts::default(), &text).unwrap();
         assert_eq!(report.violations(), []);
+    }
+
+    /// A part of a longer text stays a part.
+    #[test]
+    fn a_parameter_leads_nowhere_else() {
+        let tools: BTreeMap<String, ToolMapping> = serde_json::from_value(json!({"get": {
+            "action_type": "read", "resource_type": "page", "resource_id": "{path}", "domain": "{host}.example.com"}}))
+        .unwrap();
+        let of = |host: &str, path: &str| {
+            let request =
+                request(json!({"tool_call": {"name": "get", "params": {"host": host, "path": path}}}));
+            map_request(&serde_json::from_value(request).unwrap(), &tools)
+        };
+        for host in [
+            "",
+            ".",
+            "..",
+            "1/../../admin",
+            "evil.com/?x=",
+            "a?b",
+            "a#",
+            "a%2e",
+            "a:1",
+            "u@a",
+            "a&b",
+            "a\\b",
+            "a b",
+            "a\tb",
+            "a\u{a0}b",
+            "a\0",
+            "a\u{200b}",
+            "a\u{202e}b",
+            "a\u{ff0f}b",
+            "\u{2025}",
+            "a\u{2100}b",
+        ] {
+            let error = of(host, "x").unwrap_err();
+            assert!(matches!(&error, MapError::Inside { name, .. } if name == "host"), "{host:?}: {error}");
+        }
+        for host in ["www", "a.b", "a-1_2~", "münchen", "..."] {
+            assert!(of(host, "x").is_ok(), "{host:?}");
+        }
+        let whole = of("www", "/a/../b?c=d#e").unwrap();
+        assert_eq!(whole.target.resource_id.as_str(), "/a/../b?c=d#e");
     }
 
     #[test]

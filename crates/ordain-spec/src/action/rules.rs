@@ -2,6 +2,7 @@
 
 use crate::action::check_evidence;
 use crate::facts::Facts;
+use crate::invisible::is_invisible;
 use crate::kind::Kind;
 use crate::limits::{OPEN_OBJECT_BYTES_MAX, OPEN_OBJECT_DEPTH_MAX};
 use crate::node::Node;
@@ -288,11 +289,6 @@ impl FieldLists<'_> {
         let is = |part: &str| forbidden.contains(part);
         is(&plain) || plain.split(|it: char| !it.is_alphanumeric() && it != '_').any(is)
     }
-}
-
-/// Characters that are in a name and not to be seen in it.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
 /// The value that a precondition's `field` names in a payload: a JSON Pointer, or a dotted path.

@@ -1,4 +1,4 @@
-//! The store on PostgreSQL: one writer task for each node, and readers on connections of their own.
+//! The store on PostgreSQL: one writer thread for each node, and readers on connections of their own.
 
 mod error;
 mod read;
@@ -15,6 +15,7 @@ use readers::Readers;
 use session::{Server, Session};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tokio::runtime;
 use writer::Writer;
 
 pub(crate) struct Postgres {
@@ -27,9 +28,16 @@ impl Postgres {
         let server = Arc::new(Server::parse(url, place)?);
         let mut client = server.connect().await?;
         schema::migrate(&mut client, &server.place).await?;
-        let session = Session::prepare(client, &server).await?;
+        drop(client);
         let (queue, inbox) = queue();
-        tokio::spawn(Writer::new(Arc::clone(&server), session).run(inbox));
+        // A runtime of its own: what a change builds may take a while, and nobody else should wait for that.
+        let failed = |error: std::io::Error| {
+            StoreError::Unavailable(format!("the thread that writes to the store does not start: {error}"))
+        };
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let writer = Writer::new(Arc::clone(&server));
+        let thread = std::thread::Builder::new().name("ordain-writer".to_owned());
+        thread.spawn(move || runtime.block_on(writer.run(inbox))).map_err(failed)?;
         Ok(Self { queue, readers: Readers::new(server) })
     }
 

@@ -85,7 +85,6 @@ macro_rules! statements {
 statements! {
     head: "SELECT size, root FROM ordain.head",
     lock_head: "SELECT size, root FROM ordain.head FOR UPDATE",
-    set_head: "UPDATE ordain.head SET size = $1, root = $2",
     versions: "SELECT kind, id, version FROM ordain.records
         JOIN unnest($1::text[], $2::text[]) AS wanted (kind, id) USING (kind, id)",
     record: "SELECT kind, id, version, state, body, changed_at FROM ordain.records WHERE kind = $1 AND id = $2",
@@ -104,25 +103,32 @@ statements! {
         WHERE position >= $1 AND position < $2 ORDER BY position",
     tiles: "SELECT level, position, hashes FROM ordain.tiles
         JOIN unnest($1::smallint[], $2::bigint[]) AS wanted (level, position) USING (level, position)",
-    add_entries: "INSERT INTO ordain.entries (position, bytes, leaf_hash)
-        SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])",
-    put_tiles: "INSERT INTO ordain.tiles (level, position, hashes)
-        SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
-        ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes",
-    add_documents: "INSERT INTO ordain.documents (hash, bytes)
-        SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT (hash) DO NOTHING",
-    put_records: "INSERT INTO ordain.records (kind, id, version, state, body, changed_at)
-        SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
-        ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state,
-        body = excluded.body, changed_at = excluded.changed_at",
+    write: "WITH
+        new_entries AS (
+            INSERT INTO ordain.entries (position, bytes, leaf_hash)
+            SELECT * FROM unnest($3::bigint[], $4::bytea[], $5::bytea[])
+        ),
+        new_tiles AS (
+            INSERT INTO ordain.tiles (level, position, hashes)
+            SELECT * FROM unnest($6::smallint[], $7::bigint[], $8::bytea[])
+            ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes
+        ),
+        new_documents AS (
+            INSERT INTO ordain.documents (hash, bytes)
+            SELECT * FROM unnest($9::text[], $10::bytea[]) ON CONFLICT (hash) DO NOTHING
+        ),
+        new_records AS (
+            INSERT INTO ordain.records (kind, id, version, state, body, changed_at)
+            SELECT * FROM unnest($11::text[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::bigint[])
+            ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state,
+            body = excluded.body, changed_at = excluded.changed_at
+        )
+        UPDATE ordain.head SET size = $1, root = $2",
 }
 
 impl Session {
     pub(super) async fn open(server: &Server) -> Result<Self, StoreError> {
-        Self::prepare(server.connect().await?, server).await
-    }
-
-    pub(super) async fn prepare(client: Client, server: &Server) -> Result<Self, StoreError> {
+        let client = server.connect().await?;
         let sql = server.in_time(STATEMENT_WAIT, Statements::prepare(&client)).await?;
         Ok(Self { client, sql, place: server.place.clone() })
     }

@@ -12,21 +12,22 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use tokio::time::timeout;
 use tokio_postgres::Error;
+use tokio_postgres::types::ToSql;
 
 /// Guards must be found as they are now and not as they were when the transaction began.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 pub(super) struct Writer {
     server: Arc<Server>,
-    /// None: it failed, and the next batch connects again.
+    /// None: it failed or never was, and the next batch connects.
     session: Option<Session>,
     /// None: read it from the tables.
     edge: Option<Edge>,
 }
 
 impl Writer {
-    pub(super) fn new(server: Arc<Server>, session: Session) -> Self {
-        Self { server, session: Some(session), edge: None }
+    pub(super) fn new(server: Arc<Server>) -> Self {
+        Self { server, session: None, edge: None }
     }
 
     pub(super) async fn run(mut self, mut inbox: Inbox) {
@@ -123,7 +124,12 @@ async fn begin(
         client.batch_execute(BEGIN),
         client.query(&sql.lock_head, &[]),
         async { client.query(&sql.leaf_hashes, &[&from, &to]).await },
-        async { client.query(&sql.versions, &[&kinds, &ids]).await },
+        async {
+            match kinds.is_empty() {
+                true => Ok(Vec::new()),
+                false => client.query(&sql.versions, &[&kinds, &ids]).await,
+            }
+        },
     );
     begun.map_err(failed)?;
     let Head { size, root } = session.head_of(&head.map_err(failed)?)?;
@@ -144,7 +150,7 @@ async fn begin(
     Ok((edge, versions))
 }
 
-/// One round trip: all rows and the commit. If one statement fails, the server turns the commit into a rollback.
+/// One round trip: all rows and the commit. If they cannot be written, the server turns the commit into a rollback.
 async fn write(session: &Session, batch: &Batch) -> Result<(), StoreError> {
     let failed = |error: Error| of_postgres(&session.place, &error);
     let (client, sql) = (&session.client, &session.sql);
@@ -154,36 +160,36 @@ async fn write(session: &Session, batch: &Batch) -> Result<(), StoreError> {
     let rows = Rows::of(batch)?;
     let root = batch.root();
     let (size, root) = (to_signed(batch.size())?, root.as_bytes().as_slice());
-    let (entries, tiles, documents, records, head, commit) = tokio::join!(
+    let (positions, bytes, leaf_hashes) = &rows.entries;
+    let (levels, tile_positions, hashes) = &rows.tiles;
+    let (names, documents) = &rows.documents;
+    let Records { kinds, ids, versions, states, bodies, changed_at } = &rows.records;
+    let parameters: [&(dyn ToSql + Sync); 16] = [
+        &size,
+        &root,
+        positions,
+        bytes,
+        leaf_hashes,
+        levels,
+        tile_positions,
+        hashes,
+        names,
+        documents,
+        kinds,
+        ids,
+        versions,
+        states,
+        bodies,
+        changed_at,
+    ];
+    let (written, committed) = tokio::join!(
         biased;
-        async {
-            let (positions, bytes, hashes) = &rows.entries;
-            if positions.is_empty() { return Ok(0); }
-            client.execute(&sql.add_entries, &[positions, bytes, hashes]).await
-        },
-        async {
-            let (levels, positions, hashes) = &rows.tiles;
-            if levels.is_empty() { return Ok(0); }
-            client.execute(&sql.put_tiles, &[levels, positions, hashes]).await
-        },
-        async {
-            let (hashes, bytes) = &rows.documents;
-            if hashes.is_empty() { return Ok(0); }
-            client.execute(&sql.add_documents, &[hashes, bytes]).await
-        },
-        async {
-            let Records { kinds, ids, versions, states, bodies, changed_at } = &rows.records;
-            if kinds.is_empty() { return Ok(0); }
-            client.execute(&sql.put_records, &[kinds, ids, versions, states, bodies, changed_at]).await
-        },
-        async { client.execute(&sql.set_head, &[&size, &root]).await },
+        client.execute(&sql.write, &parameters),
         client.batch_execute("COMMIT"),
     );
-    for result in [entries, tiles, documents, records, head] {
-        // The connection may have broken after the server had read the commit.
-        result.map_err(|error| of_commit(&session.place, &error))?;
-    }
-    commit.map_err(|error| of_commit(&session.place, &error))
+    // The connection may have broken after the server had read the commit.
+    written.map_err(|error| of_commit(&session.place, &error))?;
+    committed.map_err(|error| of_commit(&session.place, &error))
 }
 
 /// A batch by columns.

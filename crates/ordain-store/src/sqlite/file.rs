@@ -14,6 +14,8 @@ use std::time::Instant;
 /// Closing a file drops all locks that the process has on it, those of SQLite too. So nobody opens while one creates.
 static CREATING: Mutex<()> = Mutex::new(());
 const STATEMENTS_CACHED: usize = 48;
+/// Pages of the log after which they are copied into the file, which takes two more syncs.
+const CHECKPOINT_PAGES: &str = "4096";
 
 /// A file that was there when the store was opened.
 #[derive(Clone)]
@@ -41,8 +43,13 @@ impl File {
         let _alone = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = self.open(flags)?;
+        // SQLite opens what it may not write to for reading, and fails later in other words.
+        if connection.is_readonly("main").map_err(|error| of_sqlite(&self.place, &error))? {
+            return Err(StoreError::ReadOnly(self.place.clone()));
+        }
         self.use_write_ahead_log(&connection)?;
         self.set(&connection, "synchronous", "FULL")?;
+        self.set(&connection, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         Ok(connection)
     }
 
@@ -124,10 +131,10 @@ fn create(path: &Path, place: &str) -> Result<(), StoreError> {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             sync_folder(folder.unwrap_or(Path::new("."))).map_err(|error| of_system(place, &error))
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => match path.is_dir() {
-            true => Err(StoreError::Unavailable(format!("{place} is a folder; name a file for the store"))),
-            false => Ok(()),
-        },
+        Err(_) if path.is_dir() => {
+            Err(StoreError::Unavailable(format!("{place} is a folder; name a file for the store")))
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Unavailable(format!(
             "the folder of {place} does not exist; create it, or name another place for the store"
         ))),

@@ -1,6 +1,16 @@
 //! Places for stores: in memory, in a file of a folder of their own, in a database of their own.
 
-#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "each test uses its part"
+)]
+
+pub mod child;
 
 use ordain_ledger::{Edge, Hash};
 use ordain_store::{Change, Committed, EntryRow, Guard, Location, NewRecord, Store, StoreError, Writes};

@@ -9,6 +9,9 @@ use ordain_spec::{Facts, Kind, Sensor, verify_value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 
+/// Preconditions that are compared.
+const PRECONDITIONS_MAX: usize = 64;
+
 /// What the evidence comes to.
 #[derive(Default)]
 pub(super) struct Evidence {
@@ -94,7 +97,12 @@ pub(super) fn judge(
     found.packets = valid.len();
     found.signed = !valid.is_empty() && all_signed;
     found.preconditions = preconditions.len();
-    found.preconditions_hold = true;
+    found.preconditions_hold = !preconditions.is_empty();
+    if preconditions.len() > PRECONDITIONS_MAX {
+        found.preconditions_hold = false;
+        found.reasons.push(reason("G5", "/preconditions", &[]));
+        return found;
+    }
     for (index, precondition) in preconditions.iter().enumerate() {
         let wanted = document.get("preconditions").and_then(Value::as_array).and_then(|all| all.get(index));
         let wanted = wanted.and_then(|it| it.get("value")).unwrap_or(&Value::Null);

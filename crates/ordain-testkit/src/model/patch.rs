@@ -1,9 +1,9 @@
 //! What Cedar is asked about: the proposal itself, or each operation of a patch set (G9).
 
+use super::names::is_plain_path;
 use super::{ModelReason, reason};
 use ordain_canon::Value;
 use ordain_spec::action::Proposal;
-use ordain_spec::path_faults;
 use serde_json::Value as Json;
 
 /// One question.
@@ -60,7 +60,7 @@ pub(super) fn questions(
             Some("delete") => Some("delete"),
             _ => None,
         };
-        let path = operation.get("path").and_then(Value::as_str).filter(|path| path_faults(path).is_empty());
+        let path = operation.get("path").and_then(Value::as_str).filter(|path| is_plain_path(path));
         match (action, path) {
             (Some(action), Some(path)) => questions.push(Question {
                 action: action.to_owned(),

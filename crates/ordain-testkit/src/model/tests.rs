@@ -275,7 +275,7 @@ fn policies_can_ask_for_approvals() {
             delete(it);
             it.set("/rollback_semantics", json!({"strategy": "manual"}));
         },
-        "HOLD none 0 []: G12 delete-by-two; G14 /approval_class delete-by-two",
+        "HOLD none 1 []: G12 delete-by-two; G14 /approval_class delete-by-two",
     );
     check(
         |it| {
@@ -285,7 +285,7 @@ fn policies_can_ask_for_approvals() {
         },
         "ALLOW none 0 [agent-two]: G12 delete-by-two",
     );
-    check(delete, "DENY none 0 []: G14 /approval_class delete-by-two; G7 /rollback_semantics");
+    check(delete, "DENY none 1 []: G14 /approval_class delete-by-two; G7 /rollback_semantics");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_request_is_mapped_and_a_patch_set_is_its_operations() {
         }
     };
     check(request("crm.delete"), "DENY none 0 []: G2 /tool_call");
-    check(request("crm.update"), "DENY none 0 []: G6 /risk_envelope");
+    check(request("crm.update"), "DENY none 0 []: G12; G6 /risk_envelope");
     let patch = |operations: Json| {
         move |it: &mut World| {
             it.set(

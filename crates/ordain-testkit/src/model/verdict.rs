@@ -15,8 +15,8 @@ use ordain_spec::{Facts, Kind, verify_value};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Approvals that are looked for at most.
-const APPROVALS_MAX: usize = 16;
+/// Further approvals that are looked for at most.
+const APPROVALS_MAX: u32 = 16;
 
 pub(super) fn decide(folder: &ModelFolder, input: &ModelInput<'_>) -> ModelAnswer {
     let mut reasons = BTreeSet::new();
@@ -95,6 +95,8 @@ struct State {
     class: ApprovalClass,
     required: u64,
     approvers: Vec<String>,
+    /// What policies see.
+    number: usize,
     persons: BTreeSet<String>,
     demands: Vec<(ModelReason, super::approvals::Demand)>,
 }
@@ -127,10 +129,7 @@ fn judge<'f>(
     if kind == "patch_set" && (action_name(proposal) != "write" || domain != "workspace") {
         fixed.insert(reason("G9", "/target", &[]));
     }
-    if kind == "file"
-        && domain == "workspace"
-        && ordain_spec::path_problem(target.resource_id.as_str()).is_some()
-    {
+    if kind == "file" && domain == "workspace" && !names::is_plain_path(target.resource_id.as_str()) {
         fixed.insert(reason("G9", "/target/resource_id", &[]));
     }
     let (questions, mut askable) = match questions(proposal, document) {
@@ -191,13 +190,18 @@ fn rollback(folder: &ModelFolder, proposal: &Proposal) -> String {
 fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelReason>) -> ModelAnswer {
     let mut asked_before: BTreeMap<usize, Vec<Asked<'_>>> = BTreeMap::new();
     let now = matter.state(input.approvals, &mut asked_before);
-    let answer = |outcome, state: &State, reasons| {
+    let answer = |outcome, state: &State, required, reasons| {
         let mut have = now.approvers.clone();
         sort_utf16(&mut have);
-        ModelAnswer { outcome, class: state.class, required: state.required, have, reasons }
+        ModelAnswer { outcome, class: state.class, required, have, reasons }
     };
     if fixed.is_empty() && now.is_fine() {
-        return answer(Outcome::Allow, &now, now.tells.union(&now.permitted).cloned().collect());
+        return answer(
+            Outcome::Allow,
+            &now,
+            now.required,
+            now.tells.union(&now.permitted).cloned().collect(),
+        );
     }
     // What is fixed does not change however many approve.
     if fixed.is_empty()
@@ -205,7 +209,7 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
     {
         let mut reasons: BTreeSet<ModelReason> = now.tells.union(&then.permitted).cloned().collect();
         reasons.extend(missing(&now, &then));
-        return answer(Outcome::Hold, &then, reasons);
+        return answer(Outcome::Hold, &then, then.given(), reasons);
     }
     let mut reasons = fixed;
     reasons.extend(now.tells.iter().cloned());
@@ -222,22 +226,23 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
     if let Some(then) = then {
         reasons.extend(then.denials.iter().cloned());
         reasons.extend(missing(&now, &then));
-        return answer(Outcome::Deny, &then, reasons);
+        return answer(Outcome::Deny, &then, then.given(), reasons);
     }
     reasons.extend(now.denials.iter().chain(&now.waits).cloned());
     if !now.waits.is_empty() && now.denials.iter().all(|(rule, ..)| matches!(rule.as_str(), "G6" | "G13")) {
         // Approvals are missing, and the policies refuse as soon as they are there.
         reasons.insert(reason("V-PROP-014", "/approval_class", &[]));
     }
-    answer(Outcome::Deny, &now, reasons)
+    answer(Outcome::Deny, &now, now.required, reasons)
 }
 
-/// G14: the demands that are not met now, or where policies alone ask, the forbids that apply now and the permits that match
-/// only then.
+/// G14: the demands that are not met now; and where policies ask for more, or alone, the forbids that apply now and the permits
+/// that match only then.
 fn missing(now: &State, then: &State) -> BTreeSet<ModelReason> {
     let unmet = then.demands.iter().filter(|(_, demand)| !demand.met_by(&now.persons));
     let mut waits: BTreeSet<ModelReason> = unmet.map(|(wait, _)| wait.clone()).collect();
-    if waits.is_empty() {
+    let refused = now.denials.iter().any(|(rule, ..)| matches!(rule.as_str(), "G10" | "G11" | "G12"));
+    if waits.is_empty() || (refused && then.given() > then.required) {
         let ids = |reasons: &BTreeSet<ModelReason>, rule: &str| {
             let named = reasons.iter().filter(|(name, ..)| name == rule);
             named.flat_map(|(_, _, ids)| ids.clone()).collect::<BTreeSet<String>>()
@@ -256,6 +261,11 @@ impl State {
         self.denials.is_empty() && self.waits.is_empty()
     }
 
+    /// How many approvals there are.
+    fn given(&self) -> u64 {
+        u64::try_from(self.approvers.len()).unwrap_or_default()
+    }
+
     /// The policies permit and all that they ask for is there, whatever else is wrong.
     fn policies_content(&self, but: &[&str]) -> bool {
         self.waits.is_empty() && self.denials.iter().all(|(rule, ..)| but.contains(&rule.as_str()))
@@ -264,7 +274,7 @@ impl State {
 
 impl<'f> Matter<'f> {
     /// HOLD by its definition: some of the people in scope approve, nothing else changes, and the answer is ALLOW. Of all
-    /// sets of people that do it, a smallest.
+    /// sets of people that do it, a smallest; of those, one with which the policies see the largest number.
     fn with_more(
         &self,
         input: &ModelInput<'_>,
@@ -280,18 +290,23 @@ impl<'f> Matter<'f> {
             }
         }
         let others: Vec<&str> = others.into_values().collect();
-        let mut sets: Vec<u32> = (1..1_u32 << others.len()).collect();
+        let mut sets: Vec<u32> =
+            (1..1_u32 << others.len()).filter(|set| set.count_ones() <= APPROVALS_MAX).collect();
         sets.sort_by_key(|set| set.count_ones());
+        let mut best: Option<(u32, State)> = None;
         for set in sets {
+            if best.as_ref().is_some_and(|(size, _)| *size < set.count_ones()) {
+                break;
+            }
             let chosen = others.iter().enumerate().filter(|(index, _)| set & (1 << index) != 0);
             let mut documents = input.approvals.to_vec();
             documents.extend(chosen.map(|(_, id)| self.approval_of(id)));
             let then = self.state(&documents, asked_before);
-            if then.approvers.len() <= APPROVALS_MAX && enough(&then) {
-                return Some(then);
+            if enough(&then) && best.as_ref().is_none_or(|(_, best)| best.number < then.number) {
+                best = Some((set.count_ones(), then));
             }
         }
-        None
+        best.map(|(_, then)| then)
     }
 
     fn approval_of(&self, id: &str) -> Value<'static> {
@@ -327,6 +342,7 @@ impl<'f> Matter<'f> {
             class: self.own_class,
             required: own_number(self.own_class),
             approvers: counted.approvers,
+            number,
             persons: counted.persons,
             demands: Vec::new(),
         };

@@ -11,10 +11,10 @@ use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::{Facts, Kind, verify_value};
 use ordain_store::StoreError;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A packet that is on record.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Received {
     /// What proposals refer to.
     pub evidence_id: String,

@@ -3,8 +3,9 @@
 use super::caller::{Caller, Role};
 use super::entry::Entry;
 use super::error::GateError;
+use super::keyring::Keyring;
 use super::open::Gate;
-use super::records::Key;
+use super::records::{CONTROL_ID, Control, Held, Key, list};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::VerifyingKey;
 use ordain_canon::{ContentHash, is_canonical};
@@ -14,12 +15,12 @@ use ordain_ledger::{
 };
 use ordain_store::{EntryRow, Store};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// One entry, as it stands on the ledger.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerEntry {
     /// Its place, counted from 0.
     pub index: u64,
@@ -30,7 +31,7 @@ pub struct LedgerEntry {
 }
 
 /// What checking a ledger found.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
     /// How many entries there are.
     pub size: u64,
@@ -45,7 +46,7 @@ pub struct Audit {
 }
 
 /// Something that is wrong with a ledger.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Damage {
     /// The entry, if it is about one.
     pub index: Option<u64>,
@@ -60,16 +61,7 @@ const PAGE: usize = 1_000;
 impl Gate {
     /// The verifiers of all keys that ever signed checkpoints here.
     pub async fn note_verifiers(&self) -> Result<Vec<NoteVerifier>, GateError> {
-        let (_, control) = self.control().await?;
-        let mut verifiers = Vec::new();
-        for key in self.list::<Key>(None).await? {
-            let Some(key) = key.body else { continue };
-            let mut bytes = [0; 32];
-            let decoded = Base64UrlUnpadded::decode(&key.public_key, &mut bytes).is_ok();
-            let public = VerifyingKey::from_bytes(&bytes).ok().filter(|_| decoded);
-            verifiers.extend(public.and_then(|public| NoteVerifier::of(&control.origin, &public).ok()));
-        }
-        Ok(verifiers)
+        verifiers(&self.store, &self.keyring()).await
     }
 
     /// The signed head of the ledger.
@@ -169,6 +161,22 @@ impl Gate {
             .map_err(|error| GateError::Damaged(format!("entry {}: {error}", row.index)))?;
         Ok(LedgerEntry { index: row.index, leaf_hash: row.leaf_hash.to_string(), entry })
     }
+}
+
+/// The verifiers of all keys that ever signed checkpoints of a store, and of one's own key.
+pub async fn verifiers(store: &Store, own: &Keyring) -> Result<Vec<NoteVerifier>, GateError> {
+    let control = Held::<Control>::read(store, CONTROL_ID).await?.body;
+    let Some(Control { origin, .. }) = control else { return Ok(Vec::new()) };
+    let mut keys: BTreeSet<String> = [own.public().to_string()].into();
+    for key in list::<Key>(store, None).await? {
+        keys.extend(key.body.map(|key| key.public_key));
+    }
+    let verifier = |public: &String| {
+        let mut bytes = [0; 32];
+        Base64UrlUnpadded::decode(public, &mut bytes).ok()?;
+        NoteVerifier::of(&origin, &VerifyingKey::from_bytes(&bytes).ok()?).ok()
+    };
+    Ok(keys.iter().filter_map(verifier).collect())
 }
 
 fn may_audit(caller: &Caller) -> Result<(), GateError> {

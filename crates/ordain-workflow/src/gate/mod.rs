@@ -23,7 +23,7 @@ mod submit;
 mod sweep;
 mod tokens;
 
-mod files;
+mod fsck;
 mod ledger;
 mod replay;
 
@@ -33,15 +33,15 @@ pub use clock::Clock;
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event};
 pub use error::{Fault, GateError};
 pub use evidence::Received;
-pub use files::FileChange;
+pub use fsck::check_records;
 pub use keyring::{Keyring, KeyringError};
-pub use ledger::{Audit, Damage, LedgerEntry, audit, export};
+pub use ledger::{Audit, Damage, LedgerEntry, audit, export, verifiers};
 pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};
-pub use outcome::Report;
+pub use outcome::{FileChange, Report};
 pub use records::{Halt, Settled, State, Use, UseOutcome};
-pub use replay::{Flip, Replay, replay};
+pub use replay::{Flip, NotReplayed, Replay, replay};
 pub use spend::{Spend, Spent};
 pub use status::{ActionStatus, GateStatus, Glance, KeyStatus, PermitStatus, TokenStatus};
 pub use submit::Submitted;

@@ -3,11 +3,12 @@
 use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
-use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
+use super::limits::{NAME_BYTES_MAX, REASON_BYTES_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy, document};
-use super::records::{Action, Effect, Held, Permit, Settled, State, UseOutcome, put};
+use super::records::{Effect, Held, Permit, Settled, State, UseOutcome, put};
 use super::spend::no_permit;
 use super::status::PermitStatus;
+use ordain_canon::is_sha256;
 use ordain_store::StoreError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,21 @@ pub struct Report {
     /// What there is to say.
     #[serde(default)]
     pub reason: String,
+    /// The change of files that it was, where it was one; it gets an entry of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<FileChange>,
+}
+
+/// A change of the files of a workspace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileChange {
+    /// The patch set.
+    pub patch_hash: String,
+    /// The record in the workspace, by which it can be taken back.
+    pub record: String,
+    /// Whether it was taken back rather than made.
+    pub undone: bool,
 }
 
 impl Gate {
@@ -43,6 +59,9 @@ impl Gate {
         caller.must_be(&[Role::Worker, Role::Operator])?;
         if report.reason.len() > REASON_BYTES_MAX {
             return Err(GateError::invalid("/reason", format!("is longer than {REASON_BYTES_MAX} bytes")));
+        }
+        if let Some(problem) = report.change.as_ref().and_then(FileChange::problem) {
+            return Err(problem);
         }
         for _ in 0..TRIES_MAX {
             match self.settle_once(caller, permit_id, report).await {
@@ -94,19 +113,23 @@ impl Gate {
             }
         }
         used.settled = Some(settled.clone());
-        self.write_settled(caller.principal(), permit_id, &held, &permit, report.number, &settled).await?;
+        let use_settled = UseSettled {
+            by: caller.principal(),
+            number: report.number,
+            settled: &settled,
+            change: report.change.as_ref(),
+        };
+        self.write_settled(permit_id, &held, &permit, use_settled).await?;
         Ok(action_id)
     }
 
     /// Writes a settled use with everything that follows from it.
     pub(super) async fn write_settled(
         &self,
-        by: &str,
         permit_id: &str,
         held: &Held<Permit>,
         permit: &Permit,
-        number: u64,
-        settled: &Settled,
+        UseSettled { by, number, settled, change }: UseSettled<'_>,
     ) -> Result<(), GateError> {
         let action_held = self.action(&permit.action_id).await?;
         let effect_held = Held::<Effect>::read(&self.store, &permit.effect).await?;
@@ -116,7 +139,7 @@ impl Gate {
         }
         let mut records = vec![put(permit_id, permit), put(&permit.effect, &effect)];
         if let Some(mut action) = action_held.body.clone() {
-            action.state = state_after(&action, permit);
+            action.state = state_after(&permit.outcomes());
             records.push(put(&permit.action_id, &action));
         }
         let (report_document, bytes) = document(settled)?;
@@ -128,13 +151,44 @@ impl Gate {
             report_document,
         };
         let guards = vec![held.guard(), action_held.guard(), effect_held.guard()];
-        let entries = vec![Entry::of(settled.at_ms, by, event)];
+        let mut entries = vec![Entry::of(settled.at_ms, by, event)];
+        entries.extend(change.map(|change| Entry::of(settled.at_ms, by, change.event(permit_id, permit))));
         let step = Step { documents: vec![bytes], records, entries };
         self.commit(guards, move |_| Ok(step)).await.map(drop)
     }
 }
 
+/// A use that was settled.
+pub(super) struct UseSettled<'a> {
+    pub(super) by: &'a str,
+    pub(super) number: u64,
+    pub(super) settled: &'a Settled,
+    pub(super) change: Option<&'a FileChange>,
+}
+
+impl FileChange {
+    fn event(&self, permit_id: &str, permit: &Permit) -> Event {
+        let (action_id, permit_id) = (permit.action_id.clone(), permit_id.to_owned());
+        let (patch_hash, record) = (self.patch_hash.clone(), self.record.clone());
+        match self.undone {
+            false => Event::Applied { action_id, permit_id, patch_hash, record },
+            true => Event::Undone { action_id, permit_id, patch_hash, record },
+        }
+    }
+
+    fn problem(&self) -> Option<GateError> {
+        let fits = is_sha256(&self.patch_hash) && self.record.len() <= NAME_BYTES_MAX;
+        (!fits)
+            .then(|| GateError::invalid("/change", "needs the hash of a patch set and the name of a record"))
+    }
+}
+
 impl Permit {
+    /// The outcomes of its uses, in their order.
+    pub(super) fn outcomes(&self) -> Vec<Option<UseOutcome>> {
+        self.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome)).collect()
+    }
+
     /// What a report comes to: what went beyond the permit's limits has failed, whatever was reported.
     fn settled(&self, report: &Report, by: &str, at_ms: u64) -> Settled {
         let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
@@ -159,19 +213,17 @@ impl Permit {
     }
 }
 
-/// Where an action stands when its permit's uses are as they are.
-pub(super) fn state_after(action: &Action, permit: &Permit) -> State {
-    let outcomes = || permit.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome));
-    if outcomes().any(|it| it == Some(UseOutcome::Unknown)) {
-        State::Unknown
-    } else if outcomes().any(|it| it.is_none()) {
-        State::Running
-    } else {
-        match outcomes().next_back().flatten() {
-            Some(UseOutcome::Succeeded) => State::Succeeded,
-            Some(UseOutcome::Failed) => State::Failed,
-            Some(UseOutcome::Unknown) => State::Unknown,
-            None => action.state,
-        }
+/// Where an action stands when the uses of its permit have these outcomes; there is at least one use.
+pub(super) fn state_after(outcomes: &[Option<UseOutcome>]) -> State {
+    if outcomes.contains(&Some(UseOutcome::Unknown)) {
+        return State::Unknown;
+    }
+    if outcomes.contains(&None) {
+        return State::Running;
+    }
+    match outcomes.last().copied().flatten() {
+        Some(UseOutcome::Succeeded) => State::Succeeded,
+        Some(UseOutcome::Failed) => State::Failed,
+        Some(UseOutcome::Unknown) | None => State::Unknown,
     }
 }

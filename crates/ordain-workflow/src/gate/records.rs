@@ -2,7 +2,8 @@
 
 use super::caller::Role;
 use super::error::GateError;
-use ordain_store::{Guard, NewRecord, Record, Store};
+use super::limits::{GRACE_MS, PAGE_MAX};
+use ordain_store::{Guard, NewRecord, Query, Record, Store};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -188,8 +189,6 @@ impl Use {
     }
 }
 
-use super::limits::GRACE_MS;
-
 /// A permit and its uses.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Permit {
@@ -310,5 +309,24 @@ pub(super) fn put<T: Kept>(id: &str, body: &T) -> NewRecord {
         state: body.state().to_owned(),
         // These types have nothing that JSON cannot hold.
         body: serde_json::to_string(body).unwrap_or_default(),
+    }
+}
+
+/// All records of a kind.
+pub(super) async fn list<T: Kept>(store: &Store, state: Option<&str>) -> Result<Vec<Held<T>>, GateError> {
+    let mut all = Vec::new();
+    let mut query =
+        Query { kind: T::KIND.to_owned(), state: state.map(str::to_owned), after: None, limit: PAGE_MAX };
+    loop {
+        let page = store.records(&query).await?;
+        let Some(last) = page.last() else { return Ok(all) };
+        query.after = Some((last.changed_at, last.id.clone()));
+        let more = page.len() == PAGE_MAX;
+        for record in page {
+            all.push(Held::of(record)?);
+        }
+        if !more {
+            return Ok(all);
+        }
     }
 }

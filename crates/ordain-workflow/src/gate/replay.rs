@@ -8,12 +8,12 @@ use super::policy::Loaded;
 use ordain_decision::PolicySet;
 use ordain_spec::decision::{Decision, Outcome};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What replaying a ledger found.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
     /// Decisions on the ledger.
     pub decisions: u64,
@@ -26,7 +26,7 @@ pub struct Replay {
 }
 
 /// A decision that comes out otherwise.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Flip {
     /// The entry on the ledger.
     pub index: u64,
@@ -41,7 +41,7 @@ pub struct Flip {
 }
 
 /// A decision that could not be replayed.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NotReplayed {
     /// The entry on the ledger.
     pub index: u64,

@@ -7,13 +7,14 @@ use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
 use super::limits::{DURATION_MS_DEFAULT, TRIES_MAX};
 use super::open::{Gate, Step, busy};
-use super::records::{Effect, Held, Permit, State, Use, put};
+use super::outcome::state_after;
+use super::records::{Effect, Held, Permit, Use, put};
 use ordain_canon::{Canonicalizer, ParametersHash, TargetHash, Value};
 use ordain_decision::{Minting, verify_permit};
 use ordain_spec::decision::Outcome;
 use ordain_store::StoreError;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a worker is about to do.
 pub struct Spend<'a> {
@@ -28,7 +29,7 @@ pub struct Spend<'a> {
 }
 
 /// A use of a permit. The worker may act now.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
     /// The permit.
     pub permit_id: String,
@@ -142,7 +143,7 @@ impl Gate {
             settled: None,
         });
         effect.open.push((permit_id.to_owned(), number));
-        action.state = State::Running;
+        action.state = state_after(&permit.outcomes());
         let guards = vec![held.guard(), action_held.guard(), effect_held.guard(), control_held.guard()];
         let event = Event::PermitSpent {
             action_id: permit.action_id.clone(),

@@ -6,18 +6,18 @@ use super::error::GateError;
 use super::limits::PAGE_MAX;
 use super::open::Gate;
 use super::policy::Loaded;
-use super::records::{Action, Control, Halt, Held, Kept, Key, Permit, State, Token, Use, UseOutcome};
+use super::records::{Action, Control, Halt, Held, Kept, Key, Permit, State, Token, Use, UseOutcome, list};
 use super::spend::no_permit;
 use ordain_canon::{Canonicalizer, ViewDigest};
 use ordain_spec::approval::Approval;
 use ordain_spec::decision::Decision;
 use ordain_store::Query;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 /// Where an action stands.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ActionStatus {
     /// The proposal's id.
     pub action_id: String,
@@ -61,7 +61,7 @@ pub struct Glance {
 }
 
 /// A permit and its uses.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PermitStatus {
     /// Its id.
     pub permit_id: String,
@@ -84,7 +84,7 @@ pub struct PermitStatus {
 }
 
 /// The gate itself.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GateStatus {
     /// The ledger's name.
     pub origin: String,
@@ -95,7 +95,7 @@ pub struct GateStatus {
 }
 
 /// A token, without its secret.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TokenStatus {
     /// Its id.
     pub token_id: String,
@@ -114,7 +114,7 @@ pub struct TokenStatus {
 }
 
 /// A public key.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KeyStatus {
     /// Its id.
     pub key_id: String,
@@ -327,21 +327,7 @@ impl Gate {
 
     /// All records of a kind.
     pub(super) async fn list<T: Kept>(&self, state: Option<&str>) -> Result<Vec<Held<T>>, GateError> {
-        let mut all = Vec::new();
-        let mut query =
-            Query { kind: T::KIND.to_owned(), state: state.map(str::to_owned), after: None, limit: PAGE_MAX };
-        loop {
-            let page = self.store.records(&query).await?;
-            let Some(last) = page.last() else { return Ok(all) };
-            query.after = Some((last.changed_at, last.id.clone()));
-            let more = page.len() == PAGE_MAX;
-            for record in page {
-                all.push(Held::of(record)?);
-            }
-            if !more {
-                return Ok(all);
-            }
-        }
+        list(&self.store, state).await
     }
 }
 

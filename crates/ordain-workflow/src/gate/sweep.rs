@@ -3,6 +3,7 @@
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::open::{Gate, Step};
+use super::outcome::UseSettled;
 use super::records::{Action, Held, Permit, Settled, State, UseOutcome, put};
 use ordain_store::StoreError;
 
@@ -52,7 +53,8 @@ impl Gate {
         };
         let number = used.number;
         used.settled = Some(settled.clone());
-        self.write_settled(TIME, &held.id, held, &permit, number, &settled).await?;
+        let use_settled = UseSettled { by: TIME, number, settled: &settled, change: None };
+        self.write_settled(&held.id, held, &permit, use_settled).await?;
         self.tell(&permit.action_id);
         Ok(true)
     }

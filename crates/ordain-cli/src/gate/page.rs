@@ -1,0 +1,149 @@
+//! How an action and a permit look to people.
+
+use crate::page::{Column, PLAIN, Page, Row};
+use crate::report::{GREEN, RED, YELLOW};
+use crate::view;
+use crate::wording::word;
+use anstyle::Style;
+use ordain_spec::approval::Verdict;
+use ordain_workflow::gate::{ActionStatus, PermitStatus, State};
+use ordain_workflow::rfc3339;
+
+/// Everything about an action.
+pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
+    page.title("action", &status.action_id);
+    page.styled_label("state", style(status.state), status.state.name());
+    page.label("actor", &who(status));
+    page.label("submitted", &time(status.submitted_at_ms));
+    if let Some(expires_at_ms) = status.expires_at_ms.filter(|_| status.state == State::Held) {
+        page.label("expires", &time(expires_at_ms));
+    }
+    if let Some(id) = &status.supersedes {
+        page.label("supersedes", id);
+    }
+    if let Some(id) = &status.superseded_by {
+        page.label("replaced by", id);
+    }
+    page.label("ledger", &format!("submitted {}, decided {}", status.submitted_index, status.decided_index));
+    view::decision::answer(page, &status.decision);
+    if !status.approvals.is_empty() {
+        page.counted_section("Said", status.approvals.len());
+        for approval in &status.approvals {
+            let verdict = match approval.verdict {
+                Verdict::Approve => "approves",
+                Verdict::Reject => "rejects",
+            };
+            let reason =
+                if approval.reason.is_empty() { String::new() } else { format!(": {}", approval.reason) };
+            page.item(&format!("{} {verdict}{reason}", approval.approver.as_str()));
+        }
+    }
+    if let Some(it) = &status.permit {
+        page.section("Permit");
+        permit(page, it);
+    }
+}
+
+/// What an approver is shown.
+pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
+    page.section("What is proposed");
+    page.json(status.view.get("proposal").unwrap_or_default());
+    let evidence = status.view.get("evidence").and_then(|it| it.as_array()).filter(|it| !it.is_empty());
+    if let Some(evidence) = evidence {
+        page.counted_section("Evidence", evidence.len());
+        evidence.iter().for_each(|packet| page.json(packet));
+    }
+    page.label("digest", &status.view_digest);
+}
+
+pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
+    page.label("permit", &permit.permit_id);
+    page.label("action", &permit.action_id);
+    page.label("holds", &format!("{} to {}", time(permit.valid_from_ms), time(permit.valid_until_ms)));
+    page.label("uses", &format!("{} of {}", permit.uses.len(), permit.max_executions));
+    if let Some(limit) = permit.max_duration_ms {
+        page.label("at most", &format!("{limit} ms for a use"));
+    }
+    if let Some(limit) = permit.max_affected_records {
+        page.label("at most", &format!("{limit} records in a use"));
+    }
+    if permit.uses.is_empty() {
+        return;
+    }
+    let row = |it: &ordain_workflow::gate::Use| {
+        let reason = it.settled.as_ref().map(|settled| settled.reason.clone()).unwrap_or_default();
+        vec![
+            it.number.to_string(),
+            it.worker.clone(),
+            time(it.spent_at_ms),
+            it.outcome_name().to_owned(),
+            reason,
+        ]
+    };
+    let columns = [
+        Column::Right("use"),
+        Column::Left("worker"),
+        Column::Left("spent"),
+        Column::Left("outcome"),
+        Column::Left(""),
+    ];
+    page.table(&columns, permit.uses.iter().map(row), |_, _, _| {});
+}
+
+/// A list of actions.
+pub(crate) fn list(page: &mut Page, actions: &[ActionStatus]) {
+    let row = |status: &ActionStatus| Row {
+        style: if status.state == State::Held { YELLOW } else { PLAIN },
+        cells: vec![
+            status.state.name().to_owned(),
+            time(status.submitted_at_ms),
+            status.action_id.clone(),
+            wants(status),
+        ],
+    };
+    let columns =
+        [Column::Left("state"), Column::Left("submitted"), Column::Left("id"), Column::Left("wants")];
+    page.table(&columns, actions.iter().map(row), |_, _, _| {});
+}
+
+/// `agent-7: write the file src/main.rs of workspace`.
+pub(crate) fn wants(status: &ActionStatus) -> String {
+    let proposal = status.view.get("proposal");
+    let text = |pointer: &str| {
+        let found = proposal.and_then(|it| it.pointer(pointer)).and_then(|it| it.as_str());
+        found.unwrap_or("?").to_owned()
+    };
+    format!(
+        "{}: {} the {} {} of {}",
+        status.actor,
+        text("/action_type"),
+        text("/target/resource_type"),
+        text("/target/resource_id"),
+        text("/target/domain")
+    )
+}
+
+fn who(status: &ActionStatus) -> String {
+    match status.submitted_by == status.actor {
+        true => status.actor.clone(),
+        false => format!("{}, submitted by {}", status.actor, status.submitted_by),
+    }
+}
+
+fn style(state: State) -> Style {
+    match state {
+        State::Held | State::Running => YELLOW,
+        State::Allowed | State::Succeeded => GREEN,
+        State::Denied | State::Expired | State::Failed | State::Unknown => RED,
+        State::Superseded => PLAIN,
+    }
+}
+
+pub(crate) fn time(ms: u64) -> String {
+    rfc3339(ms).unwrap_or_else(|| format!("{ms} ms"))
+}
+
+/// The word of any small enum.
+pub(crate) fn name(value: &impl serde::Serialize) -> String {
+    word(value)
+}

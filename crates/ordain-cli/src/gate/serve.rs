@@ -1,0 +1,89 @@
+//! `ordain serve`.
+
+use crate::args::{Connect, Serve};
+use crate::exit::{Failure, Outcome};
+use crate::gateway::{Place, runtime};
+use crate::policy;
+use crate::report::{GREEN, YELLOW, printable};
+use ordain_server::{App, Background, Reload, listen};
+use ordain_store::Store;
+use ordain_workflow::gate::{Caller, Clock, Gate, Settings};
+use serde_json::json;
+use std::io::Write;
+
+pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
+    let connect = Connect { server: None, token_file: None, store: args.store.clone(), name: None };
+    let mut place = Place::of(&connect)?;
+    if let Some(policy) = &args.policy {
+        place.policy = Some(policy.clone());
+    }
+    place.prepare()?;
+    let keyring = place.keyring()?;
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+    let runtime = runtime(threads)?;
+    tracing_subscriber::fmt().json().with_writer(std::io::stderr).with_target(false).init();
+    let operator = Caller::local("ordain");
+    let files = match &place.policy {
+        Some(path) => Some(policy::load_files(Some(path), json)?),
+        None => None,
+    };
+    let reload: Option<Reload> = files.as_ref().map(|(path, _)| {
+        let path = path.clone();
+        let read: Reload = Box::new(move || policy::read_files(&path));
+        read
+    });
+    runtime.block_on(async {
+        let store = Store::open(&place.location).await.map_err(|error| Failure::Server(error.to_string()))?;
+        let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await?;
+        if let Some((_, files)) = &files {
+            gate.set_policy(&operator, files).await?;
+        }
+        let tokens = gate.tokens(&operator).await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
+        if !args.listen.ip().is_loopback() && tokens == 0 {
+            return Err(Failure::Usage(format!(
+                "{} can be reached by others, and there are no tokens; make some first: ordain token create NAME --role …",
+                args.listen
+            )));
+        }
+        let listening = listen(App::new(gate, reload), args.listen).await;
+        let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
+        let address = listening.address()?;
+        told(&address.to_string(), tokens, json)?;
+        listening.run(Background { checkpoint_file: place.checkpoint() }, stopped()).await;
+        Ok(Outcome::Ok)
+    })
+}
+
+fn told(address: &str, tokens: usize, json: bool) -> Result<(), Failure> {
+    let mut stdout = anstream::stdout().lock();
+    if json {
+        writeln!(stdout, "{}", json!({"listening": format!("http://{address}")}))?;
+    } else {
+        writeln!(stdout, "{GREEN}listening{GREEN:#}  http://{}", printable(address))?;
+        if tokens == 0 {
+            writeln!(
+                stdout,
+                "{YELLOW}note:{YELLOW:#} there are no tokens yet; make one: ordain token create NAME --role actor"
+            )?;
+        }
+    }
+    Ok(stdout.flush()?)
+}
+
+/// Until somebody wants it to end.
+async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut terminate), Ok(mut interrupt)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+        else {
+            return std::future::pending().await;
+        };
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}

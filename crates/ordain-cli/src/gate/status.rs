@@ -1,0 +1,76 @@
+//! `ordain status`.
+
+use super::{page, print_json, print_page, submit};
+use crate::args::Status;
+use crate::exit::{Failure, Outcome};
+use crate::gateway::{Gateway, escaped};
+use crate::page::Page;
+use ordain_workflow::gate::{ActionStatus, State};
+use serde::Deserialize;
+use std::time::{Duration, Instant};
+
+/// The longest wait that a server grants.
+const WAIT_SECONDS_MAX: u64 = 60;
+
+#[derive(Deserialize)]
+struct ActionPage {
+    actions: Vec<ActionStatus>,
+    next: Option<String>,
+}
+
+pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, json)?;
+    let Some(id) = &args.id else { return list(&gateway, args.state, json) };
+    let status = wait(&gateway, id, args.wait.unwrap_or(0))?;
+    submit::show(&status, json)?;
+    Ok(submit::outcome(&status))
+}
+
+fn list(gateway: &Gateway, state: Option<State>, json: bool) -> Result<Outcome, Failure> {
+    let mut actions = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let mut path = "/v1/actions?limit=500".to_owned();
+        if let Some(state) = state {
+            path += &format!("&state={}", state.name());
+        }
+        if let Some(after) = &after {
+            path += &format!("&after={}", escaped(after));
+        }
+        let page: ActionPage = gateway.get(&path)?;
+        if json {
+            page.actions.iter().try_for_each(print_json)?;
+        } else {
+            actions.extend(page.actions);
+        }
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    if !json {
+        let mut page = Page::default();
+        match actions.is_empty() {
+            true => page.prose("", "", crate::page::PLAIN, "there are no such actions"),
+            false => page::list(&mut page, &actions),
+        }
+        print_page(&page)?;
+    }
+    Ok(Outcome::Ok)
+}
+
+/// The status, when it is no longer held or the time is over.
+pub(super) fn wait(gateway: &Gateway, id: &str, seconds: u64) -> Result<ActionStatus, Failure> {
+    let path = format!("/v1/actions/{}", escaped(id));
+    let end = Instant::now() + Duration::from_secs(seconds);
+    loop {
+        let left = end.saturating_duration_since(Instant::now()).as_secs().min(WAIT_SECONDS_MAX);
+        let status: ActionStatus = match left {
+            0 => gateway.get(&path)?,
+            left => gateway.get(&format!("{path}?wait={left}"))?,
+        };
+        if status.state != State::Held || left == 0 {
+            return Ok(status);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `ordain submit`.
+
+use super::{page, print_json, print_page, status};
+use crate::args::Submit;
+use crate::canon::document_failure;
+use crate::exit::{Failure, Outcome};
+use crate::gateway::{Gateway, escaped};
+use crate::input::Source;
+use crate::page::Page;
+use ordain_workflow::gate::{ActionStatus, State};
+
+pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
+    let source = Source::of(&args.file);
+    let text = source.text()?;
+    let bytes = text.checked().map_err(|wrong| document_failure(&source, &wrong))?;
+    let gateway = Gateway::open(&args.connect, json)?;
+    let path = match &args.supersedes {
+        Some(id) => format!("/v1/actions?supersedes={}", escaped(id)),
+        None => "/v1/actions".to_owned(),
+    };
+    let reply = gateway.raw("POST", &path, Some(bytes.to_vec()))?;
+    let mut status: ActionStatus = super::read(&reply.body)?;
+    if let Some(seconds) = args.wait
+        && status.state == State::Held
+    {
+        status = status::wait(&gateway, &status.action_id, seconds)?;
+    }
+    show(&status, json)?;
+    Ok(outcome(&status))
+}
+
+/// Shows where an action stands, and what to do next.
+pub(crate) fn show(status: &ActionStatus, json: bool) -> Result<(), Failure> {
+    if json {
+        return print_json(status);
+    }
+    let mut page = Page::default();
+    page::action(&mut page, status);
+    next(&mut page, status);
+    print_page(&page)
+}
+
+fn next(page: &mut Page, status: &ActionStatus) {
+    let id = &status.action_id;
+    let items: Vec<String> = match status.state {
+        State::Held => vec![
+            format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
+            format!("wait for it: ordain status {id} --wait"),
+        ],
+        State::Allowed => {
+            let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
+            vec![
+                format!("before acting: ordain permit use {permit} --for PROPOSAL"),
+                format!("afterwards: ordain permit outcome {permit} succeeded"),
+            ]
+        }
+        State::Denied => {
+            vec![format!("put right what the reasons name, and submit it with a new id: --supersedes {id}")]
+        }
+        State::Unknown => {
+            let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
+            vec![format!(
+                "find out whether it happened, and settle it: ordain permit outcome {permit} succeeded|failed --use N"
+            )]
+        }
+        State::Expired => vec![format!("submit it again with a new id: --supersedes {id}")],
+        State::Superseded | State::Running | State::Succeeded | State::Failed => Vec::new(),
+    };
+    if !items.is_empty() {
+        page.section("Next");
+        items.iter().for_each(|item| page.item(item));
+    }
+}
+
+pub(crate) fn outcome(status: &ActionStatus) -> Outcome {
+    match status.state {
+        State::Held => Outcome::Hold,
+        State::Denied | State::Expired | State::Superseded => Outcome::Deny,
+        State::Allowed | State::Running | State::Succeeded | State::Failed | State::Unknown => Outcome::Ok,
+    }
+}

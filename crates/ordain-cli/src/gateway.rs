@@ -1,0 +1,278 @@
+//! The way to the gate: a server, or the store of this project. Both take the same requests.
+
+use crate::args::Connect;
+use crate::exit::Failure;
+use crate::policy;
+use crate::project::{CONFIG, Project};
+use crate::report::{YELLOW, printable};
+use ordain_server::{App, Problem, Reply};
+use ordain_store::{Location, Store};
+use ordain_workflow::gate::{Caller, Clock, Gate, Keyring, Settings};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// The file with the last signed head, in the state folder.
+pub(crate) const CHECKPOINT: &str = "checkpoint";
+
+/// A way to the gate.
+pub(crate) enum Gateway {
+    /// The store of this project.
+    Local(Box<Local>),
+    /// A server.
+    Remote(Remote),
+}
+
+/// A gate in this process.
+pub(crate) struct Local {
+    pub(crate) runtime: Runtime,
+    pub(crate) app: App,
+    pub(crate) caller: Caller,
+    /// Where the last signed head is kept.
+    pub(crate) checkpoint: Option<PathBuf>,
+    size_before: u64,
+}
+
+pub(crate) struct Remote {
+    agent: ureq::Agent,
+    url: String,
+    token: String,
+}
+
+/// What a gate in this process needs.
+pub(crate) struct Place {
+    pub(crate) location: Location,
+    pub(crate) state: Option<PathBuf>,
+    pub(crate) policy: Option<PathBuf>,
+}
+
+impl Gateway {
+    pub(crate) fn open(args: &Connect, json: bool) -> Result<Self, Failure> {
+        match &args.server {
+            Some(url) => Remote::new(url, args).map(Self::Remote),
+            None => {
+                let local = Local::open_place(&Place::of(args)?, &args.who(), json)?;
+                Ok(Self::Local(Box::new(local)))
+            }
+        }
+    }
+
+    /// Sends a request and gives the answer's body.
+    pub(crate) fn raw(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Reply, Failure> {
+        let reply = match self {
+            Self::Local(local) => {
+                local.runtime.block_on(local.app.call(local.caller.clone(), method, path, body))
+            }
+            Self::Remote(remote) => remote.send(method, path, body)?,
+        };
+        if (200..300).contains(&reply.status) {
+            return Ok(reply);
+        }
+        match serde_json::from_slice::<Problem>(&reply.body) {
+            Ok(problem) => Err(Failure::Gate(Box::new(problem))),
+            Err(_) => Err(Failure::Server(format!("the server answered with the status {}", reply.status))),
+        }
+    }
+
+    /// Sends a request and reads the answer.
+    pub(crate) fn send<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<T, Failure> {
+        let body = body.map(|body| serde_json::to_vec(body).unwrap_or_default());
+        let reply = self.raw(method, path, body)?;
+        serde_json::from_slice(&reply.body)
+            .map_err(|error| Failure::Server(format!("the server's answer cannot be read: {error}")))
+    }
+
+    pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        self.send(&"GET".to_owned(), path, None::<&()>)
+    }
+
+    pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        self.send("POST", path, Some(body))
+    }
+}
+
+/// A name as a part of a path.
+pub(crate) fn escaped(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+impl Place {
+    pub(crate) fn of_project(project: &Project) -> Self {
+        Self { location: project.store(), state: Some(project.state()), policy: Some(project.policy()) }
+    }
+
+    pub(crate) fn of(args: &Connect) -> Result<Self, Failure> {
+        let project = Project::find()?;
+        let policy = project.as_ref().map(Project::policy);
+        match (&args.store, project) {
+            (Some(store), project) => {
+                let location = Location::parse(store);
+                let state = match (&location, project) {
+                    (Location::Memory, _) => None,
+                    (_, Some(project)) => Some(project.state()),
+                    (Location::File(path), None) => Some(
+                        path.parent()
+                            .filter(|it| !it.as_os_str().is_empty())
+                            .unwrap_or(Path::new("."))
+                            .to_owned(),
+                    ),
+                    (Location::Postgres(_), None) => {
+                        let problem = format!(
+                            "there is no {CONFIG} here or above, so there is no place for the signing key; `ordain init` writes one"
+                        );
+                        return Err(Failure::Document { path: ".".to_owned(), problem });
+                    }
+                };
+                Ok(Self { location, state, policy })
+            }
+            (None, Some(project)) => Ok(Self::of_project(&project)),
+            (None, None) => {
+                let problem = format!(
+                    "there is no {CONFIG} here or above, and so no gate; `ordain init` writes one, or name a server with --server URL"
+                );
+                Err(Failure::Document { path: ".".to_owned(), problem })
+            }
+        }
+    }
+
+    pub(crate) fn keyring(&self) -> Result<Keyring, Failure> {
+        let keyring = match &self.state {
+            Some(folder) => Keyring::open(folder),
+            None => Keyring::ephemeral(),
+        };
+        keyring.map_err(|error| Failure::Server(error.to_string()))
+    }
+
+    pub(crate) fn checkpoint(&self) -> Option<PathBuf> {
+        self.state.as_ref().map(|folder| folder.join(CHECKPOINT))
+    }
+
+    /// Makes the folders that a store and a key need, hidden from version control.
+    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+        let Some(state) = &self.state else { return Ok(()) };
+        let failure = |error| Failure::File { path: state.display().to_string(), error };
+        std::fs::create_dir_all(state).map_err(failure)?;
+        let ignore = state.join(".gitignore");
+        if !ignore.exists() {
+            std::fs::write(&ignore, "*\n").map_err(failure)?;
+        }
+        Ok(())
+    }
+}
+
+impl Local {
+    pub(crate) fn open_place(place: &Place, who: &str, json: bool) -> Result<Self, Failure> {
+        let runtime = runtime(1)?;
+        place.prepare()?;
+        let keyring = place.keyring()?;
+        let caller = Caller::local(who);
+        let gate = runtime.block_on(async {
+            let store = Store::open(&place.location).await?;
+            Gate::open(store, keyring, Clock::system(), Settings::default()).await
+        })?;
+        if let Some(policy) = &place.policy {
+            let (path, files) = policy::load_files(Some(policy), json)?;
+            if runtime.block_on(gate.set_policy(&caller, &files))? {
+                let said = format!(
+                    "the policies of {} are in force from now on; that is on the ledger",
+                    path.display()
+                );
+                let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
+            }
+        }
+        runtime.block_on(gate.sweep())?;
+        let size_before = runtime.block_on(gate.size())?;
+        let app = App::new(gate, None);
+        Ok(Self { runtime, app, caller, checkpoint: place.checkpoint(), size_before })
+    }
+}
+
+/// What was written is signed, and the store is closed.
+impl Drop for Local {
+    fn drop(&mut self) {
+        let gate = self.app.gate().clone();
+        let (checkpoint, before) = (self.checkpoint.clone(), self.size_before);
+        self.runtime.block_on(async {
+            let grew = gate.size().await.is_ok_and(|size| size > before);
+            if let Some(path) = checkpoint.filter(|path| grew || !path.exists()) {
+                // The next command signs again; nothing depends on this one.
+                let _ = gate.keep_checkpoint(&path).await;
+            }
+            let _ = gate.store().clone().close().await;
+        });
+    }
+}
+
+/// A runtime with this many threads.
+pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
+    let mut builder = match threads {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    if threads > 1 {
+        builder.worker_threads(threads);
+    }
+    Ok(builder.enable_all().build()?)
+}
+
+impl Remote {
+    fn new(url: &str, args: &Connect) -> Result<Self, Failure> {
+        let token = match &args.token_file {
+            Some(path) => std::fs::read_to_string(path)
+                .map_err(|error| Failure::File { path: path.display().to_string(), error })?,
+            None => std::env::var("ORDAIN_TOKEN").map_err(|_| {
+                Failure::Usage(
+                    "a server takes a token: set ORDAIN_TOKEN, or name a file with --token-file".to_owned(),
+                )
+            })?,
+        };
+        let local =
+            ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter().any(|it| url.starts_with(it));
+        if !url.starts_with("https://") && !local {
+            let problem = format!(
+                "{url} would carry the token where others can read it; use https, or a server on this machine"
+            );
+            return Err(Failure::Usage(problem));
+        }
+        /// Longer than any wait that a server grants.
+        const TIMEOUT: Duration = Duration::from_secs(120);
+        let config =
+            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build();
+        Ok(Self {
+            agent: config.new_agent(),
+            url: url.trim_end_matches('/').to_owned(),
+            token: token.trim().to_owned(),
+        })
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Reply, Failure> {
+        let url = format!("{}{path}", self.url);
+        let failed = |error: ureq::Error| Failure::Server(format!("{}: {error}", self.url));
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(&url)
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json");
+        let wrong = |error: ureq::http::Error| Failure::Usage(format!("{url}: {error}"));
+        let response = match body {
+            Some(body) => self.agent.run(request.body(body).map_err(wrong)?),
+            None => self.agent.run(request.body(()).map_err(wrong)?),
+        };
+        let mut response = response.map_err(failed)?;
+        let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        let body = response.body_mut().read_to_vec().map_err(failed)?;
+        Ok(Reply { status: response.status().as_u16(), content_type, body })
+    }
+}

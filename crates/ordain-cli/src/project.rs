@@ -1,0 +1,89 @@
+//! A project: the folder with an `ordain.toml`, and what the file says.
+
+use crate::exit::Failure;
+use crate::input::Source;
+use ordain_canon::place_of;
+use ordain_store::Location;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The file that says where a project keeps what.
+pub(crate) const CONFIG: &str = "ordain.toml";
+/// Where policies are if nothing says otherwise.
+pub(crate) const POLICY: &str = "policy";
+/// Where the store, the key and the last checkpoint are if nothing says otherwise.
+const STATE: &str = ".ordain/gate";
+const DATABASE: &str = "ordain.db";
+
+/// What is in [`CONFIG`].
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    policy: Option<PathBuf>,
+    store: Option<String>,
+    state: Option<PathBuf>,
+    actor: Option<String>,
+}
+
+/// A project.
+pub(crate) struct Project {
+    root: PathBuf,
+    config: Config,
+}
+
+impl Project {
+    /// The project of this folder: the nearest configuration here or above.
+    pub(crate) fn find() -> Result<Option<Self>, Failure> {
+        Self::above(Path::new("."))
+    }
+
+    /// The project that a folder belongs to.
+    pub(crate) fn above(folder: &Path) -> Result<Option<Self>, Failure> {
+        let failure = |error| Failure::File { path: folder.display().to_string(), error };
+        let start = folder.canonicalize().map_err(failure)?;
+        let mut root = if folder == Path::new(".") { PathBuf::new() } else { folder.to_owned() };
+        for _ in start.ancestors() {
+            let path = root.join(CONFIG);
+            if path.is_file() {
+                return Ok(Some(Self { config: read(&path)?, root }));
+            }
+            root.push("..");
+        }
+        Ok(None)
+    }
+
+    /// The policy folder.
+    pub(crate) fn policy(&self) -> PathBuf {
+        self.root.join(self.config.policy.as_deref().unwrap_or(Path::new(POLICY)))
+    }
+
+    /// Where the key and the last checkpoint are.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.root.join(self.config.state.as_deref().unwrap_or(Path::new(STATE)))
+    }
+
+    /// The store.
+    pub(crate) fn store(&self) -> Location {
+        match self.config.store.as_deref().map(Location::parse) {
+            None => Location::File(self.state().join(DATABASE)),
+            Some(Location::File(path)) => Location::File(self.root.join(path)),
+            Some(other) => other,
+        }
+    }
+
+    /// Who proposes changes of files here.
+    pub(crate) fn actor(&self) -> Option<String> {
+        self.config.actor.clone()
+    }
+}
+
+fn read(path: &Path) -> Result<Config, Failure> {
+    let problem = |problem: String| Failure::Document { path: path.display().to_string(), problem };
+    let text =
+        String::from_utf8(Source::of(path).bytes()?).map_err(|_| problem("is not UTF-8".to_owned()))?;
+    toml::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| place_of(text.as_bytes(), span.start).line);
+        let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        problem(format!("{line}{}", error.message().replace('\n', " ")))
+    })
+}

@@ -1,0 +1,213 @@
+//! Durable appends beside raw writes of the same bytes with as many syncs, interleaved in one run, and inclusion proofs of
+//! ledgers of several sizes. A number as argument adds a ledger with so many leaves.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a benchmark may fail loudly"
+)]
+
+use ordain_ledger::{Hash, tiles_for_inclusion, verify_inclusion};
+use ordain_store::{Change, Location, Store, Writes};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Rounds of all contestants in turn; the median of their ratios counts.
+const ROUNDS: usize = 7;
+/// Bytes of an entry, as long as those of decisions are.
+const ENTRY_BYTES: usize = 512;
+const COMMITS: usize = 300;
+const WRITERS: usize = 64;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ordain-store-bench");
+    fs::remove_dir_all(&folder).ok();
+    fs::create_dir_all(&folder).unwrap();
+    runtime.block_on(async {
+        appends(&folder).await;
+        proofs(&folder).await;
+    });
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// One contestant: its figures over all rounds.
+#[derive(Default)]
+struct Figures {
+    ratios: Vec<f64>,
+    per_second: Vec<f64>,
+    latencies: Vec<Duration>,
+    changes: u64,
+    batches: u64,
+}
+
+async fn appends(folder: &Path) {
+    let mut raw = OpenOptions::new().append(true).create(true).open(folder.join("raw")).unwrap();
+    let file = Store::open(&Location::File(folder.join("ordain.db"))).await.unwrap();
+    let file = std::slice::from_ref(&file);
+    let database = Database::new().await;
+    let nodes = [database.open().await, database.open().await];
+    let mut all: [Figures; 4] = Default::default();
+    for _ in 0..ROUNDS {
+        all[0].round(file, 1, &mut raw).await;
+        all[1].round(file, WRITERS, &mut raw).await;
+        all[2].round(&nodes[..1], 1, &mut raw).await;
+        all[3].round(&nodes, WRITERS, &mut raw).await;
+    }
+    for node in nodes {
+        node.close().await.unwrap();
+    }
+    database.remove().await;
+    println!("durable appends of {ENTRY_BYTES} bytes, and the same bytes with as many syncs written raw");
+    println!("{:<36} {:>6} {:>9} {:>7} {:>9} {:>9}", "", "ratio", "per s", "a sync", "p50 µs", "p99 µs");
+    let names = [
+        "SQLite, 1 writer",
+        "SQLite, 64 writers",
+        "PostgreSQL, 1 node, 1 writer",
+        "PostgreSQL, 2 nodes, 64 writers",
+    ];
+    for (name, figures) in names.into_iter().zip(&mut all) {
+        figures.print(name);
+    }
+}
+
+impl Figures {
+    async fn round(&mut self, stores: &[Store], writers: usize, raw: &mut File) {
+        let times = if writers == 1 { COMMITS } else { COMMITS * 10 / writers };
+        let batches_before: u64 = stores.iter().map(|store| store.counters().batches).sum();
+        let start = Instant::now();
+        let tasks: Vec<_> = (0..writers)
+            .map(|writer| tokio::spawn(append(stores[writer % stores.len()].clone(), times)))
+            .collect();
+        for task in tasks {
+            self.latencies.extend(task.await.unwrap());
+        }
+        let ours = start.elapsed().as_secs_f64();
+        let batches: u64 = stores.iter().map(|store| store.counters().batches).sum::<u64>() - batches_before;
+        let changes = writers * times;
+        self.changes += changes as u64;
+        self.batches += batches;
+        self.per_second.push(changes as f64 / ours);
+        self.ratios.push(write_raw(raw, changes * ENTRY_BYTES, batches) / ours);
+    }
+
+    fn print(&mut self, name: &str) {
+        self.latencies.sort();
+        let at = |share: f64| self.latencies[(self.latencies.len() as f64 * share) as usize].as_micros();
+        println!(
+            "{name:<36} {:>6.2} {:>9.0} {:>7.1} {:>9} {:>9}",
+            median(&mut self.ratios.clone()),
+            median(&mut self.per_second.clone()),
+            self.changes as f64 / self.batches as f64,
+            at(0.5),
+            at(0.99)
+        );
+    }
+}
+
+async fn append(store: Store, times: usize) -> Vec<Duration> {
+    let mut latencies = Vec::with_capacity(times);
+    for _ in 0..times {
+        let start = Instant::now();
+        let change = Change::new(Vec::new(), |index| {
+            let mut entry = vec![b'.'; ENTRY_BYTES];
+            entry[..8].copy_from_slice(&index.to_be_bytes());
+            Writes { entries: vec![entry], ..Writes::default() }
+        });
+        store.commit(change).await.unwrap();
+        latencies.push(start.elapsed());
+    }
+    latencies
+}
+
+/// Seconds to append so many bytes with so many syncs.
+fn write_raw(file: &mut File, bytes: usize, syncs: u64) -> f64 {
+    let chunk = vec![b'.'; bytes / usize::try_from(syncs).unwrap()];
+    let start = Instant::now();
+    for _ in 0..syncs {
+        file.write_all(&chunk).unwrap();
+        file.sync_data().unwrap();
+    }
+    start.elapsed().as_secs_f64()
+}
+
+async fn proofs(folder: &Path) {
+    let asked = std::env::args().filter_map(|argument| argument.parse::<u64>().ok());
+    println!("\ninclusion proofs from a file");
+    println!("{:>12} {:>9} {:>9} {:>9} {:>9}", "leaves", "p50 µs", "p99 µs", "tiles", "hashes");
+    for leaves in [100_000, 1_000_000].into_iter().chain(asked) {
+        let path: PathBuf = folder.join(format!("{leaves}.db"));
+        let store = Store::open(&Location::File(path)).await.unwrap();
+        let entry = |index: u64| index.to_string().into_bytes();
+        let mut size = 0;
+        while size < leaves {
+            let end = leaves.min(size + 10_000);
+            let entries = (size..end).map(entry).collect();
+            let change = Change::new(Vec::new(), |_| Writes { entries, ..Writes::default() });
+            size = store.commit(change).await.unwrap().size;
+        }
+        let root = store.head().await.unwrap().root;
+        let (mut latencies, mut tiles, mut hashes) = (Vec::new(), 0, 0);
+        const PROOFS: u64 = 2_000;
+        for number in 0..PROOFS {
+            let index = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % leaves;
+            let start = Instant::now();
+            let proof = store.inclusion(index, leaves).await.unwrap();
+            latencies.push(start.elapsed());
+            verify_inclusion(Hash::of_leaf(&entry(index)), index, leaves, &proof, root).unwrap();
+            tiles += tiles_for_inclusion(index, leaves).len();
+            hashes += proof.len();
+        }
+        latencies.sort();
+        println!(
+            "{leaves:>12} {:>9} {:>9} {:>9.1} {:>9.1}",
+            latencies[latencies.len() / 2].as_micros(),
+            latencies[latencies.len() * 99 / 100].as_micros(),
+            tiles as f64 / PROOFS as f64,
+            hashes as f64 / PROOFS as f64
+        );
+    }
+}
+
+/// A database of its own on the server for tests.
+struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    async fn new() -> Self {
+        let server =
+            std::env::var("ORDAIN_TEST_POSTGRES").expect("`cargo xtask bench` starts a server and names it");
+        let database = Self { server, name: format!("ordain_bench_{}", std::process::id()) };
+        database
+            .administer(&format!("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'", database.name))
+            .await;
+        database
+    }
+
+    async fn open(&self) -> Store {
+        let (server, _) = self.server.rsplit_once('/').unwrap();
+        Store::open(&Location::parse(&format!("{server}/{}", self.name))).await.unwrap()
+    }
+
+    async fn remove(&self) {
+        self.administer(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
+    }
+
+    async fn administer(&self, sql: &str) {
+        let (client, connection) =
+            tokio_postgres::connect(&self.server, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(sql).await.unwrap();
+    }
+}
+
+fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
