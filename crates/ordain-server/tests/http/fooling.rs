@@ -18,7 +18,8 @@ fn a_permit_is_for_one_thing_and_for_nothing_else() {
     let mut wrong = usage(&of_b, &other);
     wrong["permit"] = of_a["permit"]["token"].clone();
     server.post("will", &use_path(&of_b), &wrong).refused(403, "the permit is `permit_");
-    let changes: [(&str, &str, fn(&mut Json)); 8] = [
+    type Change = fn(&mut Json);
+    let changes: [(&str, &str, Change); 8] = [
         ("/action_type", "another `action_type`", |it| *it = json!("write")),
         ("/target/resource_id", "another `target`", |it| *it = json!("8")),
         ("/target/constraints", "another `target`", |it| *it = json!({"x": 1})),
