@@ -6,11 +6,12 @@ use crate::problem::Problem;
 use axum::Router;
 use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post};
+use ordain_spec::Kind;
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::packet::EvidencePacket;
 use ordain_workflow::gate::{
     ActionStatus, GateStatus, KeyStatus, NewToken, PermitStatus, Received, Report, Role, Say, Spent, State,
-    TokenStatus,
+    TokenStatus, WHOLE_MAX,
 };
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -52,6 +53,8 @@ pub(crate) struct Answer {
 pub(crate) enum Content {
     Json(Form),
     Text(&'static str),
+    /// Server-sent events, each of this form.
+    Events(Form),
     Problem,
 }
 
@@ -66,12 +69,37 @@ fn action_form(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [proposal, request]})
 }
 
+/// An event of a stream.
+fn event_form(generator: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = State::ALL.iter().map(|state| state.name()).chain(["error"]).collect();
+    let status = json_schema!({"anyOf": [form::<ActionStatus>(generator), form::<Problem>(generator)]});
+    json_schema!({
+        "type": "object",
+        "description": "One event; the last may be an error, whose data is a problem.",
+        "properties": {
+            "event": {"type": "string", "enum": names},
+            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": status},
+        },
+        "required": ["event", "data"],
+    })
+}
+
 fn open_form(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
 }
 
+/// Any document: what is wrong with it is said in the answer.
+fn any_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({})
+}
+
+fn kind_form(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    json_schema!({"type": "string", "enum": names})
+}
+
 fn name_form(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "minLength": 1, "maxLength": 256})
+    json_schema!({"type": "string", "minLength": 1})
 }
 
 fn page_form(_: &mut SchemaGenerator) -> Schema {
@@ -79,7 +107,7 @@ fn page_form(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn index_form(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64})
+    json_schema!({"type": "integer", "minimum": 0, "maximum": WHOLE_MAX})
 }
 
 fn seconds_form(_: &mut SchemaGenerator) -> Schema {
@@ -168,7 +196,7 @@ pub(crate) static ROUTES: &[Route] = &[
             Answer {
                 status: 200,
                 about: "Server-sent events; each has the status as JSON",
-                content: Content::Text("text/event-stream"),
+                content: Content::Events(event_form),
             },
             UNKNOWN,
         ],
@@ -261,7 +289,7 @@ pub(crate) static ROUTES: &[Route] = &[
             Parameter { name: "new", about: "The larger size", required: true, form: index_form },
         ],
         body: None,
-        answers: &[json(200, "The proof", form::<ledger::Consistency>)],
+        answers: &[json(200, "The proof", form::<ledger::Consistency>), UNKNOWN],
         handler: || get(ledger::consistency),
     },
     Route {
@@ -363,7 +391,7 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Transform an intent into a bundle",
         who: Who::AnyToken,
         query: &[],
-        body: Some(open_form),
+        body: Some(any_form),
         answers: &[json(200, "A bundle, a bundle with questions, or a refusal", open_form)],
         handler: || post(documents::transform),
     },
@@ -376,9 +404,9 @@ pub(crate) static ROUTES: &[Route] = &[
             name: "kind",
             about: "What to take it for, if it does not say so itself",
             required: false,
-            form: name_form,
+            form: kind_form,
         }],
-        body: Some(open_form),
+        body: Some(any_form),
         answers: &[json(200, "What was found", form::<documents::VerifiedForm>)],
         handler: || post(documents::verify),
     },

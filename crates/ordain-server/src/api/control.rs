@@ -6,7 +6,7 @@ use crate::request::{By, Typed, ok};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_workflow::gate::Role;
+use ordain_workflow::gate::{REASON_CHARACTERS_MAX, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Why {
     /// It goes on the ledger.
-    #[schemars(length(min = 1))]
+    #[schemars(length(max = REASON_CHARACTERS_MAX), regex(pattern = "\\S"))]
     reason: String,
 }
 

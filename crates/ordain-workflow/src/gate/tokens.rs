@@ -4,7 +4,7 @@ use super::caller::{Caller, Names, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::keyring::{random, random_hex};
-use super::limits::{NAMES_MAX, TOKENS_MAX, TRIES_MAX};
+use super::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN, NAMES_MAX, TOKENS_MAX, TRIES_MAX, WHOLE_MAX};
 use super::open::{Gate, Step, busy};
 use super::records::{Held, Token, put};
 use super::status::{TokenStatus, token_status};
@@ -26,14 +26,18 @@ const SECRET_CHARACTERS: usize = 43;
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
     /// Whose it is.
+    #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
     pub principal: String,
     /// What it is for.
+    #[schemars(length(min = 1))]
     pub roles: BTreeSet<Role>,
     /// Further names that it may propose or observe under, such as those of the principal's agents.
     #[serde(default)]
+    #[schemars(length(max = NAMES_MAX), inner(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN)))]
     pub names: BTreeSet<String>,
     /// Until when, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = WHOLE_MAX))]
     pub expires_at_ms: Option<u64>,
 }
 
