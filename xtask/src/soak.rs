@@ -8,6 +8,7 @@ const CASES: &str = "200000";
 /// Each of these writes to a disk and waits for it.
 const WORKSPACE_CASES: &str = "10000";
 const WORKSPACE_TESTS: &str = "package(ordain-harness) + binary(apply_faults)";
+const HTTP_TESTS: &str = "test(strangers)";
 const FUZZ_SECONDS: u64 = 600;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -44,6 +45,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let stores = run_command(stores.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
     drop(server);
     let store_seconds = start.elapsed().as_secs_f64();
+    println!("==> the HTTP interface: asked everything that its description allows");
+    let start = Instant::now();
+    let mut http = cargo(&["nextest", "run", "--release", "-p", "ordain-server", "-E", HTTP_TESTS]);
+    let python = tools::python_environment()?;
+    let http = run_command(http.env("ORDAIN_SOAK", "1").env(tools::PYTHON_VARIABLE, python));
+    let http_seconds = start.elapsed().as_secs_f64();
     let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
     let verdict = |result: &std::result::Result<(), String>| if result.is_ok() { "passed" } else { "FAILED" };
     println!("==> figures\ntests     {CASES:>12} cases each, {seconds:.0} s  {}", verdict(&tests));
@@ -52,9 +59,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         verdict(&workspaces)
     );
     println!("stores {store_seconds:>26.0} s  {}", verdict(&stores));
+    println!("http {http_seconds:>28.0} s  {}", verdict(&http));
     fuzz::print(&figures);
     tests?;
     workspaces?;
     stores?;
+    http?;
     fuzz::problems(&figures)
 }

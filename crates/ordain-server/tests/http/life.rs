@@ -232,7 +232,7 @@ fn the_ledger_can_be_read_and_proven() {
     let consistency = server.get("audrey", &format!("/v1/ledger/consistency?old=2&new={size}")).expect(200);
     assert!(!consistency["hashes"].as_array().unwrap().is_empty());
     let beyond = format!("/v1/ledger/consistency?old=2&new={}", size + 1);
-    server.get("audrey", &beyond).refused(400, "`new`");
+    server.get("audrey", &beyond).refused(404, "no proof");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Server {
             ("sam", &[Role::Sensor], &["sensor-1"]),
             ("will", &[Role::Worker], &[]),
             ("audrey", &[Role::Auditor], &[]),
-            ("everybody", &Role::ALL, &["agent-of-everybody"]),
+            ("everybody", &Role::ALL, &["agent-of-everybody", "0", "00"]),
         ];
         for (principal, roles, names) in people {
             let token = self.token(principal, roles, names, None);
