@@ -10,10 +10,11 @@ use ordain_spec::Kind;
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::packet::EvidencePacket;
 use ordain_workflow::gate::{
-    ActionStatus, GateStatus, KeyStatus, NewToken, PermitStatus, Received, Report, Role, Say, Spent, State,
-    TokenStatus, WHOLE_MAX,
+    ActionStatus, GateStatus, KeyStatus, NAME_CHARACTERS_MAX, NAME_PATTERN, NewToken, PermitStatus, Received,
+    Report, Role, Say, Spent, State, TokenStatus, WHOLE_MAX,
 };
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value as Json;
 
 /// One thing that can be asked.
 pub(crate) struct Route {
@@ -66,7 +67,18 @@ fn form<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 fn action_form(generator: &mut SchemaGenerator) -> Schema {
     let (proposal, request) = (form::<Proposal>(generator), form::<KernelRequest>(generator));
-    json_schema!({"anyOf": [proposal, request]})
+    let names = named(&["proposal_id", "request_id", "actor"]);
+    json_schema!({"anyOf": [proposal, request], "properties": names})
+}
+
+fn packet_form(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"allOf": [form::<EvidencePacket>(generator)], "properties": named(&["evidence_id", "sensor_id"])})
+}
+
+/// What the gate asks of these fields, beyond what the contracts say: they are names on record.
+fn named(fields: &[&str]) -> serde_json::Map<String, Json> {
+    let name = serde_json::json!({"maxLength": NAME_CHARACTERS_MAX, "pattern": NAME_PATTERN});
+    fields.iter().map(|field| ((*field).to_owned(), name.clone())).collect()
 }
 
 /// An event of a stream.
@@ -218,7 +230,7 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Put an evidence packet on record",
         who: Who::Roles(&[Role::Sensor]),
         query: &[],
-        body: Some(form::<EvidencePacket>),
+        body: Some(packet_form),
         answers: &[
             json(201, "On record", form::<Received>),
             json(200, "It was on record before", form::<Received>),

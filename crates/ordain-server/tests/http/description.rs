@@ -34,8 +34,9 @@ fn the_committed_description_is_the_one_that_is_served() {
 
 /// A program of the Python environment that `cargo xtask test` makes.
 fn program(name: &str) -> Command {
-    let folder = std::env::var_os("ORDAIN_VENV")
-        .expect("`cargo xtask test` makes the environment and sets ORDAIN_VENV");
+    let Some(folder) = std::env::var_os("ORDAIN_VENV") else {
+        panic!("`cargo xtask test` makes a Python environment with `{name}` and names it in ORDAIN_VENV");
+    };
     Command::new(Path::new(&folder).join("bin").join(name))
 }
 
@@ -77,12 +78,14 @@ fn strangers_find_nothing_that_is_not_described() {
 fn with_names(server: &Server) -> String {
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis.toml");
     let status = server.submit(&proposal("allowed", "read"));
-    server.submit(&proposal("held", "write"));
+    let held = server.submit(&proposal("held", "write"));
     let token = server.token("nobody", &[Role::Actor], &[], None);
     std::fs::read_to_string(template)
         .unwrap()
         .replace("@ACTION@", "allowed")
         .replace("@HELD@", "held")
         .replace("@PERMIT@", text(&status["permit"]["permit_id"]))
+        .replace("@PERMIT_TEXT@", text(&status["permit"]["token"]))
+        .replace("@DIGEST@", text(&held["view_digest"]))
         .replace("@TOKEN@", token.split('_').nth(1).unwrap())
 }
