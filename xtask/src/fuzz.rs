@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: feeds the readers, the verifiers, the kernel and the gate with what nobody would write.
+//! `cargo xtask fuzz`: feeds the readers, the verifiers, the kernel, the gate and the ledger with what nobody would write.
 
 use crate::generate::files_below;
 use crate::process::{cargo, line, root};
@@ -29,12 +29,15 @@ enum FirstByte {
     Case,
     /// It belongs to the claims of a permit.
     Claims,
+    /// It belongs to what a ledger publishes.
+    Published,
     /// It picks what follows: an intent, a goal, or a goal and constraints in lines.
     Shape,
 }
 
 static TARGETS: &[Target] = &[
     Target { name: "decide", first_byte: FirstByte::Case },
+    Target { name: "ledger", first_byte: FirstByte::Published },
     Target { name: "permit", first_byte: FirstByte::Claims },
     Target { name: "read", first_byte: FirstByte::Text },
     Target { name: "transform", first_byte: FirstByte::Shape },
@@ -108,7 +111,7 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
                 FirstByte::Text => text,
                 FirstByte::Kind => [&[position], text.as_slice()].concat(),
                 FirstByte::Shape if kind == Kind::Intent => [&[0], text.as_slice()].concat(),
-                FirstByte::Shape | FirstByte::Case | FirstByte::Claims => continue,
+                FirstByte::Shape | FirstByte::Case | FirstByte::Claims | FirstByte::Published => continue,
             };
             save(&corpus.join(format!("{kind}-{name}")), &bytes)?;
         }
@@ -118,6 +121,11 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
     }
     if matches!(target.first_byte, FirstByte::Claims) {
         save(&corpus.join("claims"), CLAIMS.as_bytes())?;
+    }
+    if matches!(target.first_byte, FirstByte::Published) {
+        for (name, text) in PUBLISHED {
+            save(&corpus.join(name), text.as_bytes())?;
+        }
     }
     if matches!(target.first_byte, FirstByte::Shape) {
         for rule in CLARITY_RULES {
@@ -136,6 +144,32 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
 
 /// The claims of a permit that holds.
 const CLAIMS: &str = r#"{"iss":"81e7b9fbce7dfd11","sub":"agent","aud":"worker","jti":"permit_0123456789abcdef","iat":1705171260,"nbf":1705171260,"exp":1705171560.5,"proposal_id":"1","proposal_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","action_type":"write","target_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","parameters_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","evidence_set_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","policy_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","max_executions":1,"nonce":"n"}"#;
+
+/// What a ledger of five entries publishes, signed by the key of the target.
+const PUBLISHED: &[(&str, &str)] = &[
+    ("key", "example.com/ledger+ec4d6e6d+AepKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs"),
+    ("hash", "fKo0Xb2JKmZFTWxlEuo8PqPw0+whvj/C4jdXBf049nI="),
+    ("path", "tile/0/x001/x234/067.p/5"),
+    ("entries", "tile/entries/x001/234"),
+    ("bundle", "\x01\x00\x03one\x00\x03two"),
+    (
+        "checkpoint",
+        "example.com/ledger\n5\nfKo0Xb2JKmZFTWxlEuo8PqPw0+whvj/C4jdXBf049nI=\n\n— example.com/ledger 7E1ubbcVAKANKt2W85gmS1JQqylZEb6/SXInmwPdsLE24CQNTc10iNeF1OZGfLKhtOWsF+ng4A4FvwnltPGmwumwbgU=\n",
+    ),
+    ("proof", PROOF),
+    ("text", "example.com/ledger\n5\nfKo0Xb2JKmZFTWxlEuo8PqPw0+whvj/C4jdXBf049nI=\nmore\n"),
+];
+const PROOF: &str = "\
+c2sp.org/tlog-proof@v1\n\
+extra ZW50cnkgMg==\n\
+index 2\n\
+YcoROfaBWEHVuvLQ0tm9nf7pfImN1ve6DAqpQe5sAes=\n\
+WkdmL9ijF9lgSaP59HxV3GfKZgUbqjaD27GbL+CaB7A=\n\
+SFM123z+yWXxX/dF/GJcQdXqJkaTaTAWWCj3PdS2iFQ=\n\n\
+example.com/ledger\n\
+5\n\
+fKo0Xb2JKmZFTWxlEuo8PqPw0+whvj/C4jdXBf049nI=\n\n\
+— example.com/ledger 7E1ubbcVAKANKt2W85gmS1JQqylZEb6/SXInmwPdsLE24CQNTc10iNeF1OZGfLKhtOWsF+ng4A4FvwnltPGmwumwbgU=\n";
 
 /// Each case of the gate, with the proposal in it where it only names a file.
 fn seed_cases(corpus: &Path) -> std::result::Result<(), String> {

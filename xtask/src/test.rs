@@ -41,6 +41,8 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::debian_package("pytest-3", "python3-pytest"),
         tools::python_module("jwt", "python3-jwt"),
         tools::python_module("cryptography", "python3-cryptography"),
+        tools::go(),
+        tools::go_library("golang.org/x/mod/sumdb/note", "golang-golang-x-mod-dev"),
         tools::debian_package("git", "git"),
         tools::debian_package("make", "make"),
         tools::debian_package("strace", "strace"),

@@ -43,6 +43,18 @@ pub(crate) fn postgresql() -> Result<PathBuf, String> {
     find().ok_or_else(|| "Debian's package `postgresql` is installed and has no `initdb`".to_owned())
 }
 
+/// Installs Debian's Go, unless it is there.
+pub(crate) fn go() -> Result<(), String> {
+    if works(&mut command("go", &["version"])) { Ok(()) } else { install("go", "golang") }
+}
+
+/// Installs Debian's package of a Go library, for programs that are built without a network, unless it is there.
+pub(crate) fn go_library(import: &str, package: &str) -> Result<(), String> {
+    let mut list = command("go", &["list", import]);
+    list.envs([("GO111MODULE", "off"), ("GOPATH", "/usr/share/gocode"), ("GOFLAGS", "")]);
+    if works(&mut list) { Ok(()) } else { install(import, package) }
+}
+
 fn install(name: &str, package: &str) -> Result<(), String> {
     let by_hand = format!("install `{name}` (Debian's package `{package}`) and try again");
     if !works(&mut command("apt-get", &["--version"])) {

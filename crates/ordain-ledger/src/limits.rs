@@ -9,3 +9,11 @@ pub const SIZE_MAX: u64 = i64::MAX as u64;
 /// Hashes of the longest proof of a ledger of that size: one for each doubling, and one more where an older ledger
 /// ended within a tree.
 pub const PROOF_HASHES_MAX: usize = 64;
+/// Bytes of a signed note, with its signatures.
+pub const NOTE_BYTES_MAX: usize = 1_000_000;
+/// Signatures of a note, known or not. Go's reader has the same limit.
+pub const NOTE_SIGNATURES_MAX: usize = 100;
+/// Bytes of the name of a key.
+pub const KEY_NAME_BYTES_MAX: usize = 1_024;
+/// The highest level that the path of a tile may name.
+pub const TILE_LEVEL_MAX: u8 = 63;
