@@ -119,7 +119,7 @@ fn plan(rows: Rows<'_>, batch: &mut Batch, jobs: &mut VecDeque<Job>) -> Result<(
         match versions.collect::<Result<Vec<_>, StoreError>>() {
             Ok(versions) => versions.into_iter().for_each(|(key, version)| batch.learn(key, version)),
             Err(error) => {
-                jobs.push_front(job);
+                batch.refuse(job, error.clone());
                 return Err(error);
             }
         }
