@@ -8,11 +8,13 @@ mod request;
 
 mod front;
 mod metrics;
+mod place;
 
 mod api;
 mod openapi;
 mod routes;
 
+mod patience;
 mod serve;
 
 pub use app::{App, Reload, Reply};

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordain_spec::decision::Reason;
-use ordain_workflow::gate::{Fault, GateError};
+use ordain_workflow::gate::{Fault, GateError, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,8 @@ impl From<GateError> for Problem {
             GateError::Unknown(_) => of(StatusCode::NOT_FOUND, "unknown"),
             GateError::Conflict(_) => of(StatusCode::CONFLICT, "conflict"),
             GateError::Unavailable(_) => of(StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            GateError::Store(StoreError::TooLong { .. }) => of(StatusCode::BAD_REQUEST, "too_long"),
+            GateError::Store(StoreError::Corrupt(_)) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
             GateError::Store(_) => of(StatusCode::SERVICE_UNAVAILABLE, "store"),
             GateError::Damaged(_) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
             _ => of(StatusCode::INTERNAL_SERVER_ERROR, "internal"),

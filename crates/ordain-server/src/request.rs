@@ -1,6 +1,6 @@
 //! Reading what a request brings: its body, its query, who asks. What does not fit is a problem, never a panic.
 
-use crate::limits::{BODY_BYTES_MAX, BODY_WAIT};
+use crate::limits::{BODY_BYTES_MAX, BODY_WAIT, WHOLE_MAX};
 use crate::problem::Problem;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query};
 use axum::http::request::Parts;
@@ -91,11 +91,29 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Path::<String>::from_request_parts(parts, state).await {
-            Ok(Path(name)) => Ok(Self(name)),
+            Ok(Path(name)) => Ok(Self(nameable(name)?)),
             Err(error) => {
                 Err(Problem::invalid("", format!("the path cannot be used: {}", error.body_text())))
             }
         }
+    }
+}
+
+/// What has control characters is no name: it is not looked for, since not every store could.
+pub(crate) fn nameable(name: String) -> Result<String, Problem> {
+    match name.chars().any(char::is_control) {
+        true => {
+            Err(Problem::new(StatusCode::NOT_FOUND, "unknown", "nothing has a name with control characters"))
+        }
+        false => Ok(name),
+    }
+}
+
+/// A number that every JSON can hold.
+pub(crate) fn whole(name: &str, number: u64) -> Result<u64, Problem> {
+    match number <= WHOLE_MAX {
+        true => Ok(number),
+        false => Err(Problem::invalid("", format!("`{name}` must be from 0 to {WHOLE_MAX}"))),
     }
 }
 
