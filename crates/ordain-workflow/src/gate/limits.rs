@@ -24,3 +24,5 @@ pub const NAMES_MAX: usize = 64;
 pub const PAGE_MAX: usize = 500;
 /// Tokens that can exist.
 pub const TOKENS_MAX: usize = 10_000;
+/// How far the clocks of the nodes of one store may be apart.
+pub const CLOCKS_APART_MS_MAX: u64 = 60_000;

@@ -23,6 +23,7 @@ mod submit;
 mod sweep;
 mod tokens;
 
+mod expected;
 mod fsck;
 mod ledger;
 mod replay;

@@ -76,7 +76,7 @@ impl Mint {
 }
 
 /// What is done to what and how: two permits with the same effect do the same thing.
-fn effect(claims: &Claims) -> String {
+pub(super) fn effect(claims: &Claims) -> String {
     let name = serde_json::to_string(&claims.action_type).unwrap_or_default();
     ContentHash::of(format!("{name}\n{}\n{}", claims.target_hash, claims.parameters_hash).as_bytes())
         .to_string()
