@@ -8,7 +8,7 @@ use super::ledger::{Damage, or_damaged};
 use super::limits::PAGE_MAX;
 use super::open::document;
 use super::permits::effect;
-use super::records::{Action, Control, Effect, Evidence, Kept, Key, Permit, Token, Use};
+use super::records::{Action, Control, Effect, Evidence, Kept, Key, Permit, Token, Use, UseOutcome};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_canon::ContentHash;
 use ordain_decision::Claims;
