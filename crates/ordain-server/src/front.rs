@@ -23,7 +23,7 @@ pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -
     let method = request.method().clone();
     let (mut response, principal) = answer(&app, request, next, &route).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        let named = Problem { correlation_id: Some(id.clone()), ..problem };
+        let named = Problem { correlation_id: Some(id.clone()), ..problem.scrubbed() };
         if named.status >= 500 {
             tracing::error!(correlation_id = id, code = named.code, detail = named.detail, "failed");
         }
@@ -71,7 +71,8 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
     };
     let caller = match request.extensions().get::<Caller>() {
         Some(caller) => Ok(caller.clone()),
-        None => authenticate(app, request.headers()).await,
+        // Boxed, because asking the store takes much room, and the request may wait for long after it.
+        None => Box::pin(authenticate(app, request.headers())).await,
     };
     let caller = match caller {
         Ok(caller) => caller,

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
+#![expect(clippy::result_large_err, reason = "a problem is made once, for a request that ends with it")]
 
 pub mod limits;
 
 mod app;
 mod problem;
 mod request;
+mod scrub;
 
 mod front;
 mod metrics;

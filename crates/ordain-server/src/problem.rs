@@ -1,5 +1,6 @@
 //! Errors over HTTP: `application/problem+json`.
 
+use crate::scrub::scrubbed;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -51,6 +52,20 @@ impl Problem {
         let message = message.into();
         let fault = Fault { path: path.to_owned(), message: message.clone(), rule_id: None };
         Self { errors: vec![fault], ..Self::new(StatusCode::BAD_REQUEST, "invalid", message) }
+    }
+
+    /// Without secrets that somebody sent where they do not belong.
+    pub(crate) fn scrubbed(mut self) -> Self {
+        self.detail = scrubbed(&self.detail);
+        for fault in &mut self.errors {
+            fault.message = scrubbed(&fault.message);
+            fault.path = scrubbed(&fault.path);
+        }
+        for reason in &mut self.reasons {
+            reason.message = scrubbed(&reason.message);
+            reason.path = scrubbed(&reason.path);
+        }
+        self
     }
 
     pub(crate) fn busy(detail: &str) -> Self {

@@ -44,12 +44,19 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
 
 /// A page of a browser cannot send this type without asking first.
 fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let essence = given.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
-        return Ok(());
-    }
-    let problem = "the body must be JSON, with `Content-Type: application/json`";
+    let mut given = headers.get_all(header::CONTENT_TYPE).iter();
+    let is_json = match (given.next().and_then(|it| it.to_str().ok()), given.next()) {
+        (Some(one), None) => {
+            let essence = one.split(';').next().unwrap_or_default().trim();
+            essence.eq_ignore_ascii_case("application/json")
+        }
+        _ => false,
+    };
+    let problem = match (is_json, headers.contains_key(header::CONTENT_ENCODING)) {
+        (true, false) => return Ok(()),
+        (true, true) => "the body must come as it is, without `Content-Encoding`",
+        (false, _) => "the body must be JSON, with `Content-Type: application/json`",
+    };
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", problem))
 }
 
@@ -63,7 +70,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Typed<T> {
         let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
         let value =
             Value::read(&bytes).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
-        value.to_typed().map(Self).map_err(|error| Problem::invalid("", error.to_string()))
+        value.to_typed().map(Self).map_err(|error| Problem::invalid("", error.without_values()))
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) async fn status(
     Asked(query): Asked<StatusQuery>,
 ) -> Result<Response, Problem> {
     match query.wait {
-        None => ok(&app.gate.status(&caller, &id).await?),
+        None => ok(&Box::pin(app.gate.status(&caller, &id)).await?),
         Some(seconds) if seconds <= POLL_SECONDS_MAX => {
             ok(&wait::until_decided(&app, &caller, &id, Duration::from_secs(seconds)).await?)
         }

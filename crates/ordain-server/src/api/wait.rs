@@ -44,12 +44,13 @@ impl Watch {
         })
     }
 
+    // These ask the store, for which they need much room. Boxed, they have it only as long as they ask.
     async fn glance(&self) -> Result<Glance, GateError> {
-        self.app.gate.glance(&self.caller, &self.id).await
+        Box::pin(self.app.gate.glance(&self.caller, &self.id)).await
     }
 
     async fn status(&self) -> Result<ActionStatus, GateError> {
-        self.app.gate.status(&self.caller, &self.id).await
+        Box::pin(self.app.gate.status(&self.caller, &self.id)).await
     }
 
     fn is_over(&self) -> bool {
@@ -120,7 +121,7 @@ impl Stream {
             Ok(None) => None,
             Err(error) => {
                 self.ended = true;
-                let problem = serde_json::to_string(&Problem::from(error)).unwrap_or_default();
+                let problem = serde_json::to_string(&Problem::from(error).scrubbed()).unwrap_or_default();
                 Some(Event::default().event("error").data(problem))
             }
         }

@@ -10,5 +10,11 @@
 
 mod support;
 
+mod callers;
+mod fooling;
 mod life;
+mod limits;
+mod requests;
+mod secrets;
+mod stores;
 mod waiting;

@@ -2,7 +2,7 @@
 
 mod client;
 
-pub use client::{Events, Reply, begin, exchange, raw};
+pub use client::{Events, Reply, begin, exchange, raw, read_reply};
 
 use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::PolicyFiles;
