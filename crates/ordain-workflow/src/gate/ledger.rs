@@ -12,7 +12,7 @@ use ed25519_dalek::VerifyingKey;
 use ordain_canon::{ContentHash, is_canonical};
 use ordain_ledger::{
     Checkpoint, Edge, Hash, NoteSigner, NoteVerifier, ProofFile, SignedNote, TILE_WIDTH, TileId, TilePath,
-    encode_entries, encode_tile, verify_inclusion,
+    encode_entries, encode_tile, verify_consistency, verify_inclusion,
 };
 use ordain_store::{EntryRow, Store, StoreError};
 use schemars::JsonSchema;
@@ -63,7 +63,7 @@ const PAGE: usize = 1_000;
 impl Gate {
     /// The verifiers of all keys that ever signed checkpoints here.
     pub async fn note_verifiers(&self) -> Result<Vec<NoteVerifier>, GateError> {
-        verifiers(&self.store, &self.keyring()).await
+        verifiers(&self.store, Some(&self.keyring())).await
     }
 
     /// The signed head of the ledger.
@@ -173,10 +173,10 @@ fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
 }
 
 /// The verifiers of all keys that ever signed checkpoints of a store, and of one's own key.
-pub async fn verifiers(store: &Store, own: &Keyring) -> Result<Vec<NoteVerifier>, GateError> {
+pub async fn verifiers(store: &Store, own: Option<&Keyring>) -> Result<Vec<NoteVerifier>, GateError> {
     let control = Held::<Control>::read(store, CONTROL_ID).await?.body;
     let Some(Control { origin, .. }) = control else { return Ok(Vec::new()) };
-    let mut keys: BTreeSet<String> = [own.public().to_string()].into();
+    let mut keys: BTreeSet<String> = own.iter().map(|own| own.public().to_string()).collect();
     for key in list::<Key>(store, None).await? {
         keys.extend(key.body.map(|key| key.public_key));
     }
@@ -186,6 +186,27 @@ pub async fn verifiers(store: &Store, own: &Keyring) -> Result<Vec<NoteVerifier>
         NoteVerifier::of(&origin, &VerifyingKey::from_bytes(&bytes).ok()?).ok()
     };
     Ok(keys.iter().filter_map(verifier).collect())
+}
+
+/// That a store still has what a checkpoint of its ledger signed: it only grew. Who goes on with an older copy would give
+/// out again what was spent already.
+pub async fn check_grown(store: &Store, own: Option<&Keyring>, note: &SignedNote) -> Result<(), GateError> {
+    let other = |problem: String| {
+        GateError::Damaged(format!("this is not the ledger that the last checkpoint was signed over: {problem}"))
+    };
+    let known = verifiers(store, own).await?;
+    let origin = known.first().map(NoteVerifier::name).unwrap_or_default();
+    let signed = Checkpoint::open(note, &known, origin).map_err(|error| other(error.to_string()))?;
+    let head = store.head().await?;
+    if head.size < signed.size {
+        return Err(other(format!(
+            "that one had {} entries, and this older or shortened copy has {}",
+            signed.size, head.size
+        )));
+    }
+    let proof = store.consistency(signed.size, head.size).await?;
+    verify_consistency(signed.size, head.size, signed.root, head.root, &proof)
+        .map_err(|_| other(format!("of the first {} entries some are others", signed.size)))
 }
 
 fn may_audit(caller: &Caller) -> Result<(), GateError> {
