@@ -66,7 +66,10 @@ fn main() {
 
 fn print(all: &[Contestant]) {
     println!("decisions over HTTP by {CLIENTS} clients, from the request to the answer with its permit");
-    println!("{:<12} {:>6} {:>9} {:>8} {:>9} {:>9}", "store", "ratio", "per s", "a batch", "p50 µs", "p99 µs");
+    println!(
+        "{:<12} {:>6} {:>9} {:>8} {:>9} {:>9}",
+        "store", "ratio", "per s", "a batch", "p50 µs", "p99 µs"
+    );
     for contestant in all {
         let ratios = contestant.per_second.iter().zip(&all[0].per_second).map(|(own, memory)| own / memory);
         let mut latencies = contestant.latencies.clone();
@@ -91,7 +94,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 impl Contestant {
     async fn new(name: &'static str, location: &Location) -> Self {
         let store = Store::open(location).await.unwrap();
-        let gate = Gate::open(store, Keyring::ephemeral().unwrap(), Clock::system(), Settings::default()).await.unwrap();
+        let gate = Gate::open(store, Keyring::ephemeral().unwrap(), Clock::system(), Settings::default())
+            .await
+            .unwrap();
         let operator = Caller::local("bench");
         let policy = "@id(\"read\") permit(principal, action == Action::\"read\", resource);";
         let files = PolicyFiles::from([("read.cedar".to_owned(), policy.to_owned())]);

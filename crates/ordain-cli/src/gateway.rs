@@ -2,12 +2,15 @@
 
 use crate::args::Connect;
 use crate::exit::Failure;
+use crate::input::Source;
 use crate::policy;
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
+use ordain_canon::{ContentHash, SHA256_PREFIX};
+use ordain_ledger::SignedNote;
 use ordain_server::{App, Problem, Reply};
-use ordain_store::{Location, Store};
-use ordain_workflow::gate::{Caller, Clock, Gate, Keyring, Settings};
+use ordain_store::{Location, Store, StoreError};
+use ordain_workflow::gate::{Caller, Clock, Gate, GateError, Keyring, Settings, check_grown};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Write;
@@ -15,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// The file with the last signed head, in the state folder.
-pub(crate) const CHECKPOINT: &str = "checkpoint";
+/// The file with the last signed head of the project's store, in the state folder.
+const CHECKPOINT: &str = "checkpoint";
 
 /// A way to the gate.
 pub(crate) enum Gateway {
@@ -47,6 +50,8 @@ pub(crate) struct Place {
     pub(crate) location: Location,
     pub(crate) state: Option<PathBuf>,
     pub(crate) policy: Option<PathBuf>,
+    /// The file with the last signed head, in the state folder: each store has one.
+    checkpoint: String,
 }
 
 impl Gateway {
@@ -109,7 +114,12 @@ pub(crate) fn escaped(name: &str) -> String {
 
 impl Place {
     pub(crate) fn of_project(project: &Project) -> Self {
-        Self { location: project.store(), state: Some(project.state()), policy: Some(project.policy()) }
+        Self {
+            location: project.store(),
+            state: Some(project.state()),
+            policy: Some(project.policy()),
+            checkpoint: CHECKPOINT.to_owned(),
+        }
     }
 
     pub(crate) fn of(args: &Connect) -> Result<Self, Failure> {
@@ -118,6 +128,9 @@ impl Place {
         match (&args.store, project) {
             (Some(store), project) => {
                 let location = Location::parse(store);
+                let own = project.as_ref().is_none_or(|project| project.store() == location);
+                let checkpoint =
+                    if own { CHECKPOINT.to_owned() } else { format!("{CHECKPOINT}-{}", digits(&location.to_string())) };
                 let state = match (&location, project) {
                     (Location::Memory, _) => None,
                     (_, Some(project)) => Some(project.state()),
@@ -134,7 +147,7 @@ impl Place {
                         return Err(Failure::Document { path: ".".to_owned(), problem });
                     }
                 };
-                Ok(Self { location, state, policy })
+                Ok(Self { location, state, policy, checkpoint })
             }
             (None, Some(project)) => Ok(Self::of_project(&project)),
             (None, None) => {
@@ -154,8 +167,43 @@ impl Place {
         keyring.map_err(|error| Failure::Server(error.to_string()))
     }
 
+    /// The key, if there is one; nothing is written.
+    pub(crate) fn existing_keyring(&self) -> Result<Option<Keyring>, Failure> {
+        let keyring = self.state.as_ref().map(|folder| Keyring::open_existing(folder)).transpose();
+        keyring.map(Option::flatten).map_err(|error| Failure::Server(error.to_string()))
+    }
+
     pub(crate) fn checkpoint(&self) -> Option<PathBuf> {
-        self.state.as_ref().map(|folder| folder.join(CHECKPOINT))
+        self.state.as_ref().map(|folder| folder.join(&self.checkpoint))
+    }
+
+    /// The store, to go on with: not an older copy, nor another one, than what was signed last.
+    pub(crate) async fn open_store(&self, keyring: &Keyring) -> Result<Store, Failure> {
+        let signed = self.signed()?;
+        let unreachable = |error: StoreError| Failure::from(GateError::from(error));
+        let store = Store::open(&self.location).await.map_err(unreachable)?;
+        if let Some((path, note)) = signed
+            && let Err(error) = check_grown(&store, Some(keyring), &note).await
+        {
+            return Err(match error {
+                GateError::Damaged(problem) => Failure::Document {
+                    path: self.location.to_string(),
+                    problem: format!(
+                        "{problem}; put the right one back, or, if you know why, move {} away",
+                        path.display()
+                    ),
+                },
+                error => error.into(),
+            });
+        }
+        Ok(store)
+    }
+
+    /// The head that was signed last, and where it is kept.
+    pub(crate) fn signed(&self) -> Result<Option<(PathBuf, SignedNote)>, Failure> {
+        let Some(path) = self.checkpoint().filter(|path| path.exists()) else { return Ok(None) };
+        let note = read_note(&path)?;
+        Ok(Some((path, note)))
     }
 
     /// Makes the folders that a store and a key need, hidden from version control.
@@ -178,8 +226,9 @@ impl Local {
         let keyring = place.keyring()?;
         let caller = Caller::local(who);
         let gate = runtime.block_on(async {
-            let store = Store::open(&place.location).await?;
-            Gate::open(store, keyring, Clock::system(), Settings::default()).await
+            let store = place.open_store(&keyring).await?;
+            let opened = Gate::open(store, keyring, Clock::system(), Settings::default()).await;
+            opened.map_err(Failure::from)
         })?;
         if let Some(policy) = &place.policy {
             let (path, files) = policy::load_files(Some(policy), json)?;
@@ -212,6 +261,22 @@ impl Drop for Local {
             let _ = gate.store().clone().close().await;
         });
     }
+}
+
+/// A signed note in a file.
+pub(crate) fn read_note(path: &Path) -> Result<SignedNote, Failure> {
+    let bytes = Source::of(path).bytes()?;
+    let text = String::from_utf8_lossy(&bytes);
+    SignedNote::parse(&text).map_err(|error| Failure::Document {
+        path: path.display().to_string(),
+        problem: format!("is no checkpoint: {error}"),
+    })
+}
+
+/// By which one store is told from another, in the name of a file.
+fn digits(store: &str) -> String {
+    let hash = ContentHash::of(store.as_bytes()).to_string();
+    hash.trim_start_matches(SHA256_PREFIX).chars().take(12).collect()
 }
 
 /// A runtime with this many threads.

@@ -34,3 +34,5 @@ pub const STOP_WAIT: Duration = Duration::from_secs(30);
 pub const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often the ledger's head is signed, if it has grown.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// Looking takes at most one part in so many of the time.
+pub const SWEEP_SHARE: u32 = 20;

@@ -1,7 +1,9 @@
 //! The listener, and what happens beside requests: time passes, the head is signed, policies are read again.
 
 use crate::app::App;
-use crate::limits::{CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY};
+use crate::limits::{
+    CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY, SWEEP_SHARE,
+};
 use crate::patience::Patient;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -12,6 +14,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
@@ -126,9 +129,12 @@ async fn beside(app: App, background: Background, mut stopped: watch::Receiver<b
     loop {
         tokio::select! {
             _ = sweep.tick() => {
+                let started = Instant::now();
                 if let Err(error) = app.gate.sweep().await {
                     tracing::warn!(error = %error, "cannot record what time has done");
                 }
+                // With very many held actions it takes longer, and is done less often.
+                sweep.reset_after(SWEEP_EVERY.max(started.elapsed() * SWEEP_SHARE));
             }
             _ = sign.tick() => keep_checkpoint(&app, &background, &mut signed).await,
             () = hangup.came() => read_again(&app).await,

@@ -37,6 +37,20 @@ impl Store {
         Ok(Self { engine: Arc::new(engine) })
     }
 
+    /// Opens a store that is there, to look at it: nothing is created or brought to another version, and whatever would be
+    /// written is refused. A SQLite file may be on a disk that cannot be written to. Must be called within a tokio
+    /// runtime.
+    pub async fn open_to_read(location: &Location) -> Result<Self, StoreError> {
+        let engine = match location {
+            Location::Memory => Engine::Sqlite(Sqlite::in_memory().await?),
+            Location::File(path) => Engine::Sqlite(Sqlite::open_to_read(path.clone()).await?),
+            Location::Postgres(url) => {
+                Engine::Postgres(Postgres::open_to_read(url, location.to_string()).await?)
+            }
+        };
+        Ok(Self { engine: Arc::new(engine) })
+    }
+
     /// Writes all or nothing, durably when it returns. Many callers at once share one transaction and one sync. A change
     /// that was accepted is written even if nobody waits for the answer any more.
     pub async fn commit(&self, change: Change) -> Result<Committed, StoreError> {

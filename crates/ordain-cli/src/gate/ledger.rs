@@ -3,13 +3,11 @@
 use super::{page, print_json, print_page};
 use crate::args::{Connect, Ledger, LedgerCommand, LedgerExport, LedgerProve, LedgerShow, LedgerVerify};
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, Local, Place};
-use crate::input::Source;
+use crate::gateway::{Gateway, Local, Place, read_note};
 use crate::page::{Column, Page};
 use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
-use ordain_ledger::SignedNote;
 use ordain_store::{Location, Store};
 use ordain_workflow::gate::{self, Audit, LedgerEntry};
 use serde::Deserialize;
@@ -64,15 +62,13 @@ fn verify(args: &LedgerVerify, depth: Depth, json: bool) -> Result<Outcome, Fail
     for path in &args.checkpoints {
         notes.push(read_note(path)?);
     }
-    if let Some(path) = place.checkpoint().filter(|path| path.exists()) {
-        notes.push(read_note(&path)?);
-    }
-    let keyring = place.keyring()?;
+    notes.extend(place.signed()?.map(|(_, note)| note));
+    let keyring = place.existing_keyring()?;
     let mut progress = Progress::new("entries", None);
     let mut before = 0;
     let audit = runtime.block_on(async {
-        let store = Store::open(&place.location).await?;
-        let verifiers = gate::verifiers(&store, &keyring).await?;
+        let store = Store::open_to_read(&place.location).await?;
+        let verifiers = gate::verifiers(&store, keyring.as_ref()).await?;
         let mut step = |done: u64, _: u64| {
             progress.add(usize::try_from(done - before).unwrap_or_default());
             before = done;
@@ -81,6 +77,7 @@ fn verify(args: &LedgerVerify, depth: Depth, json: bool) -> Result<Outcome, Fail
         if depth == Depth::Records && audit.damage.is_empty() {
             audit.damage = gate::check_records(&store).await?;
         }
+        store.close().await?;
         Ok::<Audit, gate::GateError>(audit)
     })?;
     drop(progress);
@@ -119,15 +116,6 @@ fn told(audit: &Audit, json: bool) -> Result<Outcome, Failure> {
 
 fn entries(number: u64) -> String {
     if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }
-}
-
-fn read_note(path: &Path) -> Result<SignedNote, Failure> {
-    let bytes = Source::of(path).bytes()?;
-    let text = String::from_utf8_lossy(&bytes);
-    SignedNote::parse(&text).map_err(|error| Failure::Document {
-        path: path.display().to_string(),
-        problem: format!("is no checkpoint: {error}"),
-    })
 }
 
 #[derive(Deserialize)]

@@ -6,7 +6,6 @@ use crate::gateway::{Place, runtime};
 use crate::policy;
 use crate::report::{GREEN, YELLOW, printable};
 use ordain_server::{App, Background, Reload, listen};
-use ordain_store::Store;
 use ordain_workflow::gate::{Caller, Clock, Gate, Settings};
 use serde_json::json;
 use std::io::Write;
@@ -33,7 +32,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         read
     });
     runtime.block_on(async {
-        let store = Store::open(&place.location).await.map_err(|error| Failure::Server(error.to_string()))?;
+        let store = place.open_store(&keyring).await?;
         let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await?;
         if let Some((_, files)) = &files {
             gate.set_policy(&operator, files).await?;

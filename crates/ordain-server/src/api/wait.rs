@@ -89,7 +89,7 @@ pub(crate) async fn until_decided(
 
 /// Whether nothing will happen to it any more.
 fn is_final(status: &ActionStatus) -> bool {
-    let uses = status.permit.as_ref().map_or(0, |permit| permit.uses.len() as u64);
+    let uses = status.permit.as_ref().map_or(0, |permit| permit.used);
     let uses_max = status.permit.as_ref().map_or(0, |permit| permit.max_executions);
     match status.state {
         ActionState::Denied | ActionState::Expired | ActionState::Superseded => true,

@@ -29,6 +29,18 @@ impl Postgres {
         let mut client = server.connect().await?;
         schema::migrate(&mut client, &server.place).await?;
         drop(client);
+        Self::start(server)
+    }
+
+    pub(crate) async fn open_to_read(url: &str, place: String) -> Result<Self, StoreError> {
+        let server = Arc::new(Server::parse(url, place)?.to_read());
+        let mut client = server.connect().await?;
+        schema::check(&mut client, &server.place).await?;
+        drop(client);
+        Self::start(server)
+    }
+
+    fn start(server: Arc<Server>) -> Result<Self, StoreError> {
         let (queue, inbox) = queue();
         // A runtime of its own: what a change builds may take a while, and nobody else should wait for that.
         let failed = |error: std::io::Error| {

@@ -59,6 +59,20 @@ pub(super) async fn migrate(client: &mut Client, place: &str) -> Result<(), Stor
     transaction.commit().await.map_err(failed)
 }
 
+/// That the tables are those of this program, without changing any.
+pub(super) async fn check(client: &mut Client, place: &str) -> Result<(), StoreError> {
+    let transaction = client.transaction().await.map_err(|error| of_postgres(place, &error))?;
+    let (found, known) = (version(&transaction, place).await?, MIGRATIONS.len() as u64);
+    match found {
+        0 => Err(StoreError::Corrupt(format!("{place} has no tables of a store: there is no ledger in it"))),
+        _ if found < known => Err(StoreError::Unavailable(format!(
+            "{place} has version {found} of the tables; any command that writes to it brings them to version {known}"
+        ))),
+        _ if found > known => Err(StoreError::Newer { place: place.to_owned(), found, known }),
+        _ => Ok(()),
+    }
+}
+
 /// 0: there are no tables of ours.
 async fn version(transaction: &Transaction<'_>, place: &str) -> Result<u64, StoreError> {
     let failed = |error: Error| of_postgres(place, &error);

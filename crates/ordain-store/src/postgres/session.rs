@@ -13,6 +13,8 @@ pub(super) struct Server {
     config: Config,
     /// As messages name it, without a password.
     pub(super) place: String,
+    /// Nobody writes.
+    read_only: bool,
 }
 
 impl Server {
@@ -24,7 +26,12 @@ impl Server {
         if config.get_application_name().is_none() {
             config.application_name("ordain");
         }
-        Ok(Self { config, place })
+        Ok(Self { config, place, read_only: false })
+    }
+
+    /// The same, to look at it only.
+    pub(super) fn to_read(self) -> Self {
+        Self { read_only: true, ..self }
     }
 
     pub(super) async fn connect(&self) -> Result<Client, StoreError> {
@@ -32,10 +39,15 @@ impl Server {
         let (client, connection) = self.in_time(CONNECT_WAIT, connecting).await?;
         // Ends when the client is dropped or the server goes. Each statement then gets the error.
         tokio::spawn(async move { connection.await.ok() });
+        // Every statement goes by an index. Planned once and by that rule, it costs the same when the tables have grown.
         let (statement, silence) = (STATEMENT_WAIT.as_millis(), SILENCE_WAIT.as_millis());
+        let read_only = if self.read_only { "SET default_transaction_read_only = on;" } else { "" };
         let settings = format!(
             "SET statement_timeout = {statement};
              SET idle_in_transaction_session_timeout = {silence};
+             SET jit = off; SET plan_cache_mode = force_generic_plan;
+             SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+             {read_only}
              SELECT set_config('synchronous_commit', 'on', false)
              WHERE current_setting('synchronous_commit') IN ('off', 'local');"
         );

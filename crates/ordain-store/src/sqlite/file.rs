@@ -24,6 +24,8 @@ pub(super) struct File {
     /// As messages name it.
     pub(super) place: String,
     identity: Identity,
+    /// Nobody writes.
+    read_only: bool,
 }
 
 impl File {
@@ -34,12 +36,24 @@ impl File {
         // An absolute path: SQLite gives some relative ones a meaning of their own.
         let path = path.canonicalize().map_err(|error| of_system(&place, &error))?;
         let identity = Identity::of(&path).map_err(|error| of_system(&place, &error))?;
-        Ok(Self { path, place, identity })
+        Ok(Self { path, place, identity, read_only: false })
+    }
+
+    /// A file that is there, to look at it.
+    pub(super) fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        let place = format!("`{}`", path.display());
+        let failed = |error: std::io::Error| of_system(&place, &error);
+        let path = path.canonicalize().map_err(failed)?;
+        let identity = Identity::of(&path).map_err(failed)?;
+        Ok(Self { path, place, identity, read_only: true })
     }
 
     /// A connection that writes.
     pub(super) fn connect(&self) -> Result<Connection, StoreError> {
         self.check()?;
+        if self.read_only {
+            return Err(StoreError::ReadOnly(self.place.clone()));
+        }
         let _alone = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = self.open(flags)?;
@@ -65,12 +79,40 @@ impl File {
     /// A connection that only reads.
     pub(super) fn connect_reader(&self) -> Result<Connection, StoreError> {
         self.check()?;
-        self.open(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = self.open(flags)?;
+        // SQLite makes files beside the one that it reads. Where it cannot, nobody else can write either.
+        let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        match looked {
+            Err(error)
+                if self.read_only && error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && !self.has_log() =>
+            {
+                self.open_at(&self.as_it_stands(), flags | OpenFlags::SQLITE_OPEN_URI)
+            }
+            _ => Ok(connection),
+        }
+    }
+
+    /// Whether something stands in the log that is not in the file yet.
+    fn has_log(&self) -> bool {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
+    }
+
+    /// The URI by which SQLite takes the file for one that nobody changes.
+    fn as_it_stands(&self) -> PathBuf {
+        let path = self.path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        PathBuf::from(format!("file:{path}?immutable=1"))
     }
 
     fn open(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
+        self.open_at(&self.path, flags)
+    }
+
+    fn open_at(&self, path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         let failed = |error: rusqlite::Error| of_sqlite(&self.place, &error);
-        let mut connection = Connection::open_with_flags(&self.path, flags).map_err(failed)?;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_handler(Some(waiting())).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
         self.set(&connection, "foreign_keys", "ON")?;

@@ -51,6 +51,16 @@ impl Sqlite {
         Self::start(Writer::new(Some(file.clone()), Some(connection)), Readers::of_file(file))
     }
 
+    pub(crate) async fn open_to_read(path: PathBuf) -> Result<Self, StoreError> {
+        let opened = spawn_blocking(move || {
+            let file = File::open_to_read(&path)?;
+            schema::check(&file.connect_reader()?, &file.place)?;
+            Ok(file)
+        });
+        let file = opened.await.map_err(|_| StoreError::Closed)??;
+        Self::start(Writer::new(Some(file.clone()), None), Readers::of_file(file))
+    }
+
     fn start(writer: Writer, readers: Readers) -> Result<Self, StoreError> {
         let (queue, inbox) = queue();
         let thread = std::thread::Builder::new().name("ordain-writer".to_owned());

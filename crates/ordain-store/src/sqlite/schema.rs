@@ -4,7 +4,7 @@ use super::error::of_sqlite;
 use crate::StoreError;
 use crate::tree::{to_signed, to_unsigned};
 use ordain_ledger::Hash;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
 /// `ordn`: says whose file it is.
 const APPLICATION_ID: i64 = 0x6f72_646e;
@@ -53,10 +53,23 @@ pub(super) fn migrate(connection: &mut Connection, place: &str) -> Result<(), St
     transaction.commit().map_err(failed)
 }
 
+/// That the tables are those of this program, without changing any.
+pub(super) fn check(connection: &Connection, place: &str) -> Result<(), StoreError> {
+    let (found, known) = (version(connection, place)?, MIGRATIONS.len() as u64);
+    match found {
+        0 => Err(StoreError::Corrupt(format!("{place} is empty: there is no ledger in it"))),
+        _ if found < known => Err(StoreError::Unavailable(format!(
+            "{place} has version {found} of the tables; any command that writes to it brings them to version {known}"
+        ))),
+        _ if found > known => Err(StoreError::Newer { place: place.to_owned(), found, known }),
+        _ => Ok(()),
+    }
+}
+
 /// 0: the file is empty.
-fn version(transaction: &Transaction<'_>, place: &str) -> Result<u64, StoreError> {
+fn version(connection: &Connection, place: &str) -> Result<u64, StoreError> {
     let number = |sql: &str| -> Result<i64, StoreError> {
-        transaction.query_row(sql, [], |row| row.get(0)).map_err(|error| of_sqlite(place, &error))
+        connection.query_row(sql, [], |row| row.get(0)).map_err(|error| of_sqlite(place, &error))
     };
     let application = number("SELECT application_id FROM pragma_application_id")?;
     let tables = number("SELECT count(*) FROM sqlite_schema")?;

@@ -27,31 +27,35 @@ pub struct KeyringError {
 impl Keyring {
     /// The key in a folder; where there is none, a new one.
     pub fn open(folder: &Path) -> Result<Self, KeyringError> {
+        if let Some(keyring) = Self::open_existing(folder)? {
+            return Ok(keyring);
+        }
         let path = folder.join(FILE);
-        let failed = |error: std::io::Error| KeyringError {
-            path: path.display().to_string(),
-            problem: error.to_string(),
-        };
+        let failed = |problem: String| KeyringError { path: path.display().to_string(), problem };
+        std::fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
+        write_new(&path, &new_seed()?).map_err(|error| failed(error.to_string()))?;
+        Self::open_existing(folder)?.ok_or_else(|| failed("was removed at once".to_owned()))
+    }
+
+    /// The key in a folder, if there is one. Nothing is written.
+    pub fn open_existing(folder: &Path) -> Result<Option<Self>, KeyringError> {
+        let path = folder.join(FILE);
+        let failed = |problem: String| KeyringError { path: path.display().to_string(), problem };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                std::fs::create_dir_all(folder).map_err(failed)?;
-                write_new(&path, &new_seed()?).map_err(failed)?;
-                std::fs::read_to_string(&path).map_err(failed)?
-            }
-            Err(error) => return Err(failed(error)),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error.to_string())),
         };
         check_mode(&path)?;
-        let wrong = || KeyringError {
-            path: path.display().to_string(),
-            problem: "is no signing key: 32 bytes in base64url without padding were expected".to_owned(),
-        };
+        let wrong =
+            || failed("is no signing key: 32 bytes in base64url without padding were expected".to_owned());
         let mut seed = [0; 32];
         let decoded = Base64UrlUnpadded::decode(text.trim_end(), &mut seed).map_err(|_| wrong())?;
         if decoded.len() != 32 {
             return Err(wrong());
         }
-        Ok(Self { key: Arc::new(SigningKey::from_bytes(&seed)), folder: Some(folder.to_owned()) })
+        let key = Arc::new(SigningKey::from_bytes(&seed));
+        Ok(Some(Self { key, folder: Some(folder.to_owned()) }))
     }
 
     /// A key that is gone with the process.
@@ -113,20 +117,25 @@ fn new_seed() -> Result<String, KeyringError> {
     Ok(Base64UrlUnpadded::encode_string(&random::<32>()?))
 }
 
-/// Whoever comes first writes it; the others read it.
+/// Whoever comes first writes it; the others read it. It appears whole: a process that is killed leaves no half of a key.
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let random = random_hex::<8>().map_err(|error| std::io::Error::other(error.to_string()))?;
+    let draft = path.with_extension(format!("{random}.draft"));
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Ok(mut file) => {
-            file.write_all(format!("{text}\n").as_bytes())?;
-            file.sync_all()
-        }
+    let written = options.open(&draft).and_then(|mut file| {
+        file.write_all(format!("{text}\n").as_bytes())?;
+        file.sync_all()
+    });
+    let linked = match written.and_then(|()| std::fs::hard_link(&draft, path)) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
+        linked => linked,
+    };
+    // The name that counts is another one.
+    let _ = std::fs::remove_file(&draft);
+    linked
 }
 
 #[cfg(unix)]

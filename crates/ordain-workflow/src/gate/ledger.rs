@@ -4,6 +4,7 @@ use super::caller::{Caller, Role};
 use super::entry::Entry;
 use super::error::GateError;
 use super::keyring::Keyring;
+use super::limits::CLOCKS_APART_MS_MAX;
 use super::open::Gate;
 use super::records::{CONTROL_ID, Control, Held, Key, list};
 use base64ct::{Base64UrlUnpadded, Encoding};
@@ -11,12 +12,13 @@ use ed25519_dalek::VerifyingKey;
 use ordain_canon::{ContentHash, is_canonical};
 use ordain_ledger::{
     Checkpoint, Edge, Hash, NoteSigner, NoteVerifier, ProofFile, SignedNote, TILE_WIDTH, TileId, TilePath,
-    encode_entries, encode_tile, verify_inclusion,
+    encode_entries, encode_tile, verify_consistency, verify_inclusion,
 };
-use ordain_store::{EntryRow, Store};
+use ordain_store::{EntryRow, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::Path;
 
 /// One entry, as it stands on the ledger.
@@ -61,7 +63,7 @@ const PAGE: usize = 1_000;
 impl Gate {
     /// The verifiers of all keys that ever signed checkpoints here.
     pub async fn note_verifiers(&self) -> Result<Vec<NoteVerifier>, GateError> {
-        verifiers(&self.store, &self.keyring()).await
+        verifiers(&self.store, Some(&self.keyring())).await
     }
 
     /// The signed head of the ledger.
@@ -131,11 +133,7 @@ impl Gate {
     pub async fn keep_checkpoint(&self, path: &Path) -> Result<(), GateError> {
         let note = self.checkpoint().await?.to_string();
         let path = path.to_owned();
-        let written = tokio::task::spawn_blocking(move || {
-            let next = path.with_extension("new");
-            std::fs::write(&next, note)?;
-            std::fs::rename(&next, &path)
-        });
+        let written = tokio::task::spawn_blocking(move || replace(&path, note.as_bytes()));
         let failed =
             |error: String| GateError::Unavailable(format!("the checkpoint cannot be kept: {error}"));
         written.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
@@ -160,11 +158,22 @@ impl Gate {
     }
 }
 
+/// Writes a file in the place of an earlier one. Others may do the same at the same time: each has a draft of its own, and
+/// whoever reads sees one of them whole.
+fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    let written = std::fs::File::create(&draft).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    written.and_then(|()| std::fs::rename(&draft, path)).inspect_err(|_| drop(std::fs::remove_file(&draft)))
+}
+
 /// The verifiers of all keys that ever signed checkpoints of a store, and of one's own key.
-pub async fn verifiers(store: &Store, own: &Keyring) -> Result<Vec<NoteVerifier>, GateError> {
+pub async fn verifiers(store: &Store, own: Option<&Keyring>) -> Result<Vec<NoteVerifier>, GateError> {
     let control = Held::<Control>::read(store, CONTROL_ID).await?.body;
     let Some(Control { origin, .. }) = control else { return Ok(Vec::new()) };
-    let mut keys: BTreeSet<String> = [own.public().to_string()].into();
+    let mut keys: BTreeSet<String> = own.iter().map(|own| own.public().to_string()).collect();
     for key in list::<Key>(store, None).await? {
         keys.extend(key.body.map(|key| key.public_key));
     }
@@ -176,12 +185,34 @@ pub async fn verifiers(store: &Store, own: &Keyring) -> Result<Vec<NoteVerifier>
     Ok(keys.iter().filter_map(verifier).collect())
 }
 
+/// That a store still has what a checkpoint of its ledger signed: it only grew. Who goes on with an older copy would give
+/// out again what was spent already.
+pub async fn check_grown(store: &Store, own: Option<&Keyring>, note: &SignedNote) -> Result<(), GateError> {
+    let other = |problem: String| {
+        GateError::Damaged(format!("this is not the ledger that the last checkpoint was signed over: {problem}"))
+    };
+    let known = verifiers(store, own).await?;
+    let origin = known.first().map(NoteVerifier::name).unwrap_or_default();
+    let signed = Checkpoint::open(note, &known, origin).map_err(|error| other(error.to_string()))?;
+    let head = store.head().await?;
+    if head.size < signed.size {
+        return Err(other(format!(
+            "that one had {} entries, and this older or shortened copy has {}",
+            signed.size, head.size
+        )));
+    }
+    let proof = store.consistency(signed.size, head.size).await?;
+    verify_consistency(signed.size, head.size, signed.root, head.root, &proof)
+        .map_err(|_| other(format!("of the first {} entries some are others", signed.size)))
+}
+
 fn may_audit(caller: &Caller) -> Result<(), GateError> {
     caller.must_be(&[Role::Auditor, Role::Operator])
 }
 
 /// Reads the whole ledger and checks everything: entries, tree, tiles, documents, and that the tree still has what
-/// earlier checkpoints signed. Nothing that the store says about itself is believed.
+/// earlier checkpoints signed. Nothing that the store says about itself is believed. What others append meanwhile is left
+/// for the next time.
 pub async fn audit(
     store: &Store,
     verifiers: &[NoteVerifier],
@@ -189,97 +220,49 @@ pub async fn audit(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Audit, GateError> {
     let head = store.head().await?;
-    let mut found = Audit {
-        size: head.size,
-        root: head.root.to_string(),
+    let (signed, damage) = signed_heads(verifiers, checkpoints);
+    let mut walk = Walk {
+        edge: Edge::new(),
+        at_ms: 0,
+        sizes: signed.iter().map(|checkpoint| checkpoint.size).collect(),
+        roots: BTreeMap::new(),
         documents: 0,
-        checkpoints: 0,
-        damage: Vec::new(),
+        damage,
     };
-    let (signed, mut damage) = signed_heads(verifiers, checkpoints);
-    let mut walk = Walk { edge: Edge::new(), at_ms: 0, roots: BTreeMap::new() };
-    let sizes: BTreeSet<u64> = signed.iter().map(|checkpoint| checkpoint.size).collect();
-    walk.note_root(&sizes);
-    // One more than there should be: what stands beyond the head is damage too.
-    loop {
-        let from = walk.edge.size();
-        let rows = store.entries(from, PAGE).await?;
-        let Some(last) = rows.last() else { break };
-        let last = last.index;
-        for row in &rows {
-            let expected = walk.edge.size();
-            if row.index != expected {
-                damage.push(Damage { index: Some(expected), problem: "is missing".to_owned() });
-                break;
-            }
-            if expected >= head.size {
-                let problem = format!("stands beyond the head, which counts {} entries", head.size);
-                damage.push(Damage { index: Some(expected), problem });
-            }
-            walk.check_entry(store, row, &mut found, &mut damage).await?;
-            walk.note_root(&sizes);
-            if damage.len() >= DAMAGE_MAX {
-                break;
-            }
-        }
+    walk.note_root();
+    while walk.edge.size() < head.size && walk.damage.len() < DAMAGE_MAX {
+        let limit = usize::try_from(head.size - walk.edge.size()).unwrap_or(PAGE).min(PAGE);
+        let rows = store.entries(walk.edge.size(), limit).await?;
+        let whole = walk.check_page(store, &rows).await?;
         progress(walk.edge.size(), head.size);
-        if damage.len() >= DAMAGE_MAX || walk.edge.size() != last + 1 {
+        if !whole || rows.is_empty() {
             break;
         }
     }
     let whole = walk.edge.size();
-    if whole < head.size && damage.is_empty() {
-        let problem = format!("is missing: the head counts {} entries", head.size);
-        damage.push(Damage { index: Some(whole), problem });
+    if whole < head.size && walk.damage.is_empty() {
+        walk.wrong(Some(whole), format!("is missing: the head counts {} entries", head.size));
     }
-    if whole == head.size && walk.edge.root() != head.root {
-        damage.push(Damage {
-            index: None,
-            problem: "the root on record is not the root of the entries".to_owned(),
-        });
+    if whole == head.size {
+        walk.check_end(store, head.root).await?;
     }
-    let mut agreed_up_to = 0;
-    for checkpoint in &signed {
-        match walk.roots.get(&checkpoint.size) {
-            Some(root) if *root == checkpoint.root => {
-                found.checkpoints += 1;
-                agreed_up_to = agreed_up_to.max(checkpoint.size);
-            }
-            Some(_) => {
-                let problem = format!(
-                    "one of the entries {agreed_up_to} to {} is not what it was when a checkpoint was signed over {} entries",
-                    checkpoint.size.saturating_sub(1),
-                    checkpoint.size
-                );
-                damage.push(Damage { index: Some(agreed_up_to), problem });
-            }
-            None if damage.is_empty() => {
-                let problem = format!(
-                    "is missing: a checkpoint was signed over {} entries, and there are {whole}; this is an older or a shortened copy",
-                    checkpoint.size
-                );
-                damage.push(Damage { index: Some(whole), problem });
-            }
-            None => {}
-        }
-    }
+    let agreed = walk.compare(&signed);
+    let Walk { documents, mut damage, .. } = walk;
     damage.sort();
     damage.dedup();
-    found.damage = damage;
-    Ok(found)
+    let (size, root) = (head.size, head.root.to_string());
+    Ok(Audit { size, root, documents, checkpoints: agreed, damage })
 }
 
 /// The checkpoints whose signatures hold, smallest first, and what is wrong with the others.
 fn signed_heads(verifiers: &[NoteVerifier], notes: &[SignedNote]) -> (Vec<Checkpoint>, Vec<Damage>) {
     let (mut heads, mut damage) = (Vec::new(), Vec::new());
+    let origin = verifiers.first().map(NoteVerifier::name).unwrap_or_default();
     for note in notes {
-        let read = note
-            .verify(verifiers)
-            .map_err(|error| error.to_string())
-            .and_then(|_| Checkpoint::parse(&note.text).map_err(|error| error.to_string()));
-        match read {
+        match Checkpoint::open(note, verifiers, origin) {
             Ok(checkpoint) => heads.push(checkpoint),
-            Err(problem) => damage.push(Damage { index: None, problem: format!("a checkpoint: {problem}") }),
+            Err(error) => damage
+                .push(Damage { index: None, problem: format!("a checkpoint is of no use here: {error}") }),
         }
     }
     heads.sort_by_key(|head| head.size);
@@ -289,65 +272,168 @@ fn signed_heads(verifiers: &[NoteVerifier], notes: &[SignedNote]) -> (Vec<Checkp
 struct Walk {
     edge: Edge,
     at_ms: u64,
-    /// The roots at the sizes that somebody signed.
+    /// The sizes that somebody signed, and the roots at them.
+    sizes: BTreeSet<u64>,
     roots: BTreeMap<u64, Hash>,
+    documents: u64,
+    damage: Vec<Damage>,
 }
 
 impl Walk {
-    fn note_root(&mut self, sizes: &BTreeSet<u64>) {
+    fn wrong(&mut self, index: Option<u64>, problem: String) {
+        self.damage.push(Damage { index, problem });
+    }
+
+    fn note_root(&mut self) {
         let size = self.edge.size();
-        if sizes.contains(&size) {
+        if self.sizes.contains(&size) {
             self.roots.insert(size, self.edge.root());
         }
     }
 
-    async fn check_entry(
-        &mut self,
-        store: &Store,
-        row: &EntryRow,
-        found: &mut Audit,
-        damage: &mut Vec<Damage>,
-    ) -> Result<(), GateError> {
-        let mut wrong = |problem: String| damage.push(Damage { index: Some(row.index), problem });
-        let leaf = Hash::of_leaf(&row.bytes);
-        if leaf != row.leaf_hash {
-            wrong("was changed: it does not have the hash that is on record for it".to_owned());
+    /// Whether there was nothing so wrong that what follows cannot be told.
+    async fn check_page(&mut self, store: &Store, rows: &[EntryRow]) -> Result<bool, GateError> {
+        for row in rows {
+            let expected = self.edge.size();
+            if row.index != expected {
+                self.wrong(Some(expected), "is missing".to_owned());
+                return Ok(false);
+            }
+            self.check_entry(store, row).await?;
+            self.note_root();
+            if self.damage.len() >= DAMAGE_MAX {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn check_entry(&mut self, store: &Store, row: &EntryRow) -> Result<(), GateError> {
+        let index = Some(row.index);
+        if Hash::of_leaf(&row.bytes) != row.leaf_hash {
+            self.wrong(index, "was changed: it does not have the hash that is on record for it".to_owned());
         }
         let mut full: Vec<(TileId, Vec<Hash>)> = Vec::new();
         // The tree is built from what was recorded, so that one changed entry is one damage.
         self.edge.append(row.leaf_hash, |tile, hashes| full.push((tile, hashes.to_vec())));
         match serde_json::from_slice::<Entry>(&row.bytes) {
-            Err(error) => wrong(format!("is no entry: {error}")),
-            Ok(_) if !is_canonical(&row.bytes) => wrong("is not written canonically".to_owned()),
+            Err(error) => self.wrong(index, format!("is no entry: {error}")),
+            Ok(_) if !is_canonical(&row.bytes) => self.wrong(index, "is not written canonically".to_owned()),
             Ok(entry) => {
-                if entry.at_ms < self.at_ms {
-                    wrong(format!("is of {} ms, and the one before it of {} ms", entry.at_ms, self.at_ms));
+                if entry.at_ms.saturating_add(CLOCKS_APART_MS_MAX) < self.at_ms {
+                    let problem = format!("is of {} ms, and one before it of {} ms", entry.at_ms, self.at_ms);
+                    self.wrong(index, problem);
                 }
                 self.at_ms = self.at_ms.max(entry.at_ms);
                 for name in entry.event.documents() {
-                    let bytes = match ContentHash::parse(name) {
-                        Some(hash) => store.document(&hash).await?,
-                        None => None,
-                    };
-                    match bytes {
-                        Some(bytes) if ContentHash::of(&bytes).is(name) => found.documents += 1,
-                        Some(_) => wrong(format!("names the document {name}, which was changed")),
-                        None => wrong(format!("names the document {name}, which is missing")),
-                    }
+                    self.check_document(store, row.index, name).await?;
                 }
             }
         }
         for (tile, hashes) in full {
-            let stored = store.tiles(&[tile].into(), self.edge.size()).await;
-            let same = stored.is_ok_and(|stored| stored.get(&tile) == Some(&hashes));
-            if !same {
-                wrong(format!(
-                    "ends the tile {}, which is not on record as it should be",
-                    tile.path(TILE_WIDTH)
-                ));
+            self.check_tile(store, tile, &hashes).await?;
+        }
+        Ok(())
+    }
+
+    async fn check_document(&mut self, store: &Store, index: u64, name: &str) -> Result<(), GateError> {
+        let bytes = match ContentHash::parse(name) {
+            // The store compares a document with its hash too.
+            Some(hash) => or_damaged(store.document(&hash).await)?,
+            None => Ok(None),
+        };
+        match bytes {
+            Ok(Some(bytes)) if ContentHash::of(&bytes).is(name) => self.documents += 1,
+            Ok(None) => self.wrong(Some(index), format!("names the document {name}, which is missing")),
+            Ok(Some(_)) | Err(_) => {
+                self.wrong(Some(index), format!("names the document {name}, which was changed"));
             }
         }
         Ok(())
+    }
+
+    /// A tile must be what the entries below it come to; where it is not, the first entry that it has otherwise is named.
+    async fn check_tile(&mut self, store: &Store, tile: TileId, hashes: &[Hash]) -> Result<(), GateError> {
+        let stored = or_damaged(store.tiles(&[tile].into(), self.edge.size()).await)?;
+        let stored = stored.ok().and_then(|mut tiles| tiles.remove(&tile)).unwrap_or_default();
+        if stored == hashes {
+            return Ok(());
+        }
+        let below = (TILE_WIDTH as u64).saturating_pow(u32::from(tile.level));
+        let same = stored.iter().zip(hashes).take_while(|(stored, hash)| stored == hash).count() as u64;
+        let first = (tile.index.saturating_mul(TILE_WIDTH as u64).saturating_add(same)).saturating_mul(below);
+        let path = tile.path(hashes.len());
+        let problem = match tile.level {
+            0 => format!("is not what the tile {path} has of it: it was exchanged, or the tile was changed"),
+            _ => format!("begins a part of the tree that the tile {path} has otherwise"),
+        };
+        self.wrong(Some(first), problem);
+        Ok(())
+    }
+
+    /// After the last entry that the head counts.
+    async fn check_end(&mut self, store: &Store, root: Hash) -> Result<(), GateError> {
+        let partial: Vec<(TileId, Vec<Hash>)> =
+            self.edge.partial_tiles().map(|(tile, hashes)| (tile, hashes.to_vec())).collect();
+        for (tile, hashes) in partial.into_iter().filter(|(tile, _)| tile.level > 0) {
+            self.check_tile(store, tile, &hashes).await?;
+        }
+        if self.edge.root() != root {
+            self.wrong(None, "the root on record is not the root of the entries".to_owned());
+        }
+        let size = self.edge.size();
+        if let Some(row) = store.entries(size, 1).await?.into_iter().next() {
+            // Others may have appended it: then the head that is read after it counts it.
+            let head = store.head().await?;
+            if row.index >= head.size {
+                let problem = format!("stands beyond the head, which counts {} entries", head.size);
+                self.wrong(Some(row.index), problem);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was signed must still be there; how many of the checkpoints agree.
+    fn compare(&mut self, signed: &[Checkpoint]) -> u64 {
+        let (mut agreed, mut agreed_up_to) = (0, 0);
+        let whole = self.edge.size();
+        let mut told = !self.damage.is_empty();
+        for checkpoint in signed {
+            match self.roots.get(&checkpoint.size) {
+                Some(root) if *root == checkpoint.root => {
+                    agreed += 1;
+                    agreed_up_to = checkpoint.size;
+                }
+                Some(_) => {
+                    let problem = format!(
+                        "one of the entries {agreed_up_to} to {} is not what it was when a checkpoint was signed over {} entries",
+                        checkpoint.size.saturating_sub(1),
+                        checkpoint.size
+                    );
+                    self.wrong(Some(agreed_up_to), problem);
+                    told = true;
+                }
+                None if !told => {
+                    let problem = format!(
+                        "is missing: a checkpoint was signed over {} entries, and there are {whole}; this is an older or a shortened copy",
+                        checkpoint.size
+                    );
+                    self.wrong(Some(whole), problem);
+                    told = true;
+                }
+                None => {}
+            }
+        }
+        agreed
+    }
+}
+
+/// What is damaged is a finding; that the store cannot be read at all is not.
+pub(super) fn or_damaged<T>(read: Result<T, StoreError>) -> Result<Result<T, StoreError>, GateError> {
+    match read {
+        Err(error @ StoreError::Corrupt(_)) => Ok(Err(error)),
+        Err(error) => Err(error.into()),
+        Ok(value) => Ok(Ok(value)),
     }
 }
 

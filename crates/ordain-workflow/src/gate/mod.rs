@@ -23,6 +23,7 @@ mod submit;
 mod sweep;
 mod tokens;
 
+mod expected;
 mod fsck;
 mod ledger;
 mod replay;
@@ -35,7 +36,7 @@ pub use error::{Fault, GateError};
 pub use evidence::Received;
 pub use fsck::check_records;
 pub use keyring::{Keyring, KeyringError};
-pub use ledger::{Audit, Damage, LedgerEntry, audit, export, verifiers};
+pub use ledger::{Audit, Damage, LedgerEntry, audit, check_grown, export, verifiers};
 pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};

@@ -212,6 +212,9 @@ impl Gate {
     }
 
     /// Writes a step. `build` gets the index of its first entry.
+    ///
+    /// Entries get their time here, where one writer after the other has its turn: what was begun earlier and is written
+    /// later would else stand on the ledger with an earlier time than the entry before it.
     pub(super) async fn commit(
         &self,
         guards: Vec<Guard>,
@@ -219,9 +222,15 @@ impl Gate {
     ) -> Result<Committed, GateError> {
         // What `build` makes is canonical JSON of our own types; that it can be written is checked before it is committed.
         let (refused, refusal) = std::sync::mpsc::sync_channel(1);
+        let clock = self.clock.clone();
+        let stamped = move |mut step: Step| {
+            let now_ms = clock.now_ms();
+            step.entries.iter_mut().for_each(|entry| entry.at_ms = entry.at_ms.max(now_ms));
+            Ok(step)
+        };
         let change = Change {
             guards,
-            build: Box::new(move |index| match build(index).and_then(written) {
+            build: Box::new(move |index| match build(index).and_then(stamped).and_then(written) {
                 Ok(writes) => writes,
                 Err(error) => {
                     let _ = refused.try_send(error);

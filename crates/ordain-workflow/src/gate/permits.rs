@@ -59,6 +59,7 @@ impl Mint {
             max_executions: claims.max_executions,
             max_duration_ms: claims.max_duration_ms,
             max_affected_records: claims.max_affected_records,
+            used: 0,
             uses: Vec::new(),
         };
         let event = Event::PermitMinted {
@@ -75,7 +76,7 @@ impl Mint {
 }
 
 /// What is done to what and how: two permits with the same effect do the same thing.
-fn effect(claims: &Claims) -> String {
+pub(super) fn effect(claims: &Claims) -> String {
     let name = serde_json::to_string(&claims.action_type).unwrap_or_default();
     ContentHash::of(format!("{name}\n{}\n{}", claims.target_hash, claims.parameters_hash).as_bytes())
         .to_string()

@@ -79,7 +79,9 @@ pub struct PermitStatus {
     pub max_duration_ms: Option<u64>,
     /// How many records a use may change.
     pub max_affected_records: Option<u64>,
-    /// Its uses.
+    /// How often it was used.
+    pub used: u64,
+    /// The uses that are open or unknown, and the last of the others.
     pub uses: Vec<Use>,
 }
 
@@ -292,6 +294,7 @@ impl Gate {
             max_executions: permit.max_executions,
             max_duration_ms: permit.max_duration_ms,
             max_affected_records: permit.max_affected_records,
+            used: permit.used,
             uses: permit.uses,
         })
     }
