@@ -155,6 +155,8 @@ fn tokens_are_made_listed_and_revoked() {
     for (wrong, why) in [
         (json!({"principal": "", "roles": ["actor"]}), "empty"),
         (json!({"principal": "x", "roles": []}), "no role"),
+        (json!({"principal": "x", "roles": ["actor", "actor"]}), "twice"),
+        (json!({"principal": "x", "roles": ["actor"], "names": ["y", "y"]}), "twice"),
         (json!({"principal": "x", "roles": ["boss"]}), "none of `actor`"),
         (json!({"principal": "x", "roles": ["actor"], "expires_at_ms": 1}), "past"),
         (json!({"principal": "x", "roles": ["actor"], "color": 1}), "color"),

@@ -13,7 +13,8 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_canon::{ContentHash, is_lower_hex};
 use ordain_store::StoreError;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use subtle::ConstantTimeEq;
 
@@ -30,9 +31,10 @@ pub struct NewToken {
     pub principal: String,
     /// What it is for.
     #[schemars(length(min = 1))]
+    #[serde(deserialize_with = "distinct")]
     pub roles: BTreeSet<Role>,
     /// Further names that it may propose or observe under, such as those of the principal's agents.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "distinct")]
     #[schemars(length(max = NAMES_MAX), inner(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN)))]
     pub names: BTreeSet<String>,
     /// Until when, in milliseconds since 1970.
@@ -162,6 +164,14 @@ impl Token {
 
 fn refused() -> GateError {
     GateError::Unauthenticated("the token is not known here, or does not hold any more".to_owned())
+}
+
+/// A list in which nothing stands twice.
+fn distinct<'d, D: Deserializer<'d>, T: Deserialize<'d> + Ord>(from: D) -> Result<BTreeSet<T>, D::Error> {
+    let list = Vec::<T>::deserialize(from)?;
+    let count = list.len();
+    let set: BTreeSet<T> = list.into_iter().collect();
+    if set.len() == count { Ok(set) } else { Err(D::Error::custom("a list names something twice")) }
 }
 
 fn parts(token: &str) -> Option<(&str, &str)> {
