@@ -9,6 +9,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ordain-kernel", "transform"),
     ("ordain-bench", "decide"),
     ("ordain-store", "append"),
+    ("ordain-bench", "serve"),
     ("ordain-harness", "sandbox"),
     ("ordain-harness", "apply"),
 ];

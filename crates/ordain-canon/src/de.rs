@@ -2,18 +2,61 @@
 
 use crate::value::{Member, Value};
 use serde::de::value::{MapDeserializer, SeqDeserializer, StrDeserializer};
-use serde::de::{self, IntoDeserializer, Visitor};
+use serde::de::{self, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use std::borrow::Cow;
 
 /// A value does not have the type that it should.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct TypeError(String);
+#[error("{message}")]
+pub struct TypeError {
+    message: String,
+    without_values: Option<String>,
+}
+
+impl TypeError {
+    /// The message without the value: what is in the wrong place may be a secret.
+    pub fn without_values(&self) -> &str {
+        self.without_values.as_deref().unwrap_or(&self.message)
+    }
+}
 
 impl de::Error for TypeError {
     fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self(message.to_string())
+        Self { message: message.to_string(), without_values: None }
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let without_values = format!("{} was found where {expected} was expected", kind(&found));
+        let message = format!("invalid type: {found}, expected {expected}");
+        Self { message, without_values: Some(without_values) }
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let without_values = format!("{} was found that is not {expected}", kind(&found));
+        let message = format!("invalid value: {found}, expected {expected}");
+        Self { message, without_values: Some(without_values) }
+    }
+
+    fn unknown_variant(found: &str, expected: &'static [&'static str]) -> Self {
+        let names: Vec<String> = expected.iter().map(|name| format!("`{name}`")).collect();
+        let names = names.join(", ");
+        Self {
+            message: format!("unknown variant `{found}`, expected one of {names}"),
+            without_values: Some(format!("a name was found that is none of {names}")),
+        }
+    }
+}
+
+fn kind(found: &Unexpected<'_>) -> &'static str {
+    match found {
+        Unexpected::Bool(_) => "true or false",
+        Unexpected::Unsigned(_) | Unexpected::Signed(_) | Unexpected::Float(_) => "a number",
+        Unexpected::Char(_) | Unexpected::Str(_) | Unexpected::Bytes(_) => "a string",
+        Unexpected::Unit | Unexpected::Option => "null",
+        Unexpected::Seq => "an array",
+        Unexpected::Map => "an object",
+        _ => "something else",
     }
 }
 

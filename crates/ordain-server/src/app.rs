@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use ordain_workflow::gate::{Caller, Gate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
 /// The application. A cheap handle.
@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     /// Requests that are worked on, by principal.
     pub(crate) of_one: Mutex<BTreeMap<String, usize>>,
     pub(crate) reload: Option<Reload>,
+    /// Whether the server stops, so that nobody waits any longer.
+    pub(crate) stopping: watch::Sender<bool>,
 }
 
 /// Reads the policy folder.
@@ -52,6 +54,7 @@ impl App {
             waiting: Arc::new(Semaphore::new(WAITING_MAX)),
             of_one: Mutex::new(BTreeMap::new()),
             reload,
+            stopping: watch::Sender::new(false),
         };
         Self { gate, shared: Arc::new(shared) }
     }

@@ -1,39 +1,39 @@
 //! What every request passes: it gets an id, limits hold, it is found out who asks, and it is logged without its content.
 
 use crate::app::App;
-use crate::limits::{ANSWER_WAIT, REQUESTS_OF_ONE_MAX};
+use crate::limits::ANSWER_WAIT;
+use crate::place::Place;
 use crate::problem::Problem;
+use crate::routes::Who;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 use ordain_workflow::gate::{Caller, GateError};
-use std::sync::PoisonError;
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().clone();
-    let mut principal = None;
-    let mut response = match admit(&app, &mut request, &route).await {
-        Err(problem) => problem.into_response(),
-        Ok((admitted, who)) => {
-            principal = who;
-            let answered = respond(request, next, &route).await;
-            drop(admitted);
-            answered
-        }
-    };
+    let (mut response, principal) = answer(&app, request, next, &route).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        let named = Problem { correlation_id: Some(id.clone()), ..problem };
+        let named = Problem { correlation_id: Some(id.clone()), ..problem.scrubbed() };
         if named.status >= 500 {
             tracing::error!(correlation_id = id, code = named.code, detail = named.detail, "failed");
         }
+        // The headers stay: a refused method comes with those that are allowed.
+        let headers = std::mem::take(response.headers_mut());
         response = named.into_response();
+        let own = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
+        for (name, value) in own.filter(|(name, _)| *name != header::CONTENT_LENGTH) {
+            response.headers_mut().insert(name, value);
+        }
     }
     let headers = response.headers_mut();
     headers.extend(HeaderValue::from_str(&id).ok().map(|id| (REQUEST_ID.clone(), id)));
@@ -54,11 +54,42 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     response
 }
 
-async fn respond(request: Request, next: Next, route: &str) -> Response {
-    if crate::routes::waits(route) {
-        return next.run(request).await;
+/// The answer, and who asked.
+async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Response, Option<String>) {
+    // What tells whether the server lives must be answered when it is busiest.
+    if crate::routes::is_open(route) {
+        return (in_time(request, next).await, None);
     }
-    match tokio::time::timeout(ANSWER_WAIT, next.run(request)).await {
+    // Those who wait for something have a limit of their own.
+    let waits = crate::routes::waits(route, request.uri().query());
+    let working = match waits {
+        true => None,
+        false => match app.shared.working.try_acquire() {
+            Ok(working) => Some(working),
+            Err(_) => return (Problem::busy("too many requests at once").into_response(), None),
+        },
+    };
+    let caller = match request.extensions().get::<Caller>() {
+        Some(caller) => Ok(caller.clone()),
+        // Boxed, because asking the store takes much room, and the request may wait for long after it.
+        None => Box::pin(authenticate(app, request.headers())).await,
+    };
+    let caller = match caller {
+        Ok(caller) => caller,
+        Err(problem) => return (problem.into_response(), None),
+    };
+    let principal = Some(caller.principal().to_owned());
+    let response = match admit(app, &mut request, caller, route) {
+        Err(problem) => problem.into_response(),
+        Ok(_place) if waits => unbroken(request, next).await,
+        Ok(_place) => in_time(request, next).await,
+    };
+    drop(working);
+    (response, principal)
+}
+
+async fn in_time(request: Request, next: Next) -> Response {
+    match tokio::time::timeout(ANSWER_WAIT, unbroken(request, next)).await {
         Ok(response) => response,
         Err(_) => {
             Problem::busy("the answer took too long; what was asked may have been done").into_response()
@@ -66,58 +97,26 @@ async fn respond(request: Request, next: Next, route: &str) -> Response {
     }
 }
 
-/// A place among the requests that are worked on; given back when dropped.
-struct Admitted<'a> {
-    app: &'a App,
-    principal: Option<String>,
-    _working: Option<tokio::sync::SemaphorePermit<'a>>,
-}
-
-impl Drop for Admitted<'_> {
-    fn drop(&mut self) {
-        let Some(principal) = &self.principal else { return };
-        let mut of_one = self.app.shared.of_one.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = of_one.get_mut(principal) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                of_one.remove(principal);
-            }
+/// What is wrong with the program must not take the connection with it.
+async fn unbroken(request: Request, next: Next) -> Response {
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(_) => {
+            let problem = "the server made a mistake; what was asked may have been done";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", problem).into_response()
         }
     }
 }
 
-async fn admit<'a>(
-    app: &'a App,
-    request: &mut Request,
-    route: &str,
-) -> Result<(Admitted<'a>, Option<String>), Problem> {
-    // What tells whether the server lives must be answered when it is busiest.
-    if crate::routes::is_open(route) {
-        return Ok((Admitted { app, principal: None, _working: None }, None));
-    }
-    // Those who wait for something have a limit of their own.
-    let working = match crate::routes::waits(route) {
-        true => None,
-        false => {
-            Some(app.shared.working.try_acquire().map_err(|_| Problem::busy("too many requests at once"))?)
-        }
-    };
-    let caller = match request.extensions().get::<Caller>() {
-        Some(caller) => caller.clone(),
-        None => authenticate(app, request.headers()).await?,
-    };
-    let principal = caller.principal().to_owned();
-    {
-        let mut of_one = app.shared.of_one.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = of_one.entry(principal.clone()).or_default();
-        if *count >= REQUESTS_OF_ONE_MAX {
-            let problem = format!("`{principal}` has {REQUESTS_OF_ONE_MAX} requests under way already");
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many", problem));
-        }
-        *count += 1;
+/// Lets a caller in that has a place and one of the roles that the table asks for. Its body is not read before.
+fn admit(app: &App, request: &mut Request, caller: Caller, route: &str) -> Result<Place, Problem> {
+    let place = Place::take(app, caller.principal())?;
+    if let Some(Who::Roles(roles)) = crate::routes::who(request.method(), route) {
+        caller.must_be(roles)?;
     }
     request.extensions_mut().insert(caller);
-    Ok((Admitted { app, principal: Some(principal.clone()), _working: working }, Some(principal)))
+    request.extensions_mut().insert(place.clone());
+    Ok(place)
 }
 
 async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {

@@ -1,18 +1,22 @@
 #![doc = include_str!("../README.md")]
+#![expect(clippy::result_large_err, reason = "a problem is made once, for a request that ends with it")]
 
 pub mod limits;
 
 mod app;
 mod problem;
 mod request;
+mod scrub;
 
 mod front;
 mod metrics;
+mod place;
 
 mod api;
 mod openapi;
 mod routes;
 
+mod patience;
 mod serve;
 
 pub use app::{App, Reload, Reply};

@@ -10,8 +10,12 @@ pub const HEAD_BYTES_MAX: usize = 16 << 10;
 pub const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// How long a client may take to send the body.
 pub const BODY_WAIT: Duration = Duration::from_secs(15);
+/// How long a client may read nothing of what is sent to it.
+pub const READ_WAIT: Duration = Duration::from_secs(20);
 /// How long an answer may take.
 pub const ANSWER_WAIT: Duration = Duration::from_secs(30);
+/// The largest number in a query.
+pub const WHOLE_MAX: u64 = (1 << 53) - 1;
 /// How long `?wait=` may wait, in seconds.
 pub const POLL_SECONDS_MAX: u64 = 60;
 /// How long a stream of events lives.
@@ -32,3 +36,5 @@ pub const STOP_WAIT: Duration = Duration::from_secs(30);
 pub const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often the ledger's head is signed, if it has grown.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// Looking takes at most one part in so many of the time.
+pub const SWEEP_SHARE: u32 = 20;

@@ -1,10 +1,11 @@
 //! Errors over HTTP: `application/problem+json`.
 
+use crate::scrub::scrubbed;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordain_spec::decision::Reason;
-use ordain_workflow::gate::{Fault, GateError};
+use ordain_workflow::gate::{Fault, GateError, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,20 @@ impl Problem {
         Self { errors: vec![fault], ..Self::new(StatusCode::BAD_REQUEST, "invalid", message) }
     }
 
+    /// Without secrets that somebody sent where they do not belong.
+    pub(crate) fn scrubbed(mut self) -> Self {
+        self.detail = scrubbed(&self.detail);
+        for fault in &mut self.errors {
+            fault.message = scrubbed(&fault.message);
+            fault.path = scrubbed(&fault.path);
+        }
+        for reason in &mut self.reasons {
+            reason.message = scrubbed(&reason.message);
+            reason.path = scrubbed(&reason.path);
+        }
+        self
+    }
+
     pub(crate) fn busy(detail: &str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
     }
@@ -72,6 +87,8 @@ impl From<GateError> for Problem {
             GateError::Unknown(_) => of(StatusCode::NOT_FOUND, "unknown"),
             GateError::Conflict(_) => of(StatusCode::CONFLICT, "conflict"),
             GateError::Unavailable(_) => of(StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            GateError::Store(StoreError::TooLong { .. }) => of(StatusCode::BAD_REQUEST, "too_long"),
+            GateError::Store(StoreError::Corrupt(_)) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
             GateError::Store(_) => of(StatusCode::SERVICE_UNAVAILABLE, "store"),
             GateError::Damaged(_) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
             _ => of(StatusCode::INTERNAL_SERVER_ERROR, "internal"),

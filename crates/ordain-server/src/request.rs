@@ -1,6 +1,6 @@
 //! Reading what a request brings: its body, its query, who asks. What does not fit is a problem, never a panic.
 
-use crate::limits::{BODY_BYTES_MAX, BODY_WAIT};
+use crate::limits::{BODY_BYTES_MAX, BODY_WAIT, WHOLE_MAX};
 use crate::problem::Problem;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query};
 use axum::http::request::Parts;
@@ -44,12 +44,19 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
 
 /// A page of a browser cannot send this type without asking first.
 fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let essence = given.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
-        return Ok(());
-    }
-    let problem = "the body must be JSON, with `Content-Type: application/json`";
+    let mut given = headers.get_all(header::CONTENT_TYPE).iter();
+    let is_json = match (given.next().and_then(|it| it.to_str().ok()), given.next()) {
+        (Some(one), None) => {
+            let essence = one.split(';').next().unwrap_or_default().trim();
+            essence.eq_ignore_ascii_case("application/json")
+        }
+        _ => false,
+    };
+    let problem = match (is_json, headers.contains_key(header::CONTENT_ENCODING)) {
+        (true, false) => return Ok(()),
+        (true, true) => "the body must come as it is, without `Content-Encoding`",
+        (false, _) => "the body must be JSON, with `Content-Type: application/json`",
+    };
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", problem))
 }
 
@@ -63,7 +70,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Typed<T> {
         let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
         let value =
             Value::read(&bytes).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
-        value.to_typed().map(Self).map_err(|error| Problem::invalid("", error.to_string()))
+        value.to_typed().map(Self).map_err(|error| Problem::invalid("", error.without_values()))
     }
 }
 
@@ -91,11 +98,29 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Path::<String>::from_request_parts(parts, state).await {
-            Ok(Path(name)) => Ok(Self(name)),
+            Ok(Path(name)) => Ok(Self(nameable(name)?)),
             Err(error) => {
                 Err(Problem::invalid("", format!("the path cannot be used: {}", error.body_text())))
             }
         }
+    }
+}
+
+/// What has control characters is no name: it is not looked for, since not every store could.
+pub(crate) fn nameable(name: String) -> Result<String, Problem> {
+    match name.chars().any(char::is_control) {
+        true => {
+            Err(Problem::new(StatusCode::NOT_FOUND, "unknown", "nothing has a name with control characters"))
+        }
+        false => Ok(name),
+    }
+}
+
+/// A number that every JSON can hold.
+pub(crate) fn whole(name: &str, number: u64) -> Result<u64, Problem> {
+    match number <= WHOLE_MAX {
+        true => Ok(number),
+        false => Err(Problem::invalid("", format!("`{name}` must be from 0 to {WHOLE_MAX}"))),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::api::{actions, control, documents, evidence, ledger, permits, server,
 use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
+use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post};
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::packet::EvidencePacket;
@@ -439,8 +440,20 @@ pub(crate) fn is_open(path: &str) -> bool {
 }
 
 /// Whether a request to a route may take as long as it asks for.
-pub(crate) fn waits(path: &str) -> bool {
-    matches!(path, "/v1/actions/{id}" | "/v1/actions/{id}/events")
+pub(crate) fn waits(path: &str, query: Option<&str>) -> bool {
+    match path {
+        "/v1/actions/{id}" => query.is_some_and(|query| query.contains("wait")),
+        "/v1/actions/{id}/events" => true,
+        _ => false,
+    }
+}
+
+/// Who may ask for something that there is.
+pub(crate) fn who(method: &Method, path: &str) -> Option<&'static Who> {
+    // Whoever may read something may ask for its head.
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    let route = |it: &&Route| it.path == path && it.method.eq_ignore_ascii_case(method.as_str());
+    ROUTES.iter().find(route).map(|route| &route.who)
 }
 
 pub(crate) fn router() -> Router<App> {
@@ -449,7 +462,10 @@ pub(crate) fn router() -> Router<App> {
 
 /// The problems that any route may answer with.
 pub(crate) fn problems(route: &Route) -> Vec<(u16, &'static str)> {
-    let mut problems = vec![(503, "Busy, or the store cannot be reached; try again")];
+    let mut problems = vec![
+        (500, "What is on record is damaged, or the server made a mistake"),
+        (503, "Busy, or the store cannot be reached; try again"),
+    ];
     if !matches!(route.who, Who::Anybody) {
         problems.push((400, "What was sent cannot be used; `errors` says why"));
         problems.push((401, "No token, or one that does not hold"));

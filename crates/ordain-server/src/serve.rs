@@ -1,7 +1,10 @@
 //! The listener, and what happens beside requests: time passes, the head is signed, policies are read again.
 
 use crate::app::App;
-use crate::limits::{CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY};
+use crate::limits::{
+    CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY, SWEEP_SHARE,
+};
+use crate::patience::Patient;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -11,6 +14,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
@@ -86,7 +90,7 @@ impl Listening {
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_WAIT)
                 .max_buf_size(HEAD_BYTES_MAX)
-                .serve_connection(TokioIo::new(stream), service.clone());
+                .serve_connection(TokioIo::new(Patient::new(stream)), service.clone());
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 // A client that goes away is no failure of ours.
@@ -95,6 +99,8 @@ impl Listening {
             });
         }
         drop(listener);
+        // Those who wait get what there is now; everybody else gets their answer.
+        app.shared.stopping.send_replace(true);
         if tokio::time::timeout(STOP_WAIT, graceful.shutdown()).await.is_err() {
             tracing::warn!("some requests did not end in time");
         }
@@ -110,15 +116,19 @@ async fn beside(app: App, background: Background, mut stopped: watch::Receiver<b
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
     let mut sign = tokio::time::interval(CHECKPOINT_EVERY);
     let mut signed = 0;
+    let mut hangup = Hangup::new();
     loop {
         tokio::select! {
             _ = sweep.tick() => {
+                let started = Instant::now();
                 if let Err(error) = app.gate.sweep().await {
                     tracing::warn!(error = %error, "cannot record what time has done");
                 }
+                // With very many held actions it takes longer, and is done less often.
+                sweep.reset_after(SWEEP_EVERY.max(started.elapsed() * SWEEP_SHARE));
             }
             _ = sign.tick() => keep_checkpoint(&app, &background, &mut signed).await,
-            () = again() => read_again(&app).await,
+            () = hangup.came() => read_again(&app).await,
             _ = stopped.changed() => {
                 keep_checkpoint(&app, &background, &mut signed).await;
                 return;
@@ -155,17 +165,34 @@ async fn read_again(app: &App) {
     }
 }
 
-/// A hangup signal asks for reading again.
+/// A hangup signal asks for reading again. It is listened to all the time, so that none is missed.
 #[cfg(unix)]
-async fn again() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::hangup()) {
-        Ok(mut hangup) => drop(hangup.recv().await),
-        Err(_) => std::future::pending().await,
+struct Hangup(Option<tokio::signal::unix::Signal>);
+
+#[cfg(unix)]
+impl Hangup {
+    fn new() -> Self {
+        Self(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok())
+    }
+
+    async fn came(&mut self) {
+        match &mut self.0 {
+            Some(signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn again() {
-    std::future::pending().await
+struct Hangup;
+
+#[cfg(not(unix))]
+impl Hangup {
+    fn new() -> Self {
+        Self
+    }
+
+    async fn came(&mut self) {
+        std::future::pending().await
+    }
 }

@@ -75,6 +75,11 @@ impl Batch {
         self.answers.push((job.answer, answer));
     }
 
+    /// Keeps a change whose guards could not be read.
+    pub(crate) fn refuse(&mut self, job: Job, error: StoreError) {
+        self.answers.push((job.answer, Err(error)));
+    }
+
     fn apply(&mut self, change: Change) -> Answer {
         for Guard { kind, id, version } in &change.guards {
             let found = self.versions.get(&(kind.clone(), id.clone())).copied().unwrap_or_default();

@@ -115,6 +115,11 @@ impl Inbox {
         }
     }
 
+    /// How many changes wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.receiver.len()
+    }
+
     /// Takes no new change. What was accepted before is still received.
     fn begin_to_close(&mut self, done: oneshot::Sender<()>) {
         self.receiver.close();

@@ -165,6 +165,26 @@ fn what_is_no_store() {
     });
 }
 
+#[test]
+fn a_table_that_is_gone() {
+    for kind in [Kind::File, Kind::Postgres] {
+        let place = Place::new(kind);
+        runtime().block_on(async {
+            let store = place.open().await;
+            store.commit(set("k", "i", 0, "s", "{}")).await.unwrap();
+            let table = place.table("records");
+            place.meddle(&format!("ALTER TABLE {table} RENAME TO away"));
+            for _ in 0..3 {
+                let error = store.commit(set("k", "i", 1, "s", "{}")).await.unwrap_err();
+                assert!(matches!(error, StoreError::Corrupt(_) | StoreError::Unavailable(_)), "{error}");
+                store.record("k", "i").await.unwrap_err();
+            }
+            place.meddle(&format!("ALTER TABLE {} RENAME TO records", place.table("away")));
+            assert_eq!(store.commit(set("k", "i", 1, "s", "{}")).await.unwrap().size, 2);
+        });
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_owner_reads_the_file() {

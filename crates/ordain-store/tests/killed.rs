@@ -65,6 +65,8 @@ fn killed(kind: Kind) {
 
 async fn check(place: &Place, acknowledged: &BTreeMap<usize, String>) {
     let store = place.open().await;
+    // A server may still be at work on what the dead asked for. This waits for the head, which that work holds.
+    store.commit(Change::new(Vec::new(), |_| Writes::default())).await.unwrap();
     let entries = check_tree(&store).await;
     for (index, entry) in acknowledged {
         assert_eq!(String::from_utf8_lossy(&entries[*index].bytes), *entry, "entry {index}");

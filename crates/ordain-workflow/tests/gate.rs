@@ -87,6 +87,7 @@ impl Scene {
             affected_records: None,
             duration_ms: None,
             reason: String::new(),
+            change: None,
         };
         self.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await?;
         Ok(self.gate.status(&self.operator, &spent.action_id).await?.state)
@@ -327,4 +328,31 @@ async fn the_ledger_verifies_and_replays() {
     let flips: Vec<_> = flips.flips.iter().map(|flip| (flip.action_id.as_str(), flip.would_be)).collect();
     let deny = Outcome::Deny;
     assert_eq!(flips, [("p1", deny), ("p1", deny), ("p2", deny), ("p2", deny), ("p3", Outcome::Allow)]);
+}
+
+#[tokio::test]
+async fn a_permit_of_many_uses_keeps_a_short_record() {
+    let scene = Scene::new().await;
+    scene.gate.set_policy(&scene.operator, &policies("1000")).await.unwrap();
+    let read = proposal("p1", "read");
+    let status = scene.submit(&read).await;
+    for number in 1..=100 {
+        let spent = scene.spend(&status, &read).await.unwrap();
+        assert_eq!((spent.number, spent.uses_left), (number, 1000 - number));
+        scene.report(&spent, UseOutcome::Succeeded).await.unwrap();
+    }
+    let permit = scene.gate.status(&scene.operator, "p1").await.unwrap().permit.unwrap();
+    assert_eq!((permit.used, permit.uses.len(), permit.uses[0].number), (100, 64, 37));
+    let again = Report {
+        number: 1,
+        outcome: UseOutcome::Failed,
+        affected_records: None,
+        duration_ms: None,
+        reason: String::new(),
+        change: None,
+    };
+    let refused =
+        scene.gate.settle(&scene.operator, &permit.permit_id, &again).await.unwrap_err().to_string();
+    assert!(refused.contains("settled already"), "{refused}");
+    assert_eq!(ordain_workflow::gate::check_records(scene.gate.store()).await.unwrap(), []);
 }

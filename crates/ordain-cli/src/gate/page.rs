@@ -60,7 +60,7 @@ pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
     page.label("permit", &permit.permit_id);
     page.label("action", &permit.action_id);
     page.label("holds", &format!("{} to {}", time(permit.valid_from_ms), time(permit.valid_until_ms)));
-    page.label("uses", &format!("{} of {}", permit.uses.len(), permit.max_executions));
+    page.label("uses", &format!("{} of {}", permit.used, permit.max_executions));
     if let Some(limit) = permit.max_duration_ms {
         page.label("at most", &format!("{limit} ms for a use"));
     }

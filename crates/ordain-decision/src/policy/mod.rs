@@ -201,6 +201,11 @@ impl PolicySet {
         self.hash
     }
 
+    /// The person behind a name; a name that the policies do not know stands for itself.
+    pub fn person<'p>(&'p self, name: &'p str) -> &'p str {
+        self.people.person(name)
+    }
+
     /// What does not make the folder invalid, but somebody should know.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings

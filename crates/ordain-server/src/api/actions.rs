@@ -4,7 +4,7 @@ use super::wait;
 use crate::app::App;
 use crate::limits::POLL_SECONDS_MAX;
 use crate::problem::Problem;
-use crate::request::{Asked, By, JsonBytes, Named, Typed, answer, ok};
+use crate::request::{Asked, By, JsonBytes, Named, Typed, answer, nameable, ok};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -25,7 +25,8 @@ pub(crate) async fn submit(
     Asked(query): Asked<SubmitQuery>,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
-    let submitted = app.gate.submit(&caller, &body, query.supersedes.as_deref()).await?;
+    let supersedes = query.supersedes.map(nameable).transpose()?;
+    let submitted = app.gate.submit(&caller, &body, supersedes.as_deref()).await?;
     if submitted.new {
         app.shared.metrics.decision(submitted.status.decision.outcome.name());
     }
@@ -57,7 +58,8 @@ pub(crate) async fn list(
     Asked(query): Asked<ListQuery>,
 ) -> Result<Response, Problem> {
     let limit = page(query.limit, PAGE_DEFAULT, PAGE_MAX)?;
-    let (actions, next) = app.gate.actions(&caller, query.state, query.after.as_deref(), limit).await?;
+    let after = query.after.map(nameable).transpose()?;
+    let (actions, next) = app.gate.actions(&caller, query.state, after.as_deref(), limit).await?;
     ok(&ActionPage { actions, next })
 }
 
@@ -83,7 +85,7 @@ pub(crate) async fn status(
     Asked(query): Asked<StatusQuery>,
 ) -> Result<Response, Problem> {
     match query.wait {
-        None => ok(&app.gate.status(&caller, &id).await?),
+        None => ok(&Box::pin(app.gate.status(&caller, &id)).await?),
         Some(seconds) if seconds <= POLL_SECONDS_MAX => {
             ok(&wait::until_decided(&app, &caller, &id, Duration::from_secs(seconds)).await?)
         }

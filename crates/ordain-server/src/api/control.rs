@@ -55,7 +55,10 @@ pub(crate) async fn reload(State(app): State<App>, By(caller): By) -> Result<Res
 }
 
 pub(crate) async fn rotate_key(State(app): State<App>, By(caller): By) -> Result<Response, Problem> {
-    ok(&app.gate.rotate_key(&caller).await?)
+    // A client that goes away must not leave it half done.
+    let rotated = tokio::spawn(async move { app.gate.rotate_key(&caller).await }).await;
+    let broken = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the work was broken off");
+    ok(&rotated.map_err(broken)??)
 }
 
 impl App {

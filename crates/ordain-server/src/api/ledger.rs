@@ -3,7 +3,7 @@
 use super::actions::page;
 use crate::app::App;
 use crate::problem::Problem;
-use crate::request::{Asked, By, ok, text};
+use crate::request::{Asked, By, ok, text, whole};
 use axum::extract::State;
 use axum::response::Response;
 use ordain_workflow::gate::{LedgerEntry, PAGE_MAX};
@@ -61,7 +61,10 @@ pub(crate) async fn proof(
     By(caller): By,
     Asked(query): Asked<ProofQuery>,
 ) -> Result<Response, Problem> {
-    Ok(text("text/plain; charset=utf-8", app.gate.prove(&caller, query.index).await?.to_string()))
+    Ok(text(
+        "text/plain; charset=utf-8",
+        app.gate.prove(&caller, whole("index", query.index)?).await?.to_string(),
+    ))
 }
 
 pub(crate) async fn consistency(
@@ -69,9 +72,10 @@ pub(crate) async fn consistency(
     By(caller): By,
     Asked(query): Asked<ConsistencyQuery>,
 ) -> Result<Response, Problem> {
-    let hashes = app.gate.prove_consistency(&caller, query.old, query.new).await?;
+    let (old, new) = (whole("old", query.old)?, whole("new", query.new)?);
+    let hashes = app.gate.prove_consistency(&caller, old, new).await?;
     let hashes = hashes.iter().map(ToString::to_string).collect();
-    ok(&Consistency { old: query.old, new: query.new, hashes })
+    ok(&Consistency { old, new, hashes })
 }
 
 pub(crate) async fn entries(
@@ -80,6 +84,7 @@ pub(crate) async fn entries(
     Asked(query): Asked<EntriesQuery>,
 ) -> Result<Response, Problem> {
     let limit = page(query.limit, PAGE_DEFAULT, PAGE_MAX)?;
-    let entries = app.gate.ledger_entries(&caller, query.from.unwrap_or(0), limit).await?;
+    let from = whole("from", query.from.unwrap_or(0))?;
+    let entries = app.gate.ledger_entries(&caller, from, limit).await?;
     ok(&EntryPage { entries, size: app.gate.size().await? })
 }

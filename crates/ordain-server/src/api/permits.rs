@@ -42,7 +42,7 @@ pub(crate) async fn spend(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
     let value = Value::read(&body).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
-    value.to_typed::<UseRequest>().map_err(|error| Problem::invalid("", error.to_string()))?;
+    value.to_typed::<UseRequest>().map_err(|error| Problem::invalid("", error.without_values()))?;
     let text = |field: &str| value.get(field).and_then(Value::as_str);
     let (Some(permit), Some(action_type), Some(target), Some(parameters)) =
         (text("permit"), text("action_type"), value.get("target"), value.get("parameters"))

@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::sync::OnceLock;
 
 /// How the server is.
 #[derive(Serialize, JsonSchema)]
@@ -58,7 +59,7 @@ pub(crate) async fn health() -> Result<Response, Problem> {
 
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
     let not = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", why);
-    let status = app.gate.gate_status().await?;
+    let status = app.gate.gate_status().await.map_err(|error| not(error.to_string()))?;
     if status.policy_hash.is_none() {
         return Err(not("no policies are in force".to_owned()));
     }
@@ -95,5 +96,7 @@ pub(crate) async fn jwks(State(app): State<App>) -> Result<Response, Problem> {
 }
 
 pub(crate) async fn description() -> Result<Response, Problem> {
-    ok(&openapi())
+    // It is always the same, and long: it is written once.
+    static TEXT: OnceLock<String> = OnceLock::new();
+    Ok(text("application/json", TEXT.get_or_init(|| openapi().to_string()).clone()))
 }

@@ -2,22 +2,75 @@
 
 use crate::app::App;
 use crate::limits::{LOOK_EVERY, STREAM_WAIT};
+use crate::place::Place;
 use crate::problem::Problem;
 use crate::request::{By, Named};
+use axum::Extension;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ordain_canon::Canonicalizer;
-use ordain_workflow::gate::{ActionStatus, Caller, GateError, State as ActionState};
+use ordain_workflow::gate::{ActionStatus, Caller, GateError, Glance, State as ActionState};
 use std::convert::Infallible;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 
-fn place(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    app.shared.waiting.clone().try_acquire_owned().map_err(|_| Problem::busy("too many are waiting already"))
+/// Somebody who waits for an action to change. It holds no more of the action than it needs to see that: many may wait.
+struct Watch {
+    app: App,
+    caller: Caller,
+    id: String,
+    changes: Receiver<String>,
+    stopping: watch::Receiver<bool>,
+    end: Instant,
+    _waiting: OwnedSemaphorePermit,
+}
+
+impl Watch {
+    /// Listens before anybody looks, so that nothing is missed in between.
+    fn new(app: &App, caller: &Caller, id: &str, time: Duration) -> Result<Self, Problem> {
+        let waiting = app.shared.waiting.clone().try_acquire_owned();
+        Ok(Self {
+            _waiting: waiting.map_err(|_| Problem::busy("too many are waiting already"))?,
+            app: app.clone(),
+            caller: caller.clone(),
+            id: id.to_owned(),
+            changes: app.gate.changes(),
+            stopping: app.shared.stopping.subscribe(),
+            end: Instant::now() + time,
+        })
+    }
+
+    // These ask the store, for which they need much room. Boxed, they have it only as long as they ask.
+    async fn glance(&self) -> Result<Glance, GateError> {
+        Box::pin(self.app.gate.glance(&self.caller, &self.id)).await
+    }
+
+    async fn status(&self) -> Result<ActionStatus, GateError> {
+        Box::pin(self.app.gate.status(&self.caller, &self.id)).await
+    }
+
+    fn is_over(&self) -> bool {
+        *self.stopping.borrow() || Instant::now() >= self.end
+    }
+
+    /// Waits until something may have changed: this node said so, or it is time to look what others did.
+    async fn changed(&mut self) {
+        let look_at = self.end.min(Instant::now() + LOOK_EVERY);
+        loop {
+            tokio::select! {
+                change = self.changes.recv() => match change {
+                    Ok(other) if other != self.id => {}
+                    _ => return,
+                },
+                _ = self.stopping.changed() => return,
+                () = tokio::time::sleep_until(look_at) => return,
+            }
+        }
+    }
 }
 
 /// The status when it is no longer held, or when the time is over.
@@ -27,33 +80,16 @@ pub(crate) async fn until_decided(
     id: &str,
     time: Duration,
 ) -> Result<ActionStatus, Problem> {
-    let _place = place(app)?;
-    let end = Instant::now() + time;
-    // Listened to before looking, so that nothing is missed in between.
-    let mut changes = app.gate.changes();
-    loop {
-        let status = app.gate.status(caller, id).await?;
-        if status.state != ActionState::Held || Instant::now() >= end {
-            return Ok(status);
-        }
-        changed(&mut changes, id, end).await;
+    let mut watch = Watch::new(app, caller, id, time)?;
+    while watch.glance().await?.state == ActionState::Held && !watch.is_over() {
+        watch.changed().await;
     }
-}
-
-/// Waits until something may have changed: this node said so, or it is time to look what others did.
-async fn changed(changes: &mut Receiver<String>, id: &str, end: Instant) {
-    let look_at = end.min(Instant::now() + LOOK_EVERY);
-    loop {
-        match tokio::time::timeout_at(look_at, changes.recv()).await {
-            Ok(Ok(other)) if other != id => {}
-            _ => return,
-        }
-    }
+    Ok(watch.status().await?)
 }
 
 /// Whether nothing will happen to it any more.
 fn is_final(status: &ActionStatus) -> bool {
-    let uses = status.permit.as_ref().map_or(0, |permit| permit.uses.len() as u64);
+    let uses = status.permit.as_ref().map_or(0, |permit| permit.used);
     let uses_max = status.permit.as_ref().map_or(0, |permit| permit.max_executions);
     match status.state {
         ActionState::Denied | ActionState::Expired | ActionState::Superseded => true,
@@ -63,38 +99,47 @@ fn is_final(status: &ActionStatus) -> bool {
 }
 
 struct Stream {
-    app: App,
-    caller: Caller,
-    id: String,
-    changes: Receiver<String>,
-    end: Instant,
-    last: Option<ActionStatus>,
-    _place: OwnedSemaphorePermit,
+    watch: Watch,
+    last: Option<Glance>,
+    ended: bool,
+    _place: Option<Place>,
 }
 
 impl Stream {
-    /// The next status that differs from the last one.
-    async fn next(&mut self) -> Option<Result<ActionStatus, GateError>> {
-        while Instant::now() < self.end {
-            if let Some(last) = &self.last {
-                if is_final(last) {
-                    return None;
-                }
-                changed(&mut self.changes, &self.id, self.end).await;
+    /// The next event, if there will be one.
+    async fn next(&mut self) -> Option<Event> {
+        if self.ended {
+            return None;
+        }
+        match self.next_status().await {
+            Ok(Some(status)) => {
+                self.ended = is_final(&status);
+                let mut canon = Canonicalizer::new();
+                let data = canon.value(&status).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                Some(Event::default().event(status.state.name()).data(data.unwrap_or_default()))
             }
-            match self.app.gate.status(&self.caller, &self.id).await {
-                Ok(status) if self.last.as_ref() == Some(&status) => {}
-                Ok(status) => {
-                    self.last = Some(status.clone());
-                    return Some(Ok(status));
-                }
-                Err(error) => {
-                    self.end = Instant::now();
-                    return Some(Err(error));
-                }
+            Ok(None) => None,
+            Err(error) => {
+                self.ended = true;
+                let problem = serde_json::to_string(&Problem::from(error).scrubbed()).unwrap_or_default();
+                Some(Event::default().event("error").data(problem))
             }
         }
-        None
+    }
+
+    /// The next status that differs from the last one; nothing when the time is over.
+    async fn next_status(&mut self) -> Result<Option<ActionStatus>, GateError> {
+        loop {
+            let glance = self.watch.glance().await?;
+            if self.last.as_ref() != Some(&glance) {
+                self.last = Some(glance);
+                return self.watch.status().await.map(Some);
+            }
+            if self.watch.is_over() {
+                return Ok(None);
+            }
+            self.watch.changed().await;
+        }
     }
 }
 
@@ -102,23 +147,15 @@ pub(crate) async fn events(
     State(app): State<App>,
     By(caller): By,
     Named(id): Named,
+    place: Option<Extension<Place>>,
 ) -> Result<Response, Problem> {
+    let watch = Watch::new(&app, &caller, &id, STREAM_WAIT)?;
     // What is not there or not for this caller is said with a status, before a stream begins.
-    app.gate.status(&caller, &id).await?;
-    let changes = app.gate.changes();
-    let place = place(&app)?;
-    let end = Instant::now() + STREAM_WAIT;
-    let events = Stream { app, caller, id, changes, end, last: None, _place: place };
-    let events = stream::unfold(events, |mut events| async move {
-        let event = match events.next().await? {
-            Ok(status) => {
-                let mut canon = Canonicalizer::new();
-                let data = canon.value(&status).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                Event::default().event(status.state.name()).data(data.unwrap_or_default())
-            }
-            Err(error) => Event::default().event("error").data(Problem::from(error).detail),
-        };
-        Some((Ok::<_, Infallible>(event), events))
+    watch.glance().await?;
+    let stream = Stream { watch, last: None, ended: false, _place: place.map(|Extension(place)| place) };
+    let events = stream::unfold(stream, |mut stream| async move {
+        let event = stream.next().await?;
+        Some((Ok::<_, Infallible>(event), stream))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }

@@ -2,6 +2,7 @@
 
 use super::error::of_postgres;
 use super::session::Session;
+use crate::batch::Key;
 use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, STATEMENT_WAIT};
 use crate::tree::{cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
 use crate::{EntryRow, Head, Query, Record, StoreError};
@@ -98,6 +99,14 @@ impl Session {
 
     pub(super) fn positions_and_hashes(&self, rows: &[Row]) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
         rows.iter().map(|row| Ok((self.column(row, 0)?, self.column(row, 1)?))).collect()
+    }
+
+    pub(super) fn versions_of(&self, rows: Vec<Row>) -> Result<Vec<(Key, u64)>, StoreError> {
+        let read = |row: Row| {
+            let key = (self.column(&row, 0)?, self.column(&row, 1)?);
+            Ok((key, to_unsigned(self.column(&row, 2)?)?))
+        };
+        rows.into_iter().map(read).collect()
     }
 
     /// Only the last tile of level 0 is not stored as a tile, and it grows by rows that stay: two looks agree.

@@ -5,7 +5,7 @@ use super::session::{Server, Session};
 use crate::batch::{Batch, Key, fail_all};
 use crate::limits::{CATCH_UP_MAX, TRANSACTION_WAIT};
 use crate::queue::{Inbox, Job};
-use crate::tree::{edge_of, edge_tiles, hash_of, same_root, to_bytes, to_signed, to_unsigned};
+use crate::tree::{edge_of, edge_tiles, hash_of, same_root, to_bytes, to_signed};
 use crate::{Head, StoreError};
 use ordain_ledger::Edge;
 use std::collections::{BTreeSet, VecDeque};
@@ -36,7 +36,7 @@ impl Writer {
             jobs.push_back(job);
             while !jobs.is_empty() {
                 inbox.drain_into(&mut jobs);
-                self.batch(&mut jobs, &inbox).await;
+                self.batch(&mut jobs, &mut inbox).await;
             }
         }
         drop(self);
@@ -45,11 +45,14 @@ impl Writer {
 
     /// One transaction with as many of the changes as it takes. Whatever fails, the session is given up: the server
     /// then takes the transaction back.
-    async fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &Inbox) {
-        let (session, mut batch) = match self.begin(guards_of(jobs)).await {
+    async fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &mut Inbox) {
+        let (session, mut batch) = match self.begin(guards_of(jobs.iter())).await {
             Ok(begun) => begun,
             Err(error) => return fail_all(jobs.drain(..), &error, &inbox.counts),
         };
+        if let Err(error) = take_late(&session, &mut batch, jobs, inbox).await {
+            return fail_all(jobs.drain(..), &error, &inbox.counts);
+        }
         while let Some(job) = jobs.pop_front() {
             batch.take(job);
             if batch.is_full() {
@@ -99,8 +102,33 @@ impl Writer {
     }
 }
 
-fn guards_of(jobs: &VecDeque<Job>) -> BTreeSet<Key> {
-    let guards = jobs.iter().flat_map(|job| &job.change.guards);
+/// Other nodes may have kept the head for long: whoever came meanwhile joins, if that is worth one more round trip.
+async fn take_late(
+    session: &Session,
+    batch: &mut Batch,
+    jobs: &mut VecDeque<Job>,
+    inbox: &mut Inbox,
+) -> Result<(), StoreError> {
+    let early = jobs.len();
+    if inbox.waiting() * 2 < early {
+        return Ok(());
+    }
+    inbox.drain_into(jobs);
+    let guards = guards_of(jobs.iter().skip(early));
+    if !guards.is_empty() {
+        let (kinds, ids) = columns(&guards);
+        let rows = session.query(&session.sql.versions, &[&kinds, &ids]).await?;
+        session.versions_of(rows)?.into_iter().for_each(|(key, version)| batch.learn(key, version));
+    }
+    Ok(())
+}
+
+fn columns(keys: &BTreeSet<Key>) -> (Vec<&str>, Vec<&str>) {
+    keys.iter().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip()
+}
+
+fn guards_of<'a>(jobs: impl Iterator<Item = &'a Job>) -> BTreeSet<Key> {
+    let guards = jobs.flat_map(|job| &job.change.guards);
     guards.map(|guard| (guard.kind.clone(), guard.id.clone())).collect()
 }
 
@@ -112,8 +140,7 @@ async fn begin(
 ) -> Result<(Edge, Vec<(Key, u64)>), StoreError> {
     let failed = |error: Error| of_postgres(&session.place, &error);
     let (client, sql) = (&session.client, &session.sql);
-    let (kinds, ids): (Vec<&str>, Vec<&str>) =
-        guards.iter().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
+    let (kinds, ids) = columns(guards);
     let known = edge.as_ref().map(Edge::size);
     let (from, to) = match known {
         Some(size) => (to_signed(size)?, to_signed(size.saturating_add(CATCH_UP_MAX))?),
@@ -134,11 +161,7 @@ async fn begin(
     begun.map_err(failed)?;
     let Head { size, root } = session.head_of(&head.map_err(failed)?)?;
     let newer = session.positions_and_hashes(&newer.map_err(failed)?)?;
-    let versions = versions.map_err(failed)?.into_iter().map(|row| {
-        let key = (session.column(&row, 0)?, session.column(&row, 1)?);
-        Ok((key, to_unsigned(session.column(&row, 2)?)?))
-    });
-    let versions = versions.collect::<Result<_, StoreError>>()?;
+    let versions = session.versions_of(versions.map_err(failed)?)?;
     let caught_up = edge.filter(|edge| edge.size() + newer.len() as u64 == size);
     let Some(mut edge) = caught_up else {
         return Ok((edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?, versions));

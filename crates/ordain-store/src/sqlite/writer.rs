@@ -10,7 +10,7 @@ use crate::queue::{Inbox, Job};
 use crate::tree::{edge_of, edge_tiles, same_root, to_bytes, to_signed};
 use crate::{Head, StoreError};
 use ordain_ledger::Edge;
-use rusqlite::{Connection, Params};
+use rusqlite::{CachedStatement, Connection, Params};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -119,7 +119,7 @@ fn plan(rows: Rows<'_>, batch: &mut Batch, jobs: &mut VecDeque<Job>) -> Result<(
         match versions.collect::<Result<Vec<_>, StoreError>>() {
             Ok(versions) => versions.into_iter().for_each(|(key, version)| batch.learn(key, version)),
             Err(error) => {
-                jobs.push_front(job);
+                batch.refuse(job, error.clone());
                 return Err(error);
             }
         }
@@ -136,25 +136,28 @@ fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
         return run(rows, "ROLLBACK", []);
     }
     batch.seal();
+    let mut put = Put::new(rows, "INSERT INTO entries (position, bytes, leaf_hash) VALUES (?1, ?2, ?3)")?;
     for entry in &batch.entries {
-        let sql = "INSERT INTO entries (position, bytes, leaf_hash) VALUES (?1, ?2, ?3)";
-        run(rows, sql, (to_signed(entry.index)?, &entry.bytes, entry.leaf_hash.as_bytes()))?;
+        put.row((to_signed(entry.index)?, &entry.bytes, entry.leaf_hash.as_bytes()))?;
     }
+    let sql = "INSERT INTO tiles (level, position, hashes) VALUES (?1, ?2, ?3) \
+               ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes";
+    let mut put = Put::new(rows, sql)?;
     for (tile, row) in &batch.tiles {
-        let sql = "INSERT INTO tiles (level, position, hashes) VALUES (?1, ?2, ?3) \
-                   ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes";
-        run(rows, sql, (tile.level, to_signed(tile.index)?, to_bytes(row)))?;
+        put.row((tile.level, to_signed(tile.index)?, to_bytes(row)))?;
     }
+    let sql = "INSERT INTO documents (hash, bytes) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING";
+    let mut put = Put::new(rows, sql)?;
     for (hash, bytes) in &batch.documents {
-        let sql = "INSERT INTO documents (hash, bytes) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING";
-        run(rows, sql, (hash.to_string(), bytes))?;
+        put.row((hash.to_string(), bytes))?;
     }
+    let sql = "INSERT INTO records (kind, id, version, state, body, changed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+               ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state, \
+               body = excluded.body, changed_at = excluded.changed_at";
+    let mut put = Put::new(rows, sql)?;
     for record in batch.records.values() {
-        let sql = "INSERT INTO records (kind, id, version, state, body, changed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                   ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state, \
-                   body = excluded.body, changed_at = excluded.changed_at";
         let (version, changed_at) = (to_signed(record.version)?, to_signed(record.changed_at)?);
-        run(rows, sql, (&record.kind, &record.id, version, &record.state, &record.body, changed_at))?;
+        put.row((&record.kind, &record.id, version, &record.state, &record.body, changed_at))?;
     }
     if !batch.entries.is_empty() {
         let sql = "UPDATE head SET size = ?1, root = ?2";
@@ -171,7 +174,24 @@ fn give_up(connection: &Connection) {
 }
 
 fn run(rows: Rows<'_>, sql: &str, parameters: impl Params) -> Result<(), StoreError> {
-    let statement = rows.connection.prepare_cached(sql);
-    let done = statement.and_then(|mut statement| statement.execute(parameters));
-    done.map(|_| ()).map_err(|error| of_sqlite(rows.place, &error))
+    Put::new(rows, sql)?.row(parameters)
+}
+
+/// One statement for many rows.
+struct Put<'a> {
+    statement: CachedStatement<'a>,
+    place: &'a str,
+}
+
+impl<'a> Put<'a> {
+    fn new(rows: Rows<'a>, sql: &str) -> Result<Self, StoreError> {
+        let statement = rows.connection.prepare_cached(sql);
+        let statement = statement.map_err(|error| of_sqlite(rows.place, &error))?;
+        Ok(Self { statement, place: rows.place })
+    }
+
+    fn row(&mut self, parameters: impl Params) -> Result<(), StoreError> {
+        let done = self.statement.execute(parameters);
+        done.map(|_| ()).map_err(|error| of_sqlite(self.place, &error))
+    }
 }

@@ -184,7 +184,7 @@ fn is_greater(left: &Value<'_>, right: &Value<'_>) -> bool {
 }
 
 fn matches_whole(pattern: &str, text: &str) -> bool {
-    let readable = pattern.len() <= 4096 && regex::Regex::new(pattern).is_ok();
+    let readable = pattern.len() <= 1024 && regex::Regex::new(pattern).is_ok();
     // The line feed ends a comment, which a pattern with the flag `x` can have at its end.
     let anchored = regex::Regex::new(&format!(r"\A(?:{pattern})\z"))
         .or_else(|_| regex::Regex::new(&format!("\\A(?:{pattern}\n)\\z")));

@@ -7,6 +7,7 @@ use super::judge::{Inputs, Texts, judge};
 use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy, document};
 use super::permits::Mint;
+use super::policy::Loaded;
 use super::records::{Action, Held, State, Token, put};
 use super::status::ActionStatus;
 use super::submit::state_of;
@@ -74,7 +75,7 @@ impl Gate {
             )));
         }
         self.check_open(&action, action_id, now_ms)?;
-        self.check_not_own(caller, &action).await?;
+        self.check_not_own(caller, &action, &loaded).await?;
         let view = self.view(action_id, &action, &loaded, &control).await?;
         if view.digest != say.view_digest {
             return Err(GateError::Conflict(format!(
@@ -163,13 +164,19 @@ impl Gate {
         }
     }
 
-    /// Nobody approves what they proposed, whatever the name they proposed it under.
-    async fn check_not_own(&self, caller: &Caller, action: &Action) -> Result<(), GateError> {
-        let mut own = action.submitted_by == caller.principal;
+    /// Nobody approves what they proposed, whatever the name they proposed it under: the policy knows which names are
+    /// one person's, and the tokens know which names somebody proposes under.
+    async fn check_not_own(
+        &self,
+        caller: &Caller,
+        action: &Action,
+        loaded: &Loaded,
+    ) -> Result<(), GateError> {
+        let is_caller = |name: &str| same(loaded.set.person(name), loaded.set.person(&caller.principal));
+        let mut own = is_caller(&action.submitted_by) || is_caller(&action.actor);
         for token in self.list::<Token>(None).await? {
             let Some(token) = token.body else { continue };
-            own |= same(&token.principal, &caller.principal)
-                && token.names.iter().any(|name| same(name, &action.actor));
+            own |= is_caller(&token.principal) && token.names.iter().any(|name| same(name, &action.actor));
         }
         if own {
             return Err(GateError::Forbidden(format!(

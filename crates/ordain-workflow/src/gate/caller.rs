@@ -47,6 +47,8 @@ pub struct Caller {
     pub(super) principal: String,
     pub(super) names: Names,
     pub(super) roles: BTreeSet<Role>,
+    /// The token that it came with, if it needed one.
+    pub(super) token_id: Option<String>,
 }
 
 /// The names that a caller may speak under.
@@ -61,7 +63,7 @@ pub(super) enum Names {
 impl Caller {
     /// The person at the machine that holds the store.
     pub fn local(principal: &str) -> Self {
-        Self { principal: principal.to_owned(), names: Names::Any, roles: Role::ALL.into() }
+        Self { principal: principal.to_owned(), names: Names::Any, roles: Role::ALL.into(), token_id: None }
     }
 
     /// Who it is.

@@ -57,6 +57,8 @@ impl Gate {
     /// Another key signs from now on. Permits of the old one hold as long as they say.
     pub async fn rotate_key(&self, caller: &Caller) -> Result<KeyStatus, GateError> {
         caller.must_be(&[Role::Operator])?;
+        // One after the other: the file, the record and what signs must name the same key in the end.
+        let _rotating = self.shared.rotating.lock().await;
         let old = self.keyring();
         let new = old.rotated().map_err(|error| GateError::Unavailable(error.to_string()))?;
         self.register(&new, Some(&old.public().id()), &caller.principal).await?;
@@ -68,6 +70,7 @@ impl Gate {
 
     /// Reads the signing key again, which another process may have rotated.
     pub async fn reload_key(&self) -> Result<bool, GateError> {
+        let _rotating = self.shared.rotating.lock().await;
         let old = self.keyring();
         let new = old.reread().map_err(|error| GateError::Unavailable(error.to_string()))?;
         if new.public() == old.public() {

@@ -109,7 +109,8 @@ impl Expected {
             } => {
                 self.actions.entry(action_id.clone()).or_default().permit_id = Some(permit_id.clone());
                 let permit = self.permits.entry(permit_id).or_default();
-                (permit.action_id, permit.permit_document, permit.index) = (action_id, permit_document, index);
+                (permit.action_id, permit.permit_document, permit.index) =
+                    (action_id, permit_document, index);
                 permit.max_executions = max_executions;
                 (permit.valid_from_ms, permit.valid_until_ms) = (valid_from_ms, valid_until_ms);
             }

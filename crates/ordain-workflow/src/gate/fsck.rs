@@ -8,7 +8,7 @@ use super::ledger::{Damage, or_damaged};
 use super::limits::PAGE_MAX;
 use super::open::document;
 use super::permits::effect;
-use super::records::{Action, Control, Effect, Evidence, Kept, Key, Permit, Token, Use};
+use super::records::{Action, Control, Effect, Evidence, Kept, Key, Permit, Token, Use, UseOutcome};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_canon::ContentHash;
 use ordain_decision::Claims;
@@ -144,7 +144,10 @@ impl Check<'_> {
                 let (record, ledger) = (word(halted.is_some()), word(expected.halted.is_some()));
                 self.wrong(None, format!("the gate is {record} on record and {ledger} by the ledger"));
             } else if halted != expected.halted {
-                self.wrong(None, "the gate was halted by another or for another reason than on record".to_owned());
+                self.wrong(
+                    None,
+                    "the gate was halted by another or for another reason than on record".to_owned(),
+                );
             }
             if control.policy != expected.policy {
                 let problem = "the policies in force are not those that the ledger names last";
@@ -187,9 +190,11 @@ impl Check<'_> {
     ) -> Result<BTreeMap<String, BTreeSet<(String, u64)>>, GateError> {
         let found = self.found::<Permit>().await?;
         let problem = |id: &str, permit: &Permit, should: &ExpectedPermit| {
-            let (record, ledger) = (permit.uses.len(), should.uses.len());
+            let (record, ledger) = (permit.used, should.uses.len() as u64);
             if record != ledger {
-                return Some(format!("mints `{id}`, of which the ledger has {ledger} uses and its record {record}"));
+                return Some(format!(
+                    "mints `{id}`, of which the ledger has {ledger} uses and its record {record}"
+                ));
             }
             (!same_permit(permit, should)).then(|| format!("mints `{id}`, whose record says something else"))
         };
@@ -209,7 +214,10 @@ impl Check<'_> {
         Ok(effects)
     }
 
-    async fn effects(&mut self, expected: BTreeMap<String, BTreeSet<(String, u64)>>) -> Result<(), GateError> {
+    async fn effects(
+        &mut self,
+        expected: BTreeMap<String, BTreeSet<(String, u64)>>,
+    ) -> Result<(), GateError> {
         let found = self.found::<Effect>().await?;
         let mut problems = Vec::new();
         for (id, open) in expected {
@@ -253,7 +261,8 @@ impl Check<'_> {
                 roles: it.roles.clone(),
                 revoked: it.revoked_at_ms.is_some(),
             };
-            let otherwise = |what: &str| format!("the token `{id}` is recorded otherwise than on the ledger: {what}");
+            let otherwise =
+                |what: &str| format!("the token `{id}` is recorded otherwise than on the ledger: {what}");
             if record.revoked != should.revoked {
                 return Some(otherwise(if should.revoked { "it was revoked" } else { "it was not revoked" }));
             }
@@ -299,7 +308,22 @@ fn same_permit(permit: &Permit, should: &ExpectedPermit) -> bool {
         && permit.max_affected_records == claims.max_affected_records
         && permit.max_executions == should.max_executions
         && (permit.valid_from_ms, permit.valid_until_ms) == (should.valid_from_ms, should.valid_until_ms)
-        && permit.uses.iter().zip(&should.uses).all(|(used, should)| recorded_use(used).as_ref() == Some(should))
+        && same_uses(permit, should)
+}
+
+/// The record shows all uses that are open, and others only as they are on the ledger.
+fn same_uses(permit: &Permit, should: &ExpectedPermit) -> bool {
+    let on_ledger = |used: &Use| {
+        let at = usize::try_from(used.number).ok()?.checked_sub(1)?;
+        should.uses.get(at)
+    };
+    let as_recorded =
+        |used: &Use| on_ledger(used).is_some() && recorded_use(used).as_ref() == on_ledger(used);
+    let shown: BTreeSet<u64> = permit.uses.iter().map(|used| used.number).collect();
+    let open =
+        |used: &&ExpectedUse| !matches!(used.settled, Some((UseOutcome::Succeeded | UseOutcome::Failed, _)));
+    permit.uses.iter().all(as_recorded)
+        && should.uses.iter().filter(open).all(|used| shown.contains(&used.number))
 }
 
 /// A use as a record has it; nothing if its outcome has no canonical form.

@@ -266,9 +266,8 @@ fn signed_heads(verifiers: &[NoteVerifier], notes: &[SignedNote]) -> (Vec<Checkp
     for note in notes {
         match Checkpoint::open(note, verifiers, origin) {
             Ok(checkpoint) => heads.push(checkpoint),
-            Err(error) => {
-                damage.push(Damage { index: None, problem: format!("a checkpoint is of no use here: {error}") })
-            }
+            Err(error) => damage
+                .push(Damage { index: None, problem: format!("a checkpoint is of no use here: {error}") }),
         }
     }
     heads.sort_by_key(|head| head.size);

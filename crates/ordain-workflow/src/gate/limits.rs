@@ -12,6 +12,10 @@ pub const DURATION_MS_DEFAULT: u64 = 5 * 60_000;
 pub const GRACE_MS: u64 = 5_000;
 /// How often a step is tried again when others changed the same records in between.
 pub const TRIES_MAX: usize = 64;
+/// Uses of one permit that may be under way at once.
+pub const USES_OPEN_MAX: usize = 256;
+/// Settled uses of a permit that its record shows; all of them are on the ledger.
+pub const USES_SHOWN_MAX: usize = 64;
 /// Evidence packets of one proposal.
 pub const EVIDENCE_MAX: usize = 64;
 /// Names that one token may propose under.

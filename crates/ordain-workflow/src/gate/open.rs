@@ -39,6 +39,8 @@ pub(super) struct Shared {
     keyring: RwLock<Keyring>,
     pub(super) policies: RwLock<Option<Arc<Loaded>>>,
     changed: broadcast::Sender<String>,
+    /// Whoever has it changes the key.
+    pub(super) rotating: tokio::sync::Mutex<()>,
 }
 
 /// How many changes a slow listener may miss before it has to look at everything again.
@@ -61,7 +63,12 @@ impl Gate {
         settings: Settings,
     ) -> Result<Self, GateError> {
         let (changed, _) = broadcast::channel(LISTENERS_BEHIND_MAX);
-        let shared = Shared { keyring: RwLock::new(keyring.clone()), policies: RwLock::new(None), changed };
+        let shared = Shared {
+            keyring: RwLock::new(keyring.clone()),
+            policies: RwLock::new(None),
+            changed,
+            rotating: tokio::sync::Mutex::new(()),
+        };
         let gate = Self { store, clock, settings, shared: Arc::new(shared) };
         gate.see_last_entry().await?;
         gate.begin().await?;

@@ -3,9 +3,9 @@
 use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
-use super::limits::{NAME_BYTES_MAX, REASON_BYTES_MAX, TRIES_MAX};
+use super::limits::{NAME_BYTES_MAX, REASON_BYTES_MAX, TRIES_MAX, USES_SHOWN_MAX};
 use super::open::{Gate, Step, busy, document};
-use super::records::{Effect, Held, Permit, Settled, State, UseOutcome, put};
+use super::records::{Effect, Held, Permit, Settled, State, Use, UseOutcome, put};
 use super::spend::no_permit;
 use super::status::PermitStatus;
 use ordain_canon::is_sha256;
@@ -87,8 +87,12 @@ impl Gate {
         let now_ms = self.clock.now_ms();
         let action_id = permit.action_id.clone();
         let settled = permit.settled(report, &caller.principal, now_ms);
+        let was_used = (1..=permit.used).contains(&report.number);
         let Some(used) = permit.uses.iter_mut().find(|it| it.number == report.number) else {
-            return Err(GateError::Unknown(format!("`{permit_id}` has no use {}", report.number)));
+            return Err(match was_used {
+                true => settled_already(permit_id, report.number),
+                false => GateError::Unknown(format!("`{permit_id}` has no use {}", report.number)),
+            });
         };
         let own = used.worker == caller.principal;
         if !own && !caller.is(Role::Operator) {
@@ -105,14 +109,12 @@ impl Gate {
                 _ if same => return Ok(action_id),
                 UseOutcome::Unknown => {}
                 UseOutcome::Succeeded | UseOutcome::Failed => {
-                    return Err(GateError::Conflict(format!(
-                        "use {} of `{permit_id}` is settled already, and stays as it is",
-                        report.number
-                    )));
+                    return Err(settled_already(permit_id, report.number));
                 }
             }
         }
         used.settled = Some(settled.clone());
+        permit.forget_old();
         let use_settled = UseSettled {
             by: caller.principal(),
             number: report.number,
@@ -158,6 +160,10 @@ impl Gate {
     }
 }
 
+fn settled_already(permit_id: &str, number: u64) -> GateError {
+    GateError::Conflict(format!("use {number} of `{permit_id}` is settled already, and stays as it is"))
+}
+
 /// A use that was settled.
 pub(super) struct UseSettled<'a> {
     pub(super) by: &'a str,
@@ -184,7 +190,18 @@ impl FileChange {
 }
 
 impl Permit {
-    /// The outcomes of its uses, in their order.
+    /// A record must not grow with every use; what is over is on the ledger.
+    fn forget_old(&mut self) {
+        let over = |it: &Use| it.settled.as_ref().is_some_and(|it| it.outcome != UseOutcome::Unknown);
+        let mut too_many = self.uses.iter().filter(|it| over(it)).count().saturating_sub(USES_SHOWN_MAX);
+        self.uses.retain(|it| {
+            let forgotten = too_many > 0 && over(it);
+            too_many -= usize::from(forgotten);
+            !forgotten
+        });
+    }
+
+    /// The outcomes of the uses that its record shows, in their order.
     pub(super) fn outcomes(&self) -> Vec<Option<UseOutcome>> {
         self.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome)).collect()
     }

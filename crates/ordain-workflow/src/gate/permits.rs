@@ -59,6 +59,7 @@ impl Mint {
             max_executions: claims.max_executions,
             max_duration_ms: claims.max_duration_ms,
             max_affected_records: claims.max_affected_records,
+            used: 0,
             uses: Vec::new(),
         };
         let event = Event::PermitMinted {

@@ -200,6 +200,9 @@ pub(super) struct Permit {
     pub(super) max_executions: u64,
     pub(super) max_duration_ms: Option<u64>,
     pub(super) max_affected_records: Option<u64>,
+    /// How often it was used.
+    pub(super) used: u64,
+    /// The uses that are open or unknown, and the last of the others.
     pub(super) uses: Vec<Use>,
 }
 

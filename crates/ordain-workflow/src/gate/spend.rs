@@ -5,7 +5,7 @@ use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{DURATION_MS_DEFAULT, TRIES_MAX};
+use super::limits::{DURATION_MS_DEFAULT, TRIES_MAX, USES_OPEN_MAX};
 use super::open::{Gate, Step, busy};
 use super::outcome::state_after;
 use super::records::{Effect, Held, Permit, Use, put};
@@ -125,7 +125,7 @@ impl Gate {
         let minting = Minting { audience: &self.settings.audience, nonce: "", ledger_index: None };
         let uses_max =
             permit.max_executions.min(grant.claims(&self.keyring().public(), minting).max_executions);
-        let used = permit.uses.len() as u64;
+        let used = permit.used;
         if used >= uses_max {
             let last = permit.uses.last().map_or_else(String::new, |it| {
                 format!("; `{}` took the last one at {} ms", it.worker, it.spent_at_ms)
@@ -133,7 +133,13 @@ impl Gate {
             let times = if uses_max == 1 { "once".to_owned() } else { format!("{uses_max} times") };
             return Err(GateError::Conflict(format!("`{permit_id}` could be used {times}, and was{last}")));
         }
+        if permit.uses.iter().filter(|it| it.settled.is_none()).count() >= USES_OPEN_MAX {
+            return Err(GateError::Conflict(format!(
+                "{USES_OPEN_MAX} uses of `{permit_id}` are under way; report how they went first"
+            )));
+        }
         let number = used + 1;
+        permit.used = number;
         let deadline_ms = now_ms.saturating_add(permit.max_duration_ms.unwrap_or(DURATION_MS_DEFAULT));
         permit.uses.push(Use {
             number,

@@ -51,6 +51,15 @@ pub struct ActionStatus {
     pub decided_index: u64,
 }
 
+/// What has to be known of an action to see whether its status has changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Glance {
+    /// How far it is.
+    pub state: State,
+    version: u64,
+    policy_hash: Option<String>,
+}
+
 /// A permit and its uses.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PermitStatus {
@@ -70,7 +79,9 @@ pub struct PermitStatus {
     pub max_duration_ms: Option<u64>,
     /// How many records a use may change.
     pub max_affected_records: Option<u64>,
-    /// Its uses.
+    /// How often it was used.
+    pub used: u64,
+    /// The uses that are open or unknown, and the last of the others.
     pub uses: Vec<Use>,
 }
 
@@ -142,6 +153,24 @@ impl Gate {
         let (_, control) = self.control().await?;
         let loaded = self.policies(&control).await?;
         self.status_of(caller, action_id, action, &loaded, &control).await
+    }
+
+    /// A look at an action, by somebody who waits for a change: two that are equal were of the same status. It costs
+    /// little, and a token that ended meanwhile is noticed.
+    pub async fn glance(&self, caller: &Caller, action_id: &str) -> Result<Glance, GateError> {
+        self.check_token(caller).await?;
+        let held = self.action(action_id).await?;
+        let Some(action) = held.body else { return Err(no_action(action_id)) };
+        may_see(caller, &action)?;
+        let (_, control) = self.control().await?;
+        let now_ms = self.clock.now_ms();
+        let permit = match &action.permit_id {
+            Some(id) => Held::<Permit>::read(&self.store, id).await?.body,
+            None => None,
+        };
+        let unknown = permit.iter().flat_map(|it| &it.uses).any(|it| it.is_unknown(now_ms));
+        let state = if unknown { State::Unknown } else { action.shown_state(now_ms) };
+        Ok(Glance { state, version: held.version, policy_hash: control.policy.map(|policy| policy.hash) })
     }
 
     async fn status_of(
@@ -265,6 +294,7 @@ impl Gate {
             max_executions: permit.max_executions,
             max_duration_ms: permit.max_duration_ms,
             max_affected_records: permit.max_affected_records,
+            used: permit.used,
             uses: permit.uses,
         })
     }

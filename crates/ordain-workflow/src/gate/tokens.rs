@@ -125,22 +125,39 @@ impl Gate {
 
     /// Who has this token. Every refusal says the same: what exists is not told to strangers.
     pub async fn authenticate(&self, token: &str) -> Result<Caller, GateError> {
-        let refused = || {
-            GateError::Unauthenticated("the token is not known here, or does not hold any more".to_owned())
-        };
         let (id, secret) = parts(token).ok_or_else(refused)?;
         let known = Held::<Token>::read(&self.store, id).await?.body.ok_or_else(refused)?;
         let hash = ContentHash::of(secret.as_bytes()).to_string();
         let same: bool = hash.as_bytes().ct_eq(known.secret_hash.as_bytes()).into();
-        let expired = known.expires_at_ms.is_some_and(|expires_at_ms| self.clock.now_ms() >= expires_at_ms);
-        if !same || known.revoked_at_ms.is_some() || expired {
+        if !same || !known.holds_at(self.clock.now_ms()) {
             return Err(refused());
         }
         let mut names: BTreeSet<String> = known.names.into_iter().collect();
         names.insert(known.principal.clone());
         let roles = known.roles.into_iter().collect();
-        Ok(Caller { principal: known.principal, names: Names::These(names), roles })
+        let token_id = Some(id.to_owned());
+        Ok(Caller { principal: known.principal, names: Names::These(names), roles, token_id })
     }
+
+    /// That the token of somebody who waits has not ended meanwhile.
+    pub(super) async fn check_token(&self, caller: &Caller) -> Result<(), GateError> {
+        let Some(id) = &caller.token_id else { return Ok(()) };
+        let token = Held::<Token>::read(&self.store, id).await?.body;
+        match token.is_some_and(|token| token.holds_at(self.clock.now_ms())) {
+            true => Ok(()),
+            false => Err(refused()),
+        }
+    }
+}
+
+impl Token {
+    fn holds_at(&self, now_ms: u64) -> bool {
+        self.revoked_at_ms.is_none() && self.expires_at_ms.is_none_or(|expires_at_ms| now_ms < expires_at_ms)
+    }
+}
+
+fn refused() -> GateError {
+    GateError::Unauthenticated("the token is not known here, or does not hold any more".to_owned())
 }
 
 fn parts(token: &str) -> Option<(&str, &str)> {

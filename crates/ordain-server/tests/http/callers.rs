@@ -1,0 +1,183 @@
+//! Who asks: tokens that hold and tokens that do not, and what each role may do.
+
+use crate::support::{NOW, Server, exchange, proposal};
+use ordain_server::openapi;
+use ordain_workflow::gate::Role;
+use serde_json::json;
+
+fn with_headers(server: &Server, headers: &str) -> crate::support::Reply {
+    let request = format!("GET /v1/gate HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    exchange(server.address, request.as_bytes())
+}
+
+#[test]
+fn a_token_holds_until_it_is_revoked_or_expires() {
+    let server = Server::new();
+    let token = server.token("carl", &[Role::Auditor], &[], Some(NOW + 1_000));
+    let ask = || server.ask_with(Some(&token), "GET", "/v1/gate", None);
+    ask().expect(200);
+    server.pass(999);
+    ask().expect(200);
+    server.pass(1);
+    ask().refused(401, "does not hold any more");
+    // A clock that is set back does not bring it back.
+    server.set_clock(NOW);
+    ask().refused(401, "does not hold any more");
+    let token = server.token("dora", &[Role::Auditor], &[], None);
+    let id = token.split('_').nth(1).unwrap();
+    server.ask("olga", "DELETE", &format!("/v1/tokens/{id}"), None).expect(200);
+    server.ask_with(Some(&token), "GET", "/v1/gate", None).refused(401, "does not hold any more");
+}
+
+#[test]
+fn only_one_header_with_one_whole_token_is_enough() {
+    let server = Server::new();
+    let token = server.token_of("andy").to_owned();
+    for good in [format!("Bearer {token}"), format!("bearer {token}"), format!("BEARER   {token} ")] {
+        with_headers(&server, &format!("Authorization: {good}\r\n")).expect(200);
+    }
+    let (id, secret) = token.strip_prefix("ordain_").unwrap().split_once('_').unwrap();
+    let other = server.token_of("olga").rsplit_once('_').unwrap().1.to_owned();
+    let swapped = if secret.starts_with('A') { "B" } else { "A" };
+    let bad = [
+        String::new(),
+        token.clone(),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        format!("Basic {token}"),
+        format!("Token {token}"),
+        format!("Bearer{token}"),
+        format!("Bearer\t{token}"),
+        format!("Bearer {token},Bearer {token}"),
+        format!("Bearer {token} {token}"),
+        format!("Bearer \"{token}\""),
+        format!("Bearer ordain_{id}_{other}"),
+        format!("Bearer ordain_{id}_{swapped}{}", &secret[1..]),
+        format!("Bearer ordain_{id}_{}", &secret[1..]),
+        format!("Bearer ordain_{id}_{secret}A"),
+        format!("Bearer ordain_{id}_{secret}="),
+        format!("Bearer ordain_{id}_"),
+        format!("Bearer ordain_{}_{secret}", id.to_uppercase()),
+        format!("Bearer ordain_{id}%00_{secret}"),
+        format!("Bearer ORDAIN_{id}_{secret}"),
+        format!("Bearer ordain-{id}-{secret}"),
+        format!("Bearer ordain_{}_{secret}", "0".repeat(16)),
+        format!("Bearer ordain_' OR 1=1 --_{secret}"),
+        format!("Bearer оrdain_{id}_{secret}"),
+        format!("Bearer {}", "A".repeat(8_000)),
+    ];
+    for value in bad {
+        let reply = with_headers(&server, &format!("Authorization: {value}\r\n"));
+        reply.refused(401, "token");
+        assert_eq!(reply.header("www-authenticate"), Some("Bearer"), "{value}");
+    }
+    let twice = format!("Authorization: Bearer {token}\r\n");
+    with_headers(&server, &format!("{twice}{twice}")).refused(401, "token");
+    with_headers(&server, "").refused(401, "token");
+    with_headers(&server, &format!("Proxy-Authorization: Bearer {token}\r\n")).refused(401, "token");
+    with_headers(&server, &format!("Cookie: token={token}\r\n")).refused(401, "token");
+    // Every refusal of a token that looks like one says the same: what exists is not told.
+    let wrong = |value: &str| {
+        with_headers(&server, &format!("Authorization: Bearer {value}\r\n")).json()["detail"].clone()
+    };
+    let unknown = wrong(&format!("ordain_{}_{secret}", "0".repeat(16)));
+    assert_eq!(wrong(&format!("ordain_{id}_{other}")), unknown);
+}
+
+/// Who may ask for what, written down a second time.
+const MAY: &[(&str, &str, &str)] = &[
+    ("POST", "/v1/actions", "actor"),
+    ("GET", "/v1/actions", "any"),
+    ("GET", "/v1/actions/{id}", "actor approver operator worker auditor"),
+    ("GET", "/v1/actions/{id}/events", "actor approver operator worker auditor"),
+    ("POST", "/v1/actions/{id}/approvals", "approver"),
+    ("POST", "/v1/evidence", "sensor"),
+    ("GET", "/v1/permits/{id}", "actor approver operator worker auditor"),
+    ("POST", "/v1/permits/{id}/use", "worker"),
+    ("POST", "/v1/permits/{id}/outcome", "worker operator"),
+    ("GET", "/v1/ledger/checkpoint", "any"),
+    ("GET", "/v1/ledger/proof", "auditor operator"),
+    ("GET", "/v1/ledger/consistency", "auditor operator"),
+    ("GET", "/v1/ledger/entries", "auditor operator"),
+    ("GET", "/v1/gate", "any"),
+    ("POST", "/v1/halt", "operator"),
+    ("POST", "/v1/resume", "operator"),
+    ("POST", "/v1/policy/reload", "operator"),
+    ("POST", "/v1/keys/rotate", "operator"),
+    ("POST", "/v1/tokens", "operator"),
+    ("GET", "/v1/tokens", "operator auditor"),
+    ("DELETE", "/v1/tokens/{id}", "operator"),
+    ("POST", "/v1/transform", "any"),
+    ("POST", "/v1/verify", "any"),
+    ("GET", "/health", "everybody"),
+    ("GET", "/ready", "everybody"),
+    ("GET", "/metrics", "everybody"),
+    ("GET", "/.well-known/jwks.json", "everybody"),
+    ("GET", "/openapi.json", "everybody"),
+];
+
+#[test]
+fn every_route_asks_for_its_roles() {
+    let server = Server::new();
+    let people = [
+        ("actor", "andy"),
+        ("approver", "ann"),
+        ("operator", "olga"),
+        ("sensor", "sam"),
+        ("worker", "will"),
+        ("auditor", "audrey"),
+    ];
+    let status = server.submit(&proposal("p1", "read"));
+    let permit = status["permit"]["permit_id"].as_str().unwrap();
+    for (method, path, may) in MAY {
+        let id = if path.starts_with("/v1/permits") { permit } else { "p1" };
+        let path = path.replace("{id}", id);
+        // A body that is good for nothing, so that nothing happens: who may not is told that before.
+        let body = (*method == "POST").then(|| json!({}));
+        let ask = |token: Option<&str>| match path.ends_with("/events") {
+            true => crate::support::Events::open(server.address, &path, token.unwrap_or("none")).status,
+            false => server.ask_with(token, method, &path, body.as_ref()).status,
+        };
+        match *may {
+            "everybody" => assert_eq!(ask(None), 200, "{method} {path}"),
+            _ => assert_eq!(ask(None), 401, "{method} {path}"),
+        }
+        for (role, who) in people {
+            let allowed = matches!(*may, "any" | "everybody") || may.split(' ').any(|it| it == role);
+            let status = ask(Some(server.token_of(who)));
+            assert_eq!(status != 403, allowed, "{role}: {method} {path} gave {status}");
+            assert!(![0, 401, 405, 500].contains(&status), "{role}: {method} {path} gave {status}");
+        }
+    }
+    let description = openapi();
+    let mut described = Vec::new();
+    for (path, operations) in description["paths"].as_object().unwrap() {
+        described.extend(
+            operations.as_object().unwrap().keys().map(|method| (method.to_uppercase(), path.clone())),
+        );
+    }
+    let mut known: Vec<_> =
+        MAY.iter().map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned())).collect();
+    described.sort();
+    known.sort();
+    assert_eq!(described, known);
+}
+
+#[test]
+fn an_actor_sees_its_own_actions_and_no_others() {
+    let server = Server::new();
+    server.submit(&proposal("p1", "write"));
+    let stranger = server.token("stan", &[Role::Actor], &[], None);
+    let ask = |method: &str, path: &str, body: Option<&serde_json::Value>| {
+        server.ask_with(Some(&stranger), method, path, body)
+    };
+    ask("GET", "/v1/actions/p1", None).refused(403, "stan");
+    ask("GET", "/v1/actions/p1/events", None).refused(403, "stan");
+    assert_eq!(ask("GET", "/v1/actions", None).expect(200)["actions"], json!([]));
+    ask("POST", "/v1/actions", Some(&proposal("p2", "write"))).refused(403, "may not propose as `agent`");
+    let mut own = proposal("p2", "write");
+    own["actor"] = json!("stan");
+    ask("POST", "/v1/actions?supersedes=p1", Some(&own)).refused(403, "`p1` is not of an actor");
+    // And nobody learns by submitting it what somebody else's proposal became.
+    ask("POST", "/v1/actions", Some(&proposal("p1", "write"))).refused(403, "may not propose");
+}

@@ -1,0 +1,20 @@
+//! The server as its clients meet it: a real listener, and requests that are written byte by byte.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test may fail loudly"
+)]
+
+mod support;
+
+mod callers;
+mod fooling;
+mod life;
+mod limits;
+mod requests;
+mod secrets;
+mod stores;
+mod waiting;

@@ -1,0 +1,116 @@
+//! A store that fails: nothing is acknowledged, and the server says so.
+
+use crate::support::{Folder, Server, proposal, text};
+use ordain_store::Location;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A small file system in memory that is gone after the test.
+struct Small(PathBuf);
+
+impl Small {
+    fn new(folder: &Folder, size: &str) -> Self {
+        let path = folder.0.join("small");
+        std::fs::create_dir(&path).unwrap();
+        run("mount", &["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"], &path);
+        Self(path)
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        run("umount", &["--lazy"], &self.0);
+    }
+}
+
+#[track_caller]
+fn run(program: &str, arguments: &[&str], path: &Path) {
+    let status = Command::new(program).args(arguments).arg(path).status().unwrap();
+    assert!(
+        status.success(),
+        "{program} {arguments:?} {}: this test needs the right to mount",
+        path.display()
+    );
+}
+
+fn refused(server: &Server, id: &str) {
+    let reply = server.post("andy", "/v1/actions", &proposal(id, "read"));
+    reply.refused(503, "");
+    assert_eq!(reply.header("retry-after"), Some("1"));
+}
+
+fn lives_and_is_not_ready(server: &Server) {
+    server.ask_with(None, "GET", "/health", None).expect(200);
+    server.ask_with(None, "GET", "/ready", None).refused(503, "");
+    assert_eq!(server.ask_with(None, "GET", "/metrics", None).status, 200);
+}
+
+#[test]
+fn a_full_store_acknowledges_nothing_and_works_again_when_there_is_room() {
+    let folder = Folder::new();
+    let small = Small::new(&folder, "4m");
+    let location = Location::File(small.0.join("store.db"));
+    let mut server = Server::on(&location);
+    server.submit(&proposal("before", "read"));
+    let filler = small.0.join("filler");
+    // Everything that is left, to the last byte.
+    let _ = std::fs::write(&filler, vec![0; 8 << 20]);
+    let mut taken = Vec::new();
+    let full = (0..200).find(|number| {
+        let id = format!("p{number}");
+        let reply = server.post("andy", "/v1/actions", &proposal(&id, "read"));
+        match reply.status {
+            201 => taken.push(id),
+            _ => reply.refused(503, "no room"),
+        }
+        reply.status != 201
+    });
+    let full = full.unwrap();
+    // It stays so, and what could not be written is not there.
+    refused(&server, "other");
+    server.post("olga", "/v1/halt", &json!({"reason": "x"})).refused(503, "no room");
+    server.get("andy", &format!("/v1/actions/p{full}")).refused(404, "no action");
+    server.get("andy", "/v1/actions/other").refused(404, "no action");
+    server.ask_with(None, "GET", "/health", None).expect(200);
+    std::fs::remove_file(&filler).unwrap();
+    server.submit(&proposal("after", "read"));
+    server.stop();
+    drop(server);
+    let again = Server::on(&location);
+    for id in taken.iter().map(String::as_str).chain(["before", "after"]) {
+        assert_eq!(text(&again.get("andy", &format!("/v1/actions/{id}")).expect(200)["state"]), "allowed");
+    }
+    let verifiers = again.wait(again.gate.note_verifiers()).unwrap();
+    let audit = ordain_workflow::gate::audit(again.gate.store(), &verifiers, &[], |_, _| {});
+    assert_eq!(again.wait(audit).unwrap().damage, []);
+}
+
+#[test]
+fn a_store_that_is_gone_acknowledges_nothing() {
+    let folder = Folder::new();
+    let path = folder.0.join("store.db");
+    let server = Server::on(&Location::File(path.clone()));
+    let read = proposal("before", "read");
+    let status = server.submit(&read);
+    // SQLite itself would go on writing to the removed file.
+    let aside = folder.0.join("aside.db");
+    std::fs::rename(&path, &aside).unwrap();
+    refused(&server, "p1");
+    server.spend(&status, &read).refused(503, "was removed");
+    lives_and_is_not_ready(&server);
+    std::fs::rename(&aside, &path).unwrap();
+    server.spend(&status, &read).expect(200);
+    server.get("andy", "/v1/actions/p1").refused(404, "no action");
+}
+
+#[test]
+fn a_closed_store_is_not_ready() {
+    let server = Server::new();
+    let read = proposal("before", "read");
+    let status = server.submit(&read);
+    server.wait(server.gate.store().clone().close()).unwrap();
+    refused(&server, "p1");
+    server.spend(&status, &read).refused(503, "");
+    lives_and_is_not_ready(&server);
+}

@@ -1,0 +1,276 @@
+//! A server on a port of its own, the people who use it, and what they send.
+
+mod client;
+
+pub use client::{Events, Reply, begin, exchange, raw, read_reply};
+
+use ordain_canon::{Canonicalizer, PayloadHash, Value};
+use ordain_decision::PolicyFiles;
+use ordain_server::{App, Background, listen};
+use ordain_store::{Location, Store};
+use ordain_workflow::gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub const NOW: u64 = 1_800_000_000_000;
+
+/// A server that runs until it is dropped or stopped.
+pub struct Server {
+    pub address: SocketAddr,
+    pub gate: Gate,
+    /// What the policy folder has.
+    pub folder: Arc<Mutex<PolicyFiles>>,
+    tokens: BTreeMap<&'static str, String>,
+    hands: Arc<AtomicU64>,
+    stop: Option<oneshot::Sender<()>>,
+    running: Option<JoinHandle<()>>,
+    runtime: Option<Runtime>,
+}
+
+impl Server {
+    pub fn new() -> Self {
+        Self::on(&Location::Memory)
+    }
+
+    pub fn on(location: &Location) -> Self {
+        Self::with(location, Keyring::ephemeral().unwrap())
+    }
+
+    pub fn with(location: &Location, keyring: Keyring) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let hands = Arc::new(AtomicU64::new(NOW));
+        let shown = hands.clone();
+        let clock = Clock::of(move || shown.load(Ordering::Relaxed));
+        let folder = Arc::new(Mutex::new(policies()));
+        let (gate, listening) = runtime.block_on(async {
+            let store = Store::open(location).await.unwrap();
+            let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
+            gate.set_policy(&operator(), &policies()).await.unwrap();
+            let read = folder.clone();
+            let reload = Box::new(move || Ok(read.lock().unwrap().clone()));
+            let app = App::new(gate.clone(), Some(reload));
+            (gate, listen(app, (Ipv4Addr::LOCALHOST, 0).into()).await.unwrap())
+        });
+        let address = listening.address().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = runtime.spawn(listening.run(Background { checkpoint_file: None }, async move {
+            let _ = stopped.await;
+        }));
+        let mut server = Self {
+            address,
+            gate,
+            folder,
+            tokens: BTreeMap::new(),
+            hands,
+            stop: Some(stop),
+            running: Some(running),
+            runtime: Some(runtime),
+        };
+        server.people();
+        server
+    }
+
+    /// One for each role, two approvers, and one with all roles.
+    fn people(&mut self) {
+        let people: [(&'static str, &[Role], &[&str]); 8] = [
+            ("andy", &[Role::Actor], &["agent"]),
+            ("ann", &[Role::Approver], &[]),
+            ("bob", &[Role::Approver], &[]),
+            ("olga", &[Role::Operator], &[]),
+            ("sam", &[Role::Sensor], &["sensor-1"]),
+            ("will", &[Role::Worker], &[]),
+            ("audrey", &[Role::Auditor], &[]),
+            ("everybody", &Role::ALL, &["agent-of-everybody"]),
+        ];
+        for (principal, roles, names) in people {
+            let token = self.token(principal, roles, names, None);
+            self.tokens.insert(principal, token);
+        }
+    }
+
+    pub fn token(
+        &self,
+        principal: &str,
+        roles: &[Role],
+        names: &[&str],
+        expires_at_ms: Option<u64>,
+    ) -> String {
+        let new = NewToken {
+            principal: principal.to_owned(),
+            roles: roles.iter().copied().collect(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            expires_at_ms,
+        };
+        self.wait(self.gate.create_token(&operator(), &new)).unwrap().1
+    }
+
+    pub fn token_of(&self, principal: &str) -> &str {
+        &self.tokens[principal]
+    }
+
+    pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.as_ref().unwrap().block_on(work)
+    }
+
+    /// Time passes.
+    pub fn pass(&self, ms: u64) {
+        self.hands.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    /// Somebody sets the clock.
+    pub fn set_clock(&self, ms: u64) {
+        self.hands.store(ms, Ordering::Relaxed);
+    }
+
+    /// Asks it to stop; it ends when its requests have.
+    pub fn ask_to_stop(&mut self) {
+        let _ = self.stop.take().map(|stop| stop.send(()));
+    }
+
+    pub fn stop(&mut self) {
+        self.ask_to_stop();
+        if let Some(running) = self.running.take() {
+            self.wait(running).unwrap();
+        }
+    }
+
+    /// A request by one of the people.
+    pub fn ask(&self, who: &str, method: &str, path: &str, body: Option<&Json>) -> Reply {
+        self.ask_with(Some(self.token_of(who)), method, path, body)
+    }
+
+    pub fn ask_with(&self, token: Option<&str>, method: &str, path: &str, body: Option<&Json>) -> Reply {
+        exchange(self.address, &raw(method, path, token, body.map(Json::to_string).as_deref()))
+    }
+
+    pub fn get(&self, who: &str, path: &str) -> Reply {
+        self.ask(who, "GET", path, None)
+    }
+
+    pub fn post(&self, who: &str, path: &str, body: &Json) -> Reply {
+        self.ask(who, "POST", path, Some(body))
+    }
+
+    /// A proposal of the agent, which must be taken.
+    pub fn submit(&self, proposal: &Json) -> Json {
+        self.post("andy", "/v1/actions", proposal).expect(201)
+    }
+
+    pub fn approve(&self, who: &str, status: &Json) -> Reply {
+        self.say(who, status, "approve")
+    }
+
+    pub fn say(&self, who: &str, status: &Json, verdict: &str) -> Reply {
+        let say = json!({"verdict": verdict, "reason": "because", "view_digest": status["view_digest"]});
+        self.post(who, &format!("/v1/actions/{}/approvals", text(&status["action_id"])), &say)
+    }
+
+    /// Spends the permit of an action, to do what a proposal says.
+    pub fn spend(&self, status: &Json, proposal: &Json) -> Reply {
+        let path = format!("/v1/permits/{}/use", text(&status["permit"]["permit_id"]));
+        self.post("will", &path, &usage(status, proposal))
+    }
+
+    pub fn size(&self) -> u64 {
+        self.wait(self.gate.size()).unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.ask_to_stop();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+pub fn operator() -> Caller {
+    Caller::local("operator")
+}
+
+/// What a worker sends to spend a permit.
+pub fn usage(status: &Json, proposal: &Json) -> Json {
+    json!({"permit": status["permit"]["token"], "action_type": proposal["action_type"],
+        "target": proposal["target"], "parameters": proposal["parameters"]})
+}
+
+pub fn text(json: &Json) -> &str {
+    json.as_str().unwrap_or_else(|| panic!("no text: {json}"))
+}
+
+/// Reading is allowed twice, creating once, writing with two approvals, transacting with one, and deleting never.
+pub fn policies() -> PolicyFiles {
+    let cedar = r#"
+@id("read") @max_executions("2")
+permit(principal, action == Action::"read", resource);
+@id("create") @max_executions("1")
+permit(principal, action == Action::"create", resource);
+@id("write") @approval("dual") @approvers("leads")
+permit(principal, action == Action::"write", resource);
+@id("transact") @approval("single") @approvers("leads")
+permit(principal, action == Action::"transact", resource);
+"#;
+    let lead = |name: &str, person: &str| {
+        json!({"uid": {"type": "Actor", "id": name}, "attrs": {"person": person},
+            "parents": [{"type": "Group", "id": "leads"}]})
+    };
+    let group = json!({"uid": {"type": "Group", "id": "leads"}, "attrs": {}, "parents": []});
+    let entities = json!([
+        group,
+        lead("ann", "ann"),
+        lead("bob", "bob"),
+        lead("andy", "andy"),
+        lead("andrew", "andy"),
+        lead("agent", "agent"),
+        lead("everybody", "everybody")
+    ]);
+    PolicyFiles::from([
+        ("all.cedar".to_owned(), cedar.to_owned()),
+        ("entities.json".to_owned(), entities.to_string()),
+        ("redact.toml".to_owned(), "fields = [\"password\", \"ssn\"]".to_owned()),
+    ])
+}
+
+pub fn proposal(id: &str, action: &str) -> Json {
+    json!({"proposal_id": id, "ts_ms": NOW, "actor": "agent", "action_type": action,
+        "target": {"resource_type": "crm_record", "resource_id": "7", "domain": "crm", "constraints": {}},
+        "parameters": {"updates": {"email": "x@example.org"}, "password": "hunter2"}})
+}
+
+/// An evidence packet with this payload.
+pub fn packet(id: &str, payload: &Json) -> Json {
+    let payload_text = payload.to_string();
+    let hash =
+        PayloadHash::of(&mut Canonicalizer::new(), &Value::read(payload_text.as_bytes()).unwrap()).unwrap();
+    json!({"evidence_id": id, "packet_type": "api_response", "sensor_id": "sensor-1",
+        "sensor_type": "api_client", "observed_at_ms": NOW, "received_at_ms": NOW, "payload": payload,
+        "payload_hash": hash.to_string()})
+}
+
+/// A folder that is gone after the test.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ordain-server-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
