@@ -8,6 +8,7 @@ const CASES: &str = "200000";
 /// Each of these writes to a disk and waits for it.
 const WORKSPACE_CASES: &str = "10000";
 const WORKSPACE_TESTS: &str = "package(ordain-harness) + binary(apply_faults)";
+const SERVER_TESTS: &str = "binary(exactly_once) & package(ordain-cli) + binary(kills) + binary(tamper)";
 const FUZZ_SECONDS: u64 = 600;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -42,6 +43,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let server = postgres::Server::start()?;
     let mut stores = cargo(&["nextest", "run", "--release", "-p", "ordain-store", "--no-fail-fast"]);
     let stores = run_command(stores.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
+    println!("==> servers: killed 50 times on each store, permits wanted by many, stores tampered with");
+    let mut servers = cargo(&["nextest", "run", "--release", "-E", SERVER_TESTS, "--no-fail-fast"]);
+    let servers = run_command(servers.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
     drop(server);
     let store_seconds = start.elapsed().as_secs_f64();
     let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
@@ -51,10 +55,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "workspaces {WORKSPACE_CASES:>11} cases each, {workspace_seconds:.0} s  {}",
         verdict(&workspaces)
     );
-    println!("stores {store_seconds:>26.0} s  {}", verdict(&stores));
+    println!("stores and servers {store_seconds:>14.0} s  {}, {}", verdict(&stores), verdict(&servers));
     fuzz::print(&figures);
     tests?;
     workspaces?;
     stores?;
+    servers?;
     fuzz::problems(&figures)
 }

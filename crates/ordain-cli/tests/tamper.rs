@@ -49,6 +49,8 @@ impl Store {
             }
         });
         server.stop();
+        // A stopped server leaves one file: who copies it has everything.
+        assert!(!room.state().join("ordain.db-wal").exists());
         let older = room.path("older.db");
         std::fs::copy(room.file(), &older).unwrap();
         let older_size = room.sound()["size"].as_u64().unwrap();
@@ -179,7 +181,8 @@ fn whatever_is_changed_is_found() {
 fn entries_and_tree(store: &Store) {
     let (size, last) = (store.size(), store.size() - 1);
     let at = |index: u64| format!("position = {index}");
-    let check = |index, words: &str, change: &dyn Fn(&Connection)| store.check("verify", index, words, change);
+    let check =
+        |index, words: &str, change: &dyn Fn(&Connection)| store.check("verify", index, words, change);
     let swap = "UPDATE entries SET bytes = (SELECT bytes FROM entries AS o WHERE o.position = 30 - entries.position),
         leaf_hash = (SELECT leaf_hash FROM entries AS o WHERE o.position = 30 - entries.position)
         WHERE position IN (10, 20)";
@@ -187,7 +190,9 @@ fn entries_and_tree(store: &Store) {
     check(Some(0), "was changed", &|it| flip(it, "bytes", "entries", &at(0), 0));
     check(Some(last), "was changed", &|it| flip(it, "bytes", "entries", &at(last), 40));
     check(Some(77), "was changed", &|it| flip(it, "leaf_hash", "entries", &at(77), 31));
-    check(Some(300), "is missing", &|it| it.execute_batch("DELETE FROM entries WHERE position = 300").unwrap());
+    check(Some(300), "is missing", &|it| {
+        it.execute_batch("DELETE FROM entries WHERE position = 300").unwrap()
+    });
     check(Some(0), "is missing", &|it| it.execute_batch("DELETE FROM entries WHERE position = 0").unwrap());
     check(Some(last), "is missing", &|it| {
         it.execute_batch(&format!("DELETE FROM entries WHERE position = {last}")).unwrap();
@@ -202,7 +207,9 @@ fn entries_and_tree(store: &Store) {
             WHERE position = 11";
         it.execute_batch(sql).unwrap();
     });
-    check(Some(256 + 9), "tile/0/001", &|it| flip(it, "hashes", "tiles", "level = 0 AND position = 1", 9 * 32));
+    check(Some(256 + 9), "tile/0/001", &|it| {
+        flip(it, "hashes", "tiles", "level = 0 AND position = 1", 9 * 32)
+    });
     check(Some(256), "tile/1/000.p/2", &|it| flip(it, "hashes", "tiles", "level = 1 AND position = 0", 33));
     check(Some(0), "tile/1/000.p/2", &|it| it.execute_batch("DELETE FROM tiles WHERE level = 1").unwrap());
     check(None, "the root on record", &|it| flip(it, "root", "head", "1", 5));
@@ -270,10 +277,12 @@ fn records(store: &Store) {
         edit(it, "action", "p-0-2", None, |body| body["expires_at_ms"] = json!(4_000_000_000_000_u64));
     });
     check(None, "is listed as denied and is held", &|it| {
-        it.execute_batch("UPDATE records SET state = 'denied' WHERE kind = 'action' AND id = 'p-0-2'").unwrap();
+        it.execute_batch("UPDATE records SET state = 'denied' WHERE kind = 'action' AND id = 'p-0-2'")
+            .unwrap();
     });
     check(None, "changed with an entry that is not there", &|it| {
-        it.execute_batch("UPDATE records SET changed_at = 99999 WHERE kind = 'action' AND id = 'p-0-2'").unwrap();
+        it.execute_batch("UPDATE records SET changed_at = 99999 WHERE kind = 'action' AND id = 'p-0-2'")
+            .unwrap();
     });
     check(None, "cannot be read", &|it| {
         it.execute_batch("UPDATE records SET body = '{' WHERE kind = 'action' AND id = 'p-0-2'").unwrap();
@@ -316,7 +325,9 @@ fn other_ledgers(store: &Store) {
     forks[1].run(&both).ended(0);
     let damage = forks[0].run(&both).ended(1).json()["damage"].clone();
     assert_eq!(damage[0]["index"], store.size(), "{damage}");
-    assert!(damage[0]["problem"].as_str().unwrap().contains("is not what it was when a checkpoint was signed"));
+    assert!(
+        damage[0]["problem"].as_str().unwrap().contains("is not what it was when a checkpoint was signed")
+    );
     std::fs::copy(&checkpoint, forks[0].state().join("checkpoint")).unwrap();
     forks[0].run(&["ledger", "verify"]).ended(1);
     forks[0].run(&["submit", "p.json"]).ended(1).says("some are others");
@@ -362,6 +373,6 @@ fn broken_files(store: &Store) {
     // One that is gone.
     std::fs::remove_file(copy.file()).unwrap();
     copy.run(&["ledger", "verify"]).ended(1).says("there is no store yet");
-    copy.run(&["submit", "p.json", "--store", &unique("none") ]).ended(1);
+    copy.run(&["submit", "p.json", "--store", &unique("none")]).ended(1);
     copy.run(&["status"]).ended(1).says("this is not the ledger that the last checkpoint was signed over");
 }

@@ -48,7 +48,8 @@ fn a_full_disk() {
     };
     let token = line();
     let listening: Json = serde_json::from_str(&line()).unwrap();
-    let mut client = Client::new(listening["listening"].as_str().unwrap().trim_start_matches("http://"), &token);
+    let mut client =
+        Client::new(listening["listening"].as_str().unwrap().trim_start_matches("http://"), &token);
     let mut acknowledged = Vec::new();
     let refused = (0..5_000).find_map(|number| {
         let id = format!("p-{number}");
@@ -181,7 +182,8 @@ fn a_place_that_is_not_there() {
     assert!(!room.state().exists(), "checking makes nothing");
     room.run(&["submit", "p.json", "--store", "none/x.db"]).ended(1).says("does not exist");
     let nowhere = "postgres://anna:s3cret@127.0.0.1:1/ordain";
-    for arguments in [&["submit", "p.json"][..], &["ledger", "verify"], &["serve", "--listen", "127.0.0.1:0"]] {
+    for arguments in [&["submit", "p.json"][..], &["ledger", "verify"], &["serve", "--listen", "127.0.0.1:0"]]
+    {
         let ran = room.run(&[arguments, &["--store", nowhere]].concat()).ended(1);
         assert!(!ran.all().contains("s3cret"), "{}", ran.all());
     }

@@ -193,7 +193,9 @@ pub async fn verifiers(store: &Store, own: Option<&Keyring>) -> Result<Vec<NoteV
 /// out again what was spent already.
 pub async fn check_grown(store: &Store, own: Option<&Keyring>, note: &SignedNote) -> Result<(), GateError> {
     let other = |problem: String| {
-        GateError::Damaged(format!("this is not the ledger that the last checkpoint was signed over: {problem}"))
+        GateError::Damaged(format!(
+            "this is not the ledger that the last checkpoint was signed over: {problem}"
+        ))
     };
     let known = verifiers(store, own).await?;
     let origin = known.first().map(NoteVerifier::name).unwrap_or_default();
