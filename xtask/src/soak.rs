@@ -9,6 +9,7 @@ const CASES: &str = "200000";
 const WORKSPACE_CASES: &str = "10000";
 const WORKSPACE_TESTS: &str = "package(ordain-harness) + binary(apply_faults)";
 const HTTP_TESTS: &str = "test(strangers)";
+const SERVER_TESTS: &str = "binary(exactly_once) & package(ordain-cli) + binary(kills) + binary(tamper)";
 const FUZZ_SECONDS: u64 = 600;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -43,6 +44,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let server = postgres::Server::start()?;
     let mut stores = cargo(&["nextest", "run", "--release", "-p", "ordain-store", "--no-fail-fast"]);
     let stores = run_command(stores.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
+    println!("==> servers: killed 50 times on each store, permits wanted by many, stores tampered with");
+    let mut servers = cargo(&["nextest", "run", "--release", "-E", SERVER_TESTS, "--no-fail-fast"]);
+    let servers = run_command(servers.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
     drop(server);
     let store_seconds = start.elapsed().as_secs_f64();
     println!("==> the HTTP interface: asked everything that its description allows");
@@ -58,12 +62,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "workspaces {WORKSPACE_CASES:>11} cases each, {workspace_seconds:.0} s  {}",
         verdict(&workspaces)
     );
-    println!("stores {store_seconds:>26.0} s  {}", verdict(&stores));
     println!("http {http_seconds:>28.0} s  {}", verdict(&http));
+    println!("stores and servers {store_seconds:>14.0} s  {}, {}", verdict(&stores), verdict(&servers));
     fuzz::print(&figures);
     tests?;
     workspaces?;
     stores?;
     http?;
+    servers?;
     fuzz::problems(&figures)
 }

@@ -37,6 +37,22 @@ pub(crate) fn go_library(import: &str, package: &str) -> Result<(), String> {
     if works(&mut list) { Ok(()) } else { install(import, package) }
 }
 
+/// Installs a version of an npm package into `node` in the target folder, where tests look for it, unless it is there.
+pub(crate) fn npm_package(name: &str, version: &str) -> Result<(), String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let folder = root().join(target).join("node");
+    let installed = fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
+    if installed.is_ok_and(|text| text.contains(&format!("\"version\": \"{version}\""))) {
+        return Ok(());
+    }
+    debian_package("npm", "npm")?;
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    println!("installing {name} {version} …");
+    let package = format!("{name}@{version}");
+    let mut npm = command("npm", &["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]);
+    run(npm.arg("--prefix").arg(&folder).arg(package))
+}
+
 /// The folder of PostgreSQL's programs, which Debian keeps out of the path; the newest of several.
 pub(crate) fn postgresql() -> Result<PathBuf, String> {
     let find = || {

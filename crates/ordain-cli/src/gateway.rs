@@ -129,8 +129,11 @@ impl Place {
             (Some(store), project) => {
                 let location = Location::parse(store);
                 let own = project.as_ref().is_none_or(|project| project.store() == location);
-                let checkpoint =
-                    if own { CHECKPOINT.to_owned() } else { format!("{CHECKPOINT}-{}", digits(&location.to_string())) };
+                let checkpoint = if own {
+                    CHECKPOINT.to_owned()
+                } else {
+                    format!("{CHECKPOINT}-{}", digits(&location.to_string()))
+                };
                 let state = match (&location, project) {
                     (Location::Memory, _) => None,
                     (_, Some(project)) => Some(project.state()),

@@ -67,8 +67,7 @@ fn killed(kind: Kind) {
     let mut dice = Dice(kind as u64 + 1);
     let (told, server) = std::thread::scope(|scope| {
         let load = &load;
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|number| scope.spawn(move || client(load, number))).collect();
+        let clients: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(move || client(load, number))).collect();
         for kill in 0..kills() {
             std::thread::sleep(Duration::from_millis(150 + dice.below(500)));
             server.kill();
@@ -160,11 +159,7 @@ fn connected(load: &Load, token: &str) -> Client {
     Client::new(&load.address.lock().unwrap(), token)
 }
 
-fn until_answered(
-    load: &Load,
-    token: &str,
-    ask: impl Fn(&mut Client) -> std::io::Result<Answer>,
-) -> Answer {
+fn until_answered(load: &Load, token: &str, ask: impl Fn(&mut Client) -> std::io::Result<Answer>) -> Answer {
     let start = std::time::Instant::now();
     loop {
         match ask(&mut connected(load, token)) {
@@ -181,8 +176,7 @@ fn on_ledger(entries: &[Json]) -> BTreeSet<Step> {
     let mut steps = BTreeSet::new();
     for entry in entries {
         let event = &entry["entry"]["event"];
-        let known =
-            ["submitted", "decided", "approved", "permit_minted", "permit_spent", "permit_settled"];
+        let known = ["submitted", "decided", "approved", "permit_minted", "permit_spent", "permit_settled"];
         let Some(kind) = known.into_iter().find(|kind| event["kind"] == **kind) else { continue };
         let id = event["action_id"].as_str().unwrap();
         let number = event["use"].as_u64().unwrap_or_default();

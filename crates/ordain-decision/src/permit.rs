@@ -48,7 +48,8 @@ impl Grant {
             sub: self.actor.clone(),
             aud: minting.audience.to_owned(),
             jti: format!("permit_{id}"),
-            iat: seconds(self.decided_at_ms),
+            // Whole: some libraries take a permit of this very second for one of the future.
+            iat: seconds(self.decided_at_ms / 1_000 * 1_000),
             nbf: seconds(self.valid_from_ms),
             exp: seconds(self.valid_until_ms),
             proposal_id: self.proposal_id.clone(),

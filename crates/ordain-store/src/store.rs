@@ -145,7 +145,7 @@ impl Store {
     /// Writes what was accepted, then ends the writer. Other handles on this store are closed as well.
     pub async fn close(self) -> Result<(), StoreError> {
         match self.engine.as_ref() {
-            Engine::Sqlite(sqlite) => sqlite.queue().close().await,
+            Engine::Sqlite(sqlite) => sqlite.close().await,
             Engine::Postgres(postgres) => postgres.queue().close().await,
         }
     }

@@ -220,7 +220,7 @@ impl Drop for Room {
     }
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -296,6 +296,17 @@ impl Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.check_log();
+    }
+
+    /// The key and the policies are read again; the log says so.
+    pub(crate) fn hang_up(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        let start = std::time::Instant::now();
+        while !self.log().contains("policies are as they were") {
+            assert!(start.elapsed().as_secs() < 30, "{}", self.log());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 
     /// As an operator does: everything that was accepted is ended first.

@@ -17,9 +17,12 @@ impl Database {
         Self { url: format!("{start}/{name}"), name }
     }
 
-    /// Runs SQL behind the store's back.
-    pub(crate) fn meddle(&self, sql: &str) {
-        execute(&self.url, sql);
+    /// Whether anybody is let in. Who is in is thrown out.
+    pub(crate) fn let_in(&self, open: bool) {
+        let name = &self.name;
+        execute(&server(), &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {open}"));
+        let out = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+        execute(&server(), &out);
     }
 }
 

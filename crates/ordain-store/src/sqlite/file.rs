@@ -85,7 +85,9 @@ impl File {
         let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
         match looked {
             Err(error)
-                if self.read_only && error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && !self.has_log() =>
+                if self.read_only
+                    && error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+                    && !self.has_log() =>
             {
                 self.open_at(&self.as_it_stands(), flags | OpenFlags::SQLITE_OPEN_URI)
             }

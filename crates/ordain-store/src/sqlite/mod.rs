@@ -74,6 +74,11 @@ impl Sqlite {
         &self.queue
     }
 
+    pub(crate) async fn close(&self) -> Result<(), StoreError> {
+        self.readers.close().await;
+        self.queue.close().await
+    }
+
     pub(crate) async fn head(&self) -> Result<Head, StoreError> {
         self.read(|rows| rows.head()).await
     }

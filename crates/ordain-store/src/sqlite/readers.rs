@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+const READERS_U32: u32 = READERS as u32;
+
 pub(super) struct Readers {
     source: Source,
     turns: Arc<Semaphore>,
@@ -46,6 +48,16 @@ impl Readers {
             result
         });
         done.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Waits for those who read, and closes their connections: whoever is last to close a file copies its log into it, and
+    /// a connection that only reads could not.
+    pub(super) async fn close(&self) {
+        let Source::File { idle, .. } = &self.source else { return };
+        let Ok(everybody) = self.turns.acquire_many(READERS_U32).await else { return };
+        self.turns.close();
+        idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        drop(everybody);
     }
 
     fn with_connection<T>(

@@ -1,0 +1,191 @@
+//! A store that is full, read-only, gone or stopped: refused in clear words, nothing acknowledged, and with the store back it
+//! goes on.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+mod support;
+
+use serde_json::Value as Json;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use support::http::Client;
+use support::{Kind, Room, Server, count, proposal, ran};
+
+/// A shell where a small file system is mounted over the state folder, which only it and its children see.
+fn in_a_small_room(room: &Room, script: &str) -> Command {
+    std::fs::create_dir_all(room.state()).unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c"]);
+    command.arg(format!("mount -t tmpfs -o size=4m tmpfs \"$STATE\" || exit 99\n{script}"));
+    command.current_dir(&room.root).stdin(Stdio::null());
+    command.env("STATE", room.state()).env("ORDAIN", env!("CARGO_BIN_EXE_ordain")).env("ORDAIN_AS", "alice");
+    command
+}
+
+#[test]
+fn a_full_disk() {
+    let room = Room::new(Kind::File);
+    // The file system is gone with its last process, so everything is looked at inside.
+    let script = r#"
+        "$ORDAIN" token create agent-1 --role actor --role auditor 2>/dev/null
+        head -c 1500000 /dev/zero > "$STATE/ballast"
+        "$ORDAIN" serve --listen 127.0.0.1:0 --json
+        "$ORDAIN" ledger fsck --json"#;
+    let mut command = in_a_small_room(&room, script);
+    let mut shell = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(shell.stdout.take().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    };
+    let token = line();
+    let listening: Json = serde_json::from_str(&line()).unwrap();
+    let mut client =
+        Client::new(listening["listening"].as_str().unwrap().trim_start_matches("http://"), &token);
+    let mut acknowledged = Vec::new();
+    let refused = (0..5_000).find_map(|number| {
+        let id = format!("p-{number}");
+        let answer = client.post("/v1/actions", &padded(&id, number)).unwrap();
+        if answer.status == 201 {
+            acknowledged.push(id);
+            return None;
+        }
+        Some(answer)
+    });
+    let refused = refused.expect("there was room for everything").is(503);
+    assert_eq!(refused["code"], "store");
+    assert!(refused["detail"].as_str().unwrap().contains("no room is left"), "{refused}");
+    assert!(acknowledged.len() > 3);
+    client.post("/v1/actions", &padded("again", 1)).unwrap().is(503);
+    client.get(&format!("/v1/actions/{}", acknowledged[0])).unwrap().is(200);
+    // With room it goes on.
+    let inside = format!("/proc/{}/root{}", shell.id(), room.state().join("ballast").display());
+    std::fs::remove_file(inside).unwrap();
+    client.post("/v1/actions", &padded("later", 2)).unwrap().is(201);
+    acknowledged.push("later".to_owned());
+    for id in &acknowledged {
+        client.get(&format!("/v1/actions/{id}")).unwrap().is(200);
+    }
+    client.get("/v1/actions/again").unwrap().is(404);
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", shell.id())).unwrap();
+    assert!(Command::new("kill").args(["-TERM", children.trim()]).status().unwrap().success());
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let output = shell.wait_with_output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{rest}{log}");
+    assert!(!log.contains("panicked"), "{log}");
+    assert_eq!(serde_json::from_str::<Json>(&rest).unwrap()["damage"], Json::Array(Vec::new()));
+}
+
+/// A proposal that takes some room.
+fn padded(id: &str, number: u64) -> Json {
+    let mut proposal = proposal(id, "crm", number);
+    proposal["parameters"]["updates"]["note"] = Json::String("x".repeat(50_000));
+    proposal
+}
+
+#[test]
+fn a_read_only_disk() {
+    let room = Room::new(Kind::File);
+    for name in ["p", "q"] {
+        room.write(&format!("{name}.json"), &proposal(name, "crm", 1).to_string());
+    }
+    let script = r#"
+        "$ORDAIN" submit p.json --json > submitted
+        permit=$(sed 's/.*"permit_id":"\([^"]*\)".*/\1/' submitted)
+        mount -o remount,ro "$STATE" || exit 99
+        "$ORDAIN" submit q.json; echo "submit $?"
+        "$ORDAIN" permit use "$permit" --for p.json; echo "use $?"
+        "$ORDAIN" halt --reason now; echo "halt $?"
+        "$ORDAIN" serve --listen 127.0.0.1:0; echo "serve $?"
+        "$ORDAIN" ledger verify; echo "verify $?"
+        "$ORDAIN" ledger fsck; echo "fsck $?""#;
+    let ran = ran(&mut in_a_small_room(&room, script)).ended(0);
+    let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.split(' ').count() == 2).collect();
+    assert_eq!(codes, ["submit 1", "use 1", "halt 1", "serve 1", "verify 0", "fsck 0"], "{}", ran.all());
+    assert_eq!(ran.stderr.matches("it cannot be written to").count(), 4, "{}", ran.stderr);
+}
+
+#[test]
+fn a_file_that_is_gone() {
+    let room = Room::new(Kind::File);
+    let token = room.token("agent-1", &["actor"]);
+    let server = room.serve();
+    let away = room.path("away.db");
+    check_gone(&room, server, &token, &|gone| {
+        let (from, to) = if gone { (room.file(), away.clone()) } else { (away.clone(), room.file()) };
+        std::fs::rename(from, to).unwrap();
+    });
+}
+
+#[test]
+fn a_database_that_is_gone() {
+    let room = Room::new(Kind::Postgres);
+    let token = room.token("agent-1", &["actor"]);
+    let server = room.serve();
+    check_gone(&room, server, &token, &|gone| {
+        room.database().let_in(!gone);
+        if gone {
+            room.run(&["status"]).ended(1).says("not currently accepting connections");
+            room.run(&["ledger", "verify"]).ended(1).says("not currently accepting connections");
+        }
+    });
+}
+
+/// The server refuses while the store is gone, and only then.
+fn check_gone(room: &Room, server: Server, token: &str, gone: &dyn Fn(bool)) {
+    let mut client = server.client(token);
+    client.post("/v1/actions", &proposal("before", "crm", 1)).unwrap().is(201);
+    client.get("/ready").unwrap().is(200);
+    gone(true);
+    for _ in 0..3 {
+        client.post("/v1/actions", &proposal("meanwhile", "crm", 2)).unwrap().is(503);
+    }
+    let ready = client.get("/ready").unwrap();
+    assert_eq!(ready.status, 503, "{}", ready.text);
+    client.get("/health").unwrap().is(200);
+    gone(false);
+    // A connection that broke is noticed by whoever uses it next.
+    let after = (0..20).find_map(|_| {
+        let answer = client.post("/v1/actions", &proposal("after", "crm", 3)).unwrap();
+        if answer.status == 503 {
+            return None;
+        }
+        Some(answer)
+    });
+    after.expect("the server does not come back").is(201);
+    client.get("/v1/actions/before").unwrap().is(200);
+    client.get("/v1/actions/meanwhile").unwrap().is(404);
+    server.stop();
+    room.sound();
+    assert_eq!(count(&room.entries(), "submitted"), 2);
+}
+
+/// Nothing is there, and nothing is made where it was not asked for.
+#[test]
+fn a_place_that_is_not_there() {
+    let room = Room::new(Kind::File);
+    room.write("p.json", &proposal("p", "crm", 1).to_string());
+    for command in ["verify", "fsck"] {
+        room.run(&["ledger", command]).ended(1).says("there is no store yet");
+        room.run(&["ledger", command, "--store", "none/x.db"]).ended(1).says("there is no store yet");
+    }
+    assert!(!room.state().exists(), "checking makes nothing");
+    room.run(&["submit", "p.json", "--store", "none/x.db"]).ended(1).says("does not exist");
+    let nowhere = "postgres://anna:s3cret@127.0.0.1:1/ordain";
+    for arguments in [&["submit", "p.json"][..], &["ledger", "verify"], &["serve", "--listen", "127.0.0.1:0"]]
+    {
+        let ran = room.run(&[arguments, &["--store", nowhere]].concat()).ended(1);
+        assert!(!ran.all().contains("s3cret"), "{}", ran.all());
+    }
+    assert!(!Path::new(&room.path("none")).exists());
+}
