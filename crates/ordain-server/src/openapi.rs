@@ -29,7 +29,7 @@ pub fn openapi() -> Json {
         .iter_mut()
         .filter(|(name, _)| documents.contains_key(*name))
         .for_each(|(_, schema)| tidy_schema(schema));
-    json!({
+    let mut description = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "ordain",
@@ -43,7 +43,10 @@ pub fn openapi() -> Json {
             "schemas": schemas,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-    })
+    });
+    // Another crate of a program may have turned on serde_json's `preserve_order`.
+    description.sort_all_objects();
+    description
 }
 
 /// The parts of the contracts, whose schemas are as they are published.
