@@ -8,6 +8,7 @@ const CASES: &str = "200000";
 /// Each of these writes to a disk and waits for it.
 const WORKSPACE_CASES: &str = "10000";
 const WORKSPACE_TESTS: &str = "package(ordain-harness) + binary(apply_faults)";
+const HTTP_TESTS: &str = "test(strangers)";
 const SERVER_TESTS: &str = "binary(exactly_once) & package(ordain-cli) + binary(kills) + binary(tamper)";
 const FUZZ_SECONDS: u64 = 600;
 
@@ -48,6 +49,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let servers = run_command(servers.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
     drop(server);
     let store_seconds = start.elapsed().as_secs_f64();
+    println!("==> the HTTP interface: asked everything that its description allows");
+    let start = Instant::now();
+    let mut http = cargo(&["nextest", "run", "--release", "-p", "ordain-server", "-E", HTTP_TESTS]);
+    let python = tools::python_environment()?;
+    let http = run_command(http.env("ORDAIN_SOAK", "1").env(tools::PYTHON_VARIABLE, python));
+    let http_seconds = start.elapsed().as_secs_f64();
     let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
     let verdict = |result: &std::result::Result<(), String>| if result.is_ok() { "passed" } else { "FAILED" };
     println!("==> figures\ntests     {CASES:>12} cases each, {seconds:.0} s  {}", verdict(&tests));
@@ -55,11 +62,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "workspaces {WORKSPACE_CASES:>11} cases each, {workspace_seconds:.0} s  {}",
         verdict(&workspaces)
     );
+    println!("http {http_seconds:>28.0} s  {}", verdict(&http));
     println!("stores and servers {store_seconds:>14.0} s  {}, {}", verdict(&stores), verdict(&servers));
     fuzz::print(&figures);
     tests?;
     workspaces?;
     stores?;
+    http?;
     servers?;
     fuzz::problems(&figures)
 }

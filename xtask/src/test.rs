@@ -27,7 +27,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let url = server.as_ref().map(postgres::Server::url).unwrap_or_default();
     steps.step("tests", || {
         let mut tests = cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
-        run_command(tests.args(nextest).env(postgres::VARIABLE, url))
+        let python = tools::python_environment()?;
+        run_command(tests.args(nextest).env(postgres::VARIABLE, url).env(tools::PYTHON_VARIABLE, python))
     });
     drop(server);
     steps.finish()
@@ -49,6 +50,7 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::debian_package("strace", "strace"),
         tools::debian_package("unshare", "util-linux"),
         tools::postgresql().map(|_| ()),
+        tools::python_environment().map(|_| ()),
         tools::debian_package("setfattr", "attr"),
     ];
     let errors: Vec<String> = attempts.into_iter().filter_map(std::result::Result::err).collect();

@@ -71,6 +71,25 @@ pub(crate) fn postgresql() -> Result<PathBuf, String> {
     find().ok_or_else(|| "Debian's package `postgresql` is installed and has no `initdb`".to_owned())
 }
 
+/// Where tests find the programs of [`python_environment`].
+pub(crate) const PYTHON_VARIABLE: &str = "ORDAIN_VENV";
+
+/// Python programs that Debian does not have, in an environment of their own below `target`: what asks an HTTP
+/// interface everything that its description allows, and what checks the description itself.
+pub(crate) fn python_environment() -> Result<PathBuf, String> {
+    let folder = root().join("target/python");
+    let bin = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
+    let there = |name: &str| works(&mut command(&bin(name), &["--version"]));
+    if there("st") && there("openapi-spec-validator") {
+        return Ok(folder);
+    }
+    python_module("ensurepip", "python3-venv")?;
+    println!("installing schemathesis …");
+    run(command("/usr/bin/python3", &["-m", "venv", "--clear"]).arg(&folder))?;
+    run(&mut command(&bin("pip"), &["install", "--quiet", "schemathesis>=4.32", "openapi-spec-validator"]))?;
+    Ok(folder)
+}
+
 fn install(name: &str, package: &str) -> Result<(), String> {
     let by_hand = format!("install `{name}` (Debian's package `{package}`) and try again");
     if !works(&mut command("apt-get", &["--version"])) {

@@ -21,7 +21,8 @@ pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -
     let id = request_id(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().clone();
-    let (mut response, principal) = answer(&app, request, next, &route).await;
+    let answered = AssertUnwindSafe(answer(&app, request, next, &route)).catch_unwind().await;
+    let (mut response, principal) = answered.unwrap_or_else(|_| (broken_off().into_response(), None));
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let named = Problem { correlation_id: Some(id.clone()), ..problem.scrubbed() };
         if named.status >= 500 {
@@ -81,29 +82,24 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
     let principal = Some(caller.principal().to_owned());
     let response = match admit(app, &mut request, caller, route) {
         Err(problem) => problem.into_response(),
-        Ok(_place) if waits => unbroken(request, next).await,
+        Ok(_place) if waits => next.run(request).await,
         Ok(_place) => in_time(request, next).await,
     };
     drop(working);
     (response, principal)
 }
 
+/// What is wrong with the program must not take the connection with it.
+fn broken_off() -> Problem {
+    let problem = "the server made a mistake; what was asked may have been done";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", problem)
+}
+
 async fn in_time(request: Request, next: Next) -> Response {
-    match tokio::time::timeout(ANSWER_WAIT, unbroken(request, next)).await {
+    match tokio::time::timeout(ANSWER_WAIT, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
             Problem::busy("the answer took too long; what was asked may have been done").into_response()
-        }
-    }
-}
-
-/// What is wrong with the program must not take the connection with it.
-async fn unbroken(request: Request, next: Next) -> Response {
-    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
-        Ok(response) => response,
-        Err(_) => {
-            let problem = "the server made a mistake; what was asked may have been done";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", problem).into_response()
         }
     }
 }

@@ -14,8 +14,6 @@ pub const BODY_WAIT: Duration = Duration::from_secs(15);
 pub const READ_WAIT: Duration = Duration::from_secs(20);
 /// How long an answer may take.
 pub const ANSWER_WAIT: Duration = Duration::from_secs(30);
-/// The largest number in a query.
-pub const WHOLE_MAX: u64 = (1 << 53) - 1;
 /// How long `?wait=` may wait, in seconds.
 pub const POLL_SECONDS_MAX: u64 = 60;
 /// How long a stream of events lives.

@@ -1,6 +1,11 @@
 //! The OpenAPI 3.1 document, from the table of routes.
 
 use crate::routes::{Content, ROUTES, Route, Who, problem_form, problems};
+use ordain_spec::action::{KernelRequest, Proposal};
+use ordain_spec::approval::Approval;
+use ordain_spec::decision::Decision;
+use ordain_spec::packet::EvidencePacket;
+use ordain_spec::tidy_schema;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value as Json, json};
@@ -18,7 +23,12 @@ pub fn openapi() -> Json {
             path.insert(route.method.to_owned(), operation);
         }
     }
-    let schemas = generator.take_definitions(true);
+    let mut schemas = generator.take_definitions(true);
+    let documents = documents();
+    schemas
+        .iter_mut()
+        .filter(|(name, _)| documents.contains_key(*name))
+        .for_each(|(_, schema)| tidy_schema(schema));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -36,11 +46,22 @@ pub fn openapi() -> Json {
     })
 }
 
+/// The parts of the contracts, whose schemas are as they are published.
+fn documents() -> Map<String, Json> {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    generator.subschema_for::<Proposal>();
+    generator.subschema_for::<KernelRequest>();
+    generator.subschema_for::<EvidencePacket>();
+    generator.subschema_for::<Approval>();
+    generator.subschema_for::<Decision>();
+    generator.take_definitions(false)
+}
+
 fn operation(route: &Route, generator: &mut SchemaGenerator) -> Json {
     let mut parameters: Vec<Json> = Vec::new();
     if route.path.contains("{id}") {
         parameters.push(json!({"name": "id", "in": "path", "required": true,
-            "schema": {"type": "string", "minLength": 1, "maxLength": 256}}));
+            "schema": {"type": "string", "minLength": 1}}));
     }
     for parameter in route.query {
         parameters.push(json!({"name": parameter.name, "in": "query", "required": parameter.required,
@@ -50,6 +71,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Json {
     for answer in route.answers {
         let content = match &answer.content {
             Content::Json(form) => json!({"application/json": {"schema": form(generator)}}),
+            Content::Events(form) => json!({"text/event-stream": {"schema": form(generator)}}),
             Content::Text(content_type) => json!({*content_type: {"schema": {"type": "string"}}}),
             Content::Problem => problem_content(generator),
         };

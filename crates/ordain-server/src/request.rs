@@ -1,6 +1,6 @@
 //! Reading what a request brings: its body, its query, who asks. What does not fit is a problem, never a panic.
 
-use crate::limits::{BODY_BYTES_MAX, BODY_WAIT, WHOLE_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_WAIT};
 use crate::problem::Problem;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query};
 use axum::http::request::Parts;
@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ordain_canon::{Canonicalizer, Value};
-use ordain_workflow::gate::Caller;
+use ordain_workflow::gate::{Caller, WHOLE_MAX};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -6,13 +6,15 @@ use crate::problem::Problem;
 use axum::Router;
 use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post};
+use ordain_spec::Kind;
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::packet::EvidencePacket;
 use ordain_workflow::gate::{
-    ActionStatus, GateStatus, KeyStatus, NewToken, PermitStatus, Received, Report, Role, Say, Spent, State,
-    TokenStatus,
+    ActionStatus, GateStatus, KeyStatus, NAME_CHARACTERS_MAX, NAME_PATTERN, NewToken, PermitStatus, Received,
+    Report, Role, Say, Spent, State, TokenStatus, WHOLE_MAX,
 };
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value as Json;
 
 /// One thing that can be asked.
 pub(crate) struct Route {
@@ -52,6 +54,8 @@ pub(crate) struct Answer {
 pub(crate) enum Content {
     Json(Form),
     Text(&'static str),
+    /// Server-sent events, each of this form.
+    Events(Form),
     Problem,
 }
 
@@ -63,15 +67,51 @@ fn form<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 fn action_form(generator: &mut SchemaGenerator) -> Schema {
     let (proposal, request) = (form::<Proposal>(generator), form::<KernelRequest>(generator));
-    json_schema!({"anyOf": [proposal, request]})
+    let names = named(&["proposal_id", "request_id", "actor"]);
+    json_schema!({"anyOf": [proposal, request], "properties": names})
+}
+
+fn packet_form(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"allOf": [form::<EvidencePacket>(generator)], "properties": named(&["evidence_id", "sensor_id"])})
+}
+
+/// What the gate asks of these fields, beyond what the contracts say: they are names on record.
+fn named(fields: &[&str]) -> serde_json::Map<String, Json> {
+    let name = serde_json::json!({"maxLength": NAME_CHARACTERS_MAX, "pattern": NAME_PATTERN});
+    fields.iter().map(|field| ((*field).to_owned(), name.clone())).collect()
+}
+
+/// An event of a stream.
+fn event_form(generator: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = State::ALL.iter().map(|state| state.name()).chain(["error"]).collect();
+    let status = json_schema!({"anyOf": [form::<ActionStatus>(generator), form::<Problem>(generator)]});
+    json_schema!({
+        "type": "object",
+        "description": "One event; the last may be an error, whose data is a problem.",
+        "properties": {
+            "event": {"type": "string", "enum": names},
+            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": status},
+        },
+        "required": ["event", "data"],
+    })
 }
 
 fn open_form(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object"})
 }
 
+/// Any document: what is wrong with it is said in the answer.
+fn any_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({})
+}
+
+fn kind_form(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    json_schema!({"type": "string", "enum": names})
+}
+
 fn name_form(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "minLength": 1, "maxLength": 256})
+    json_schema!({"type": "string", "minLength": 1})
 }
 
 fn page_form(_: &mut SchemaGenerator) -> Schema {
@@ -79,7 +119,7 @@ fn page_form(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn index_form(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64})
+    json_schema!({"type": "integer", "minimum": 0, "maximum": WHOLE_MAX})
 }
 
 fn seconds_form(_: &mut SchemaGenerator) -> Schema {
@@ -168,7 +208,7 @@ pub(crate) static ROUTES: &[Route] = &[
             Answer {
                 status: 200,
                 about: "Server-sent events; each has the status as JSON",
-                content: Content::Text("text/event-stream"),
+                content: Content::Events(event_form),
             },
             UNKNOWN,
         ],
@@ -190,7 +230,7 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Put an evidence packet on record",
         who: Who::Roles(&[Role::Sensor]),
         query: &[],
-        body: Some(form::<EvidencePacket>),
+        body: Some(packet_form),
         answers: &[
             json(201, "On record", form::<Received>),
             json(200, "It was on record before", form::<Received>),
@@ -261,7 +301,7 @@ pub(crate) static ROUTES: &[Route] = &[
             Parameter { name: "new", about: "The larger size", required: true, form: index_form },
         ],
         body: None,
-        answers: &[json(200, "The proof", form::<ledger::Consistency>)],
+        answers: &[json(200, "The proof", form::<ledger::Consistency>), UNKNOWN],
         handler: || get(ledger::consistency),
     },
     Route {
@@ -363,7 +403,7 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Transform an intent into a bundle",
         who: Who::AnyToken,
         query: &[],
-        body: Some(open_form),
+        body: Some(any_form),
         answers: &[json(200, "A bundle, a bundle with questions, or a refusal", open_form)],
         handler: || post(documents::transform),
     },
@@ -376,9 +416,9 @@ pub(crate) static ROUTES: &[Route] = &[
             name: "kind",
             about: "What to take it for, if it does not say so itself",
             required: false,
-            form: name_form,
+            form: kind_form,
         }],
-        body: Some(open_form),
+        body: Some(any_form),
         answers: &[json(200, "What was found", form::<documents::VerifiedForm>)],
         handler: || post(documents::verify),
     },

@@ -39,6 +39,7 @@ pub struct Listening {
 }
 
 /// What happens beside requests.
+#[derive(Clone)]
 pub struct Background {
     /// Where the last signed head is kept.
     pub checkpoint_file: Option<PathBuf>,
@@ -61,7 +62,7 @@ impl Listening {
     pub async fn run(self, background: Background, stop: impl Future<Output = ()>) {
         let Self { listener, app } = self;
         let (stopping, stopped) = watch::channel(false);
-        let beside = tokio::spawn(beside(app.clone(), background, stopped));
+        let beside = tokio::spawn(always_beside(app.clone(), background, stopped));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let service = TowerToHyperService::new(app.router());
@@ -109,6 +110,14 @@ impl Listening {
         if let Err(error) = app.gate.store().clone().close().await {
             tracing::error!(error = %error, "the store did not close cleanly");
         }
+    }
+}
+
+/// What is wrong with the program must not keep time from passing.
+async fn always_beside(app: App, background: Background, stopped: watch::Receiver<bool>) {
+    while tokio::spawn(beside(app.clone(), background.clone(), stopped.clone())).await.is_err() {
+        tracing::error!("what happens beside requests was broken off, and begins again");
+        tokio::time::sleep(CHECKPOINT_EVERY).await;
     }
 }
 

@@ -50,5 +50,5 @@ pub use kind::{Kind, KindError};
 pub use path::{Clash, PathFault, clashes, folded_path, path_faults, path_problem};
 pub use report::{Report, Violation};
 pub use rule::{Category, Check, Findings, Rule, RuleId};
-pub use schema::{Hex64, NonEmpty, Nullable, Sha256};
+pub use schema::{Hex64, NonEmpty, Nullable, Sha256, tidy_schema};
 pub use verify::{Document, Verified, document_text, verify_as, verify_text, verify_value};

@@ -15,15 +15,16 @@ use std::borrow::Cow;
 pub(crate) fn schema_of<T: JsonSchema>() -> Json {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
-    tidy(&mut schema);
+    tidy_schema(&mut schema);
     // Another crate of a program may have turned on serde_json's `preserve_order`.
     schema.sort_all_objects();
     schema
 }
 
-fn tidy(schema: &mut Json) {
+/// Takes out of a schema what the contracts do not say: how Rust keeps numbers, and null for what is left out.
+pub fn tidy_schema(schema: &mut Json) {
     match schema {
-        Json::Array(list) => list.iter_mut().for_each(tidy),
+        Json::Array(list) => list.iter_mut().for_each(tidy_schema),
         Json::Object(keywords) => {
             // Names such as `uint64` say how Rust keeps a number, not what the contract demands.
             if keywords.get("format").and_then(Json::as_str).is_some_and(|format| format.contains("int")) {
@@ -38,7 +39,7 @@ fn tidy(schema: &mut Json) {
                     }
                 }
             }
-            keywords.values_mut().for_each(tidy);
+            keywords.values_mut().for_each(tidy_schema);
         }
         _ => {}
     }

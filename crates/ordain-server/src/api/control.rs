@@ -6,7 +6,7 @@ use crate::request::{By, Typed, ok};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_workflow::gate::Role;
+use ordain_workflow::gate::{REASON_CHARACTERS_MAX, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Why {
     /// It goes on the ledger.
-    #[schemars(length(min = 1))]
+    #[schemars(length(max = REASON_CHARACTERS_MAX), regex(pattern = "\\S"))]
     reason: String,
 }
 
@@ -57,8 +57,11 @@ pub(crate) async fn reload(State(app): State<App>, By(caller): By) -> Result<Res
 pub(crate) async fn rotate_key(State(app): State<App>, By(caller): By) -> Result<Response, Problem> {
     // A client that goes away must not leave it half done.
     let rotated = tokio::spawn(async move { app.gate.rotate_key(&caller).await }).await;
-    let broken = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the work was broken off");
-    ok(&rotated.map_err(broken)??)
+    ok(&rotated.map_err(|_| broken_off())??)
+}
+
+fn broken_off() -> Problem {
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the work was broken off")
 }
 
 impl App {
@@ -69,11 +72,12 @@ impl App {
         let files = match files {
             Ok(Some(Ok(files))) => files,
             Ok(Some(Err(problem))) => return Err(Problem::new(StatusCode::CONFLICT, "policy", problem)),
-            Ok(None) | Err(_) => {
+            Ok(None) => {
                 let problem =
                     "this server was started without a policy folder, so there is nothing to read again";
                 return Err(Problem::new(StatusCode::CONFLICT, "policy", problem));
             }
+            Err(_) => return Err(broken_off()),
         };
         Ok(self.gate.set_policy(caller, &files).await?)
     }

@@ -155,6 +155,8 @@ fn tokens_are_made_listed_and_revoked() {
     for (wrong, why) in [
         (json!({"principal": "", "roles": ["actor"]}), "empty"),
         (json!({"principal": "x", "roles": []}), "no role"),
+        (json!({"principal": "x", "roles": ["actor", "actor"]}), "twice"),
+        (json!({"principal": "x", "roles": ["actor"], "names": ["y", "y"]}), "twice"),
         (json!({"principal": "x", "roles": ["boss"]}), "none of `actor`"),
         (json!({"principal": "x", "roles": ["actor"], "expires_at_ms": 1}), "past"),
         (json!({"principal": "x", "roles": ["actor"], "color": 1}), "color"),
@@ -232,7 +234,7 @@ fn the_ledger_can_be_read_and_proven() {
     let consistency = server.get("audrey", &format!("/v1/ledger/consistency?old=2&new={size}")).expect(200);
     assert!(!consistency["hashes"].as_array().unwrap().is_empty());
     let beyond = format!("/v1/ledger/consistency?old=2&new={}", size + 1);
-    server.get("audrey", &beyond).refused(400, "`new`");
+    server.get("audrey", &beyond).refused(404, "no proof");
 }
 
 #[test]

@@ -149,3 +149,21 @@ fn a_client_that_reads_nothing_is_let_go() {
     }
     assert!(all < 29 * (900 << 10), "{all} bytes came after all");
 }
+
+#[test]
+fn a_mistake_of_the_program_is_an_answer_and_the_next_request_is_another() {
+    let server = Server::new();
+    let read = proposal("p1", "read");
+    server.set_clock(crate::support::BROKEN);
+    server.post("andy", "/v1/actions", &read).refused(500, "made a mistake");
+    server.get("andy", "/v1/gate").refused(500, "made a mistake");
+    server.ask_with(None, "GET", "/health", None).expect(200);
+    // What happens beside requests is broken off too, and goes on.
+    std::thread::sleep(ordain_server::limits::SWEEP_EVERY);
+    server.set_clock(crate::support::NOW);
+    server.submit(&proposal("p2", "write"));
+    server.pass(24 * 3_600_000);
+    let expired =
+        || server.get("audrey", "/v1/ledger/entries?limit=500").text().contains("\"kind\":\"expired\"");
+    soon(expired);
+}

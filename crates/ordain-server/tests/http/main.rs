@@ -11,6 +11,7 @@
 mod support;
 
 mod callers;
+mod description;
 mod fooling;
 mod life;
 mod limits;

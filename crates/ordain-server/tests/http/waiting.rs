@@ -100,3 +100,25 @@ fn who_waits_is_let_go_when_the_server_stops() {
     assert_eq!(text(&poll.join().unwrap().expect(200)["state"]), "held");
     assert!(events.next().is_none());
 }
+
+#[test]
+fn a_long_poll_hears_of_what_another_server_did() {
+    let folder = crate::support::Folder::new();
+    let location = ordain_store::Location::File(folder.0.join("store.db"));
+    let (here, there) = (Server::on(&location), Server::on(&location));
+    let status = here.submit(&proposal("p1", "transact"));
+    scope(|scope| {
+        let poll = scope.spawn(|| here.get("andy", "/v1/actions/p1?wait=30").expect(200));
+        sleep(Duration::from_millis(200));
+        there.approve("ann", &status).expect(200);
+        let started = Instant::now();
+        assert_eq!(text(&poll.join().unwrap()["state"]), "allowed");
+        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    });
+    // A token that is revoked on one is revoked on both.
+    let token = here.token("zoe", &[Role::Auditor], &[], None);
+    there.ask_with(Some(&token), "GET", "/v1/gate", None).expect(200);
+    let id = token.split('_').nth(1).unwrap();
+    here.ask("olga", "DELETE", &format!("/v1/tokens/{id}"), None).expect(200);
+    there.ask_with(Some(&token), "GET", "/v1/gate", None).refused(401, "does not hold any more");
+}

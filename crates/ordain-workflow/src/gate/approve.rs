@@ -4,7 +4,7 @@ use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
+use super::limits::{REASON_CHARACTERS_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy, document};
 use super::permits::Mint;
 use super::policy::Loaded;
@@ -21,11 +21,14 @@ use serde::{Deserialize, Serialize};
 /// What an approver says.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("if" = {"properties": {"verdict": {"const": "reject"}}},
+    "then" = {"required": ["reason"], "properties": {"reason": {"pattern": "\\S"}}}))]
 pub struct Say {
     /// Yes or no.
     pub verdict: Verdict,
     /// Why; a rejection must say it. It reaches the agent.
     #[serde(default)]
+    #[schemars(length(max = REASON_CHARACTERS_MAX))]
     pub reason: String,
     /// The digest of what was shown.
     pub view_digest: String,
@@ -35,8 +38,11 @@ impl Gate {
     /// Approves or rejects a held action, and decides again.
     pub async fn say(&self, caller: &Caller, action_id: &str, say: &Say) -> Result<ActionStatus, GateError> {
         caller.must_be(&[Role::Approver])?;
-        if say.reason.len() > REASON_BYTES_MAX {
-            return Err(GateError::invalid("/reason", format!("is longer than {REASON_BYTES_MAX} bytes")));
+        if say.reason.chars().count() > REASON_CHARACTERS_MAX {
+            return Err(GateError::invalid(
+                "/reason",
+                format!("is longer than {REASON_CHARACTERS_MAX} characters"),
+            ));
         }
         if say.verdict == Verdict::Reject && say.reason.trim().is_empty() {
             return Err(GateError::invalid(

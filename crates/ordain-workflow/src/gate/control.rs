@@ -3,7 +3,7 @@
 use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
-use super::limits::{REASON_BYTES_MAX, TRIES_MAX};
+use super::limits::{REASON_CHARACTERS_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy};
 use super::records::{CONTROL_ID, Control, Halt, put};
 use super::status::{GateStatus, KeyStatus};
@@ -25,8 +25,11 @@ impl Gate {
         if reason.trim().is_empty() {
             return Err(GateError::invalid("/reason", "must say why; it goes on the ledger"));
         }
-        if reason.len() > REASON_BYTES_MAX {
-            return Err(GateError::invalid("/reason", format!("is longer than {REASON_BYTES_MAX} bytes")));
+        if reason.chars().count() > REASON_CHARACTERS_MAX {
+            return Err(GateError::invalid(
+                "/reason",
+                format!("is longer than {REASON_CHARACTERS_MAX} characters"),
+            ));
         }
         for _ in 0..TRIES_MAX {
             let (held, control) = self.control().await?;

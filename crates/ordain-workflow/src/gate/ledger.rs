@@ -106,12 +106,9 @@ impl Gate {
         may_audit(caller)?;
         let size = self.store.head().await?.size;
         if old > new || new > size {
-            return Err(GateError::invalid(
-                "",
-                format!(
-                    "`old` must not be more than `new`, and `new` not more than the {size} entries there are"
-                ),
-            ));
+            return Err(GateError::Unknown(format!(
+                "there is no proof from {old} to {new}: `old` must not be more than `new`, and `new` not more than the {size} entries there are"
+            )));
         }
         Ok(self.store.consistency(old, new).await?)
     }

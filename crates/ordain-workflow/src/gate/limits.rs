@@ -1,9 +1,13 @@
 //! Everything from outside has a limit, and the limit has a name.
 
-/// Bytes of a proposal's id, an evidence id, the name of an actor, a person, a sensor or a worker.
-pub const NAME_BYTES_MAX: usize = 256;
-/// Bytes of the reason of an approval, a rejection, a halt or an outcome.
-pub const REASON_BYTES_MAX: usize = 4_000;
+/// Characters of a proposal's id, an evidence id, the name of an actor, a person, a sensor or a worker.
+pub const NAME_CHARACTERS_MAX: usize = 256;
+/// What a name looks like: not only white space, and no control characters.
+pub const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// Characters of the reason of an approval, a rejection, a halt or an outcome.
+pub const REASON_CHARACTERS_MAX: usize = 4_000;
+/// The largest number that every JSON can hold.
+pub const WHOLE_MAX: u64 = (1 << 53) - 1;
 /// How long a held proposal waits at most.
 pub const HOLD_MS_MAX: u64 = 24 * 3_600_000;
 /// How long a worker has to report, where its permit says nothing.

@@ -77,7 +77,7 @@ impl Gate {
     }
 
     /// Nothing happens before what has happened.
-    async fn see_last_entry(&self) -> Result<(), GateError> {
+    pub(super) async fn see_last_entry(&self) -> Result<(), GateError> {
         let head = self.store.head().await?;
         let Some(last) = head.size.checked_sub(1) else { return Ok(()) };
         for row in self.store.entries(last, 1).await? {

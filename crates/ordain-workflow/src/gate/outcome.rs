@@ -3,7 +3,7 @@
 use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
-use super::limits::{NAME_BYTES_MAX, REASON_BYTES_MAX, TRIES_MAX, USES_SHOWN_MAX};
+use super::limits::{NAME_CHARACTERS_MAX, REASON_CHARACTERS_MAX, TRIES_MAX, USES_SHOWN_MAX, WHOLE_MAX};
 use super::open::{Gate, Step, busy, document};
 use super::records::{Effect, Held, Permit, Settled, State, Use, UseOutcome, put};
 use super::spend::no_permit;
@@ -19,16 +19,20 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// Which use; counted from 1.
     #[serde(rename = "use")]
+    #[schemars(range(max = WHOLE_MAX))]
     pub number: u64,
     /// How it went.
     pub outcome: UseOutcome,
     /// How many records changed.
+    #[schemars(range(max = WHOLE_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affected_records: Option<u64>,
     /// How long it took.
+    #[schemars(range(max = WHOLE_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// What there is to say.
+    #[schemars(length(max = REASON_CHARACTERS_MAX))]
     #[serde(default)]
     pub reason: String,
     /// The change of files that it was, where it was one; it gets an entry of its own.
@@ -41,8 +45,10 @@ pub struct Report {
 #[serde(deny_unknown_fields)]
 pub struct FileChange {
     /// The patch set.
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub patch_hash: String,
     /// The record in the workspace, by which it can be taken back.
+    #[schemars(length(max = NAME_CHARACTERS_MAX))]
     pub record: String,
     /// Whether it was taken back rather than made.
     pub undone: bool,
@@ -57,8 +63,11 @@ impl Gate {
         report: &Report,
     ) -> Result<PermitStatus, GateError> {
         caller.must_be(&[Role::Worker, Role::Operator])?;
-        if report.reason.len() > REASON_BYTES_MAX {
-            return Err(GateError::invalid("/reason", format!("is longer than {REASON_BYTES_MAX} bytes")));
+        if report.reason.chars().count() > REASON_CHARACTERS_MAX {
+            return Err(GateError::invalid(
+                "/reason",
+                format!("is longer than {REASON_CHARACTERS_MAX} characters"),
+            ));
         }
         if let Some(problem) = report.change.as_ref().and_then(FileChange::problem) {
             return Err(problem);
@@ -183,7 +192,7 @@ impl FileChange {
     }
 
     fn problem(&self) -> Option<GateError> {
-        let fits = is_sha256(&self.patch_hash) && self.record.len() <= NAME_BYTES_MAX;
+        let fits = is_sha256(&self.patch_hash) && self.record.chars().count() <= NAME_CHARACTERS_MAX;
         (!fits)
             .then(|| GateError::invalid("/change", "needs the hash of a patch set and the name of a record"))
     }

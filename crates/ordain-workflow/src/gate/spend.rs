@@ -55,6 +55,8 @@ impl Gate {
         spend: &Spend<'_>,
     ) -> Result<Spent, GateError> {
         caller.must_be(&[Role::Worker])?;
+        // Another node may know that it is later.
+        self.see_last_entry().await?;
         let now_ms = self.clock.now_ms();
         let keys = self.public_keys().await?;
         let claims = verify_permit(spend.permit, &keys, &self.settings.audience, now_ms)

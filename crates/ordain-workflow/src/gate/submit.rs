@@ -4,7 +4,7 @@ use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::{Fault, GateError};
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{EVIDENCE_MAX, HOLD_MS_MAX, NAME_BYTES_MAX, TRIES_MAX};
+use super::limits::{EVIDENCE_MAX, HOLD_MS_MAX, NAME_CHARACTERS_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy};
 use super::permits::Mint;
 use super::records::{Action, Evidence, Held, State, put};
@@ -275,8 +275,8 @@ fn name<'d>(document: &'d Value<'_>, field: &str, faults: &mut Vec<Fault>) -> Op
 pub(super) fn name_problem(text: &str) -> Option<String> {
     if text.trim().is_empty() {
         Some("must not be empty".to_owned())
-    } else if text.len() > NAME_BYTES_MAX {
-        Some(format!("has {} bytes; at most {NAME_BYTES_MAX} are allowed", text.len()))
+    } else if text.chars().count() > NAME_CHARACTERS_MAX {
+        Some(format!("has more than {NAME_CHARACTERS_MAX} characters"))
     } else if text.chars().any(char::is_control) {
         Some("has control characters".to_owned())
     } else {

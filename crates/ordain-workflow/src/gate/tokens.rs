@@ -4,7 +4,7 @@ use super::caller::{Caller, Names, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::keyring::{random, random_hex};
-use super::limits::{NAMES_MAX, TOKENS_MAX, TRIES_MAX};
+use super::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN, NAMES_MAX, TOKENS_MAX, TRIES_MAX, WHOLE_MAX};
 use super::open::{Gate, Step, busy};
 use super::records::{Held, Token, put};
 use super::status::{TokenStatus, token_status};
@@ -13,7 +13,8 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_canon::{ContentHash, is_lower_hex};
 use ordain_store::StoreError;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use subtle::ConstantTimeEq;
 
@@ -26,14 +27,19 @@ const SECRET_CHARACTERS: usize = 43;
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
     /// Whose it is.
+    #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
     pub principal: String,
     /// What it is for.
+    #[schemars(length(min = 1))]
+    #[serde(deserialize_with = "distinct")]
     pub roles: BTreeSet<Role>,
     /// Further names that it may propose or observe under, such as those of the principal's agents.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "distinct")]
+    #[schemars(length(max = NAMES_MAX), inner(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN)))]
     pub names: BTreeSet<String>,
     /// Until when, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = WHOLE_MAX))]
     pub expires_at_ms: Option<u64>,
 }
 
@@ -158,6 +164,14 @@ impl Token {
 
 fn refused() -> GateError {
     GateError::Unauthenticated("the token is not known here, or does not hold any more".to_owned())
+}
+
+/// A list in which nothing stands twice.
+fn distinct<'d, D: Deserializer<'d>, T: Deserialize<'d> + Ord>(from: D) -> Result<BTreeSet<T>, D::Error> {
+    let list = Vec::<T>::deserialize(from)?;
+    let count = list.len();
+    let set: BTreeSet<T> = list.into_iter().collect();
+    if set.len() == count { Ok(set) } else { Err(D::Error::custom("a list names something twice")) }
 }
 
 fn parts(token: &str) -> Option<(&str, &str)> {

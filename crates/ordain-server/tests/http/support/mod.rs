@@ -21,6 +21,9 @@ use tokio::task::JoinHandle;
 
 pub const NOW: u64 = 1_800_000_000_000;
 
+/// A clock that is set to this panics.
+pub const BROKEN: u64 = u64::MAX;
+
 /// A server that runs until it is dropped or stopped.
 pub struct Server {
     pub address: SocketAddr,
@@ -48,7 +51,11 @@ impl Server {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let hands = Arc::new(AtomicU64::new(NOW));
         let shown = hands.clone();
-        let clock = Clock::of(move || shown.load(Ordering::Relaxed));
+        let clock = Clock::of(move || {
+            let now_ms = shown.load(Ordering::Relaxed);
+            assert_ne!(now_ms, BROKEN, "the clock is broken");
+            now_ms
+        });
         let folder = Arc::new(Mutex::new(policies()));
         let (gate, listening) = runtime.block_on(async {
             let store = Store::open(location).await.unwrap();
@@ -88,7 +95,7 @@ impl Server {
             ("sam", &[Role::Sensor], &["sensor-1"]),
             ("will", &[Role::Worker], &[]),
             ("audrey", &[Role::Auditor], &[]),
-            ("everybody", &Role::ALL, &["agent-of-everybody"]),
+            ("everybody", &Role::ALL, &["agent-of-everybody", "0", "00"]),
         ];
         for (principal, roles, names) in people {
             let token = self.token(principal, roles, names, None);
