@@ -96,7 +96,7 @@ impl Gateway {
     }
 
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.send(&"GET".to_owned(), path, None::<&()>)
+        self.send("GET", path, None::<&()>)
     }
 
     pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {

@@ -238,6 +238,15 @@ fn records(store: &Store) {
     let minted = |action: &str| Some(store.index("permit_minted", action));
     let check = |index, words: &str, change: &dyn Fn(&Connection)| store.check("fsck", index, words, change);
     check(minted("q-0-crm"), "the ledger has 1 uses and its record 0", &|it| {
+        edit(it, "permit", &spent, Some("idle"), |body| {
+            body["used"] = json!(0);
+            body["uses"] = json!([]);
+        });
+    });
+    check(minted("q-1-crm"), "the ledger has 1 uses and its record 0", &|it| {
+        edit(it, "permit", &store.permit("q-1-crm"), None, |body| body["used"] = json!(0));
+    });
+    check(minted("q-0-crm"), "says something else", &|it| {
         edit(it, "permit", &spent, Some("idle"), |body| body["uses"] = json!([]));
     });
     check(minted("q-0-archive"), "says something else", &|it| {

@@ -33,7 +33,7 @@ impl Postgres {
     }
 
     pub(crate) async fn open_to_read(url: &str, place: String) -> Result<Self, StoreError> {
-        let server = Arc::new(Server::parse(url, place)?.to_read());
+        let server = Arc::new(Server::parse(url, place)?.only_to_read());
         let mut client = server.connect().await?;
         schema::check(&mut client, &server.place).await?;
         drop(client);

@@ -30,7 +30,7 @@ impl Server {
     }
 
     /// The same, to look at it only.
-    pub(super) fn to_read(self) -> Self {
+    pub(super) fn only_to_read(self) -> Self {
         Self { read_only: true, ..self }
     }
 
