@@ -3,7 +3,7 @@
 use crate::args::{Apply, Recover, Undo};
 use crate::document::load;
 use crate::exit::{Failure, Outcome};
-use crate::gate::files::{self, Asked, Wish};
+use crate::gate::files::{self, Asked, Asker, Gated, What, Wish};
 use crate::input::Source;
 use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::unified::{self, Reader};
@@ -32,39 +32,45 @@ pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
         let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
         return told(changes, json).and_then(|changes| show_changes(&changes, json));
     }
-    let (workspace, patch, base) = (&wanted.workspace, &wanted.patch, wanted.base.as_ref());
-    apply_asked(workspace, patch, base, wanted.run.as_deref(), args.actor.as_deref(), json)
+    let actor = args.actor.as_deref();
+    let asker = Asker { workspace: &wanted.workspace, connect: &args.connect, actor, json };
+    apply_asked(&asker, &wanted.patch, wanted.base.as_ref(), wanted.run.as_deref())
 }
 
-/// Applies a patch set, after asking the gate where the project has one.
+/// Applies a patch set, after asking the gate where there is one.
 pub(crate) fn apply_asked(
-    workspace: &Path,
+    asker: &Asker<'_>,
     patch: &Verified<PatchSet>,
     base: Option<&Base>,
     run: Option<&RunResult>,
-    actor: Option<&str>,
-    json: bool,
 ) -> Result<Outcome, Failure> {
+    let &Asker { workspace, json, .. } = asker;
+    let Some(gate) = asker.gate()? else {
+        let applied = told(apply::apply(workspace, patch, base, Authority::LocalOperator), json)?;
+        if applied.record.is_some() {
+            files::say_nobody_was_asked();
+        }
+        show_applied(&applied, workspace, json)?;
+        return Ok(Outcome::Ok);
+    };
     // What cannot be applied is not asked for, and what is there already needs no permission.
     let changes = told(apply::preview(workspace, patch, base), json)?;
+    if changes.iter().all(|change| change.before == change.after) {
+        show_applied(&Applied { record: None, files: Vec::new() }, workspace, json)?;
+        return Ok(Outcome::Ok);
+    }
+    drop(changes);
     let patch_hash = PatchHash::of(&mut Canonicalizer::new(), &**patch)?.to_string();
     let operations = patch.operations.iter().map(|it| (it.op, it.path.as_str())).collect();
-    let wish = Wish { verb: "apply", patch_hash: &patch_hash, operations, run };
-    let asked = match changes.is_empty() {
-        true => Asked::Free,
-        false => files::ask(workspace, actor, &wish, json)?,
-    };
-    let applied = match asked {
+    let wish = Wish { what: What::Apply { run }, patch_hash: &patch_hash, operations };
+    let permitted = match gate.ask(&wish)? {
         Asked::Not(outcome) => return Ok(outcome),
-        Asked::Free => apply::apply(workspace, patch, base, Authority::LocalOperator),
-        Asked::Permitted(permitted) => {
-            let applied = apply::apply(workspace, patch, base, permitted.authority());
-            permitted.report(&applied)?;
-            applied
-        }
+        Asked::Permitted(permitted) => permitted,
     };
+    let applied = apply::apply(workspace, patch, base, permitted.authority());
+    let reported = permitted.report(&applied);
     show_applied(&told(applied, json)?, workspace, json)?;
-    Ok(Outcome::Ok)
+    reported.map(|()| Outcome::Ok)
 }
 
 /// What is to be applied, and where.
@@ -154,29 +160,31 @@ pub(crate) fn run_undo(args: &Undo, json: bool) -> Result<Outcome, Failure> {
         let preview = told(apply::preview_undo(&args.workspace, record, copies), json)?;
         return show_changes(&preview.1, json);
     }
-    let (name, changes) = told(apply::preview_undo(&args.workspace, record, copies), json)?;
-    let operation = |change: &'_ Change| match (&change.before, &change.after) {
-        (None, _) => PatchOp::Create,
-        (Some(_), Some(_)) => PatchOp::Modify,
-        (Some(_), None) => PatchOp::Delete,
-    };
-    let operations = changes.iter().map(|change| (operation(change), change.path.as_str())).collect();
-    let known = told(records(&args.workspace), json)?.into_iter().find(|it| it.record == name);
-    let patch_hash = known.map(|it| it.patch_hash).unwrap_or_default();
-    let wish = Wish { verb: "undo", patch_hash: &patch_hash, operations, run: None };
-    let undone = match files::ask(&args.workspace, args.actor.as_deref(), &wish, json)? {
-        Asked::Not(outcome) => return Ok(outcome),
-        Asked::Free => apply::undo(&args.workspace, Some(&name), copies, Authority::LocalOperator),
-        Asked::Permitted(permitted) => {
+    let asker =
+        Asker { workspace: &args.workspace, connect: &args.connect, actor: args.actor.as_deref(), json };
+    let (undone, reported) = match asker.gate()? {
+        None => {
+            let undone = apply::undo(&args.workspace, record, copies, Authority::LocalOperator);
+            if undone.is_ok() {
+                files::say_nobody_was_asked();
+            }
+            (undone, Ok(()))
+        }
+        Some(gate) => {
+            let (name, changes) = told(apply::preview_undo(&args.workspace, record, copies), json)?;
+            let permitted = match ask_to_undo(gate, &args.workspace, &name, &changes, json)? {
+                Asked::Not(outcome) => return Ok(outcome),
+                Asked::Permitted(permitted) => permitted,
+            };
             let undone = apply::undo(&args.workspace, Some(&name), copies, permitted.authority());
-            permitted.report(&undone)?;
-            undone
+            let reported = permitted.report(&undone);
+            (undone, reported)
         }
     };
     let undone = told(undone, json)?;
     if json {
         print_json(&json!({"undone": undone}))?;
-        return Ok(Outcome::Ok);
+        return reported.map(|()| Outcome::Ok);
     }
     let mut stdout = anstream::stdout().lock();
     let files = count(undone.files.len() as u64, "file");
@@ -184,7 +192,30 @@ pub(crate) fn run_undo(args: &Undo, json: bool) -> Result<Outcome, Failure> {
     writeln!(stdout, "{GREEN}undone{GREEN:#}  {record}: {files} as before")?;
     write_files(&mut stdout, &undone.files)?;
     stdout.flush()?;
-    Ok(Outcome::Ok)
+    reported.map(|()| Outcome::Ok)
+}
+
+fn ask_to_undo(
+    gate: Gated<'_>,
+    workspace: &Path,
+    record: &str,
+    changes: &[Change],
+    json: bool,
+) -> Result<Asked, Failure> {
+    let operation = |change: &'_ Change| match (&change.before, &change.after) {
+        (None, _) => PatchOp::Create,
+        (Some(_), Some(_)) => PatchOp::Modify,
+        (Some(_), None) => PatchOp::Delete,
+    };
+    let operations = changes.iter().map(|change| (operation(change), change.path.as_str())).collect();
+    let mut restored = Vec::new();
+    for Change { path, after, .. } in changes {
+        restored.extend(after.as_ref().map(|content| (path.as_str(), ContentHash::of(content).to_string())));
+    }
+    let known = told(records(workspace), json)?.into_iter().find(|it| it.record == record);
+    let gone = || ApplyError::NoRecord(format!("there is no change `{record}` in this workspace any more"));
+    let patch_hash = known.ok_or_else(gone)?.patch_hash;
+    gate.ask(&Wish { what: What::Undo { record, restored }, patch_hash: &patch_hash, operations })
 }
 
 fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {
@@ -331,6 +362,7 @@ fn sentence(recovered: &Recovered) -> String {
 pub(crate) fn run_recover(args: &Recover, json: bool) -> Result<Outcome, Failure> {
     let copies = if args.even_if_copied { Copies::Trust } else { Copies::Refuse };
     let recovered = apply::recover(&args.workspace, copies)?;
+    files::report_interrupted(&args.workspace, &args.connect);
     if json {
         print_json(&json!({"recovered": recovered}))?;
     } else {

@@ -347,9 +347,11 @@ pub(crate) struct Run {
     /// If it is accepted, change the workspace by it, unless files changed meanwhile
     #[arg(long, conflicts_with = "plan_only")]
     pub(crate) apply: bool,
-    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
 }
 
 #[derive(Args)]
@@ -372,9 +374,11 @@ pub(crate) struct Apply {
     /// Change nothing, and print what would change as a unified diff
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
 }
 
 #[derive(Args)]
@@ -397,9 +401,11 @@ pub(crate) struct Undo {
     /// Trust a record that came with a copy of the workspace
     #[arg(long)]
     pub(crate) even_if_copied: bool,
-    /// Who proposes the change, where the project has an ordain.toml; without it what the file says, or the user's name
+    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
 }
 
 #[derive(Args)]
@@ -413,6 +419,8 @@ pub(crate) struct Recover {
     /// Trust a journal that came with a copy of the workspace
     #[arg(long)]
     pub(crate) even_if_copied: bool,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
 }
 
 #[derive(Args)]

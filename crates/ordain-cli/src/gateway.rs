@@ -29,6 +29,17 @@ pub(crate) enum Gateway {
     Remote(Remote),
 }
 
+/// What a command does with a store of this machine. A server decides for itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It looks, and writes nothing.
+    Look,
+    /// It writes, and asks no policy.
+    Write,
+    /// It has something decided, by the policies of this project.
+    Decide,
+}
+
 /// A gate in this process.
 pub(crate) struct Local {
     pub(crate) runtime: Runtime,
@@ -50,18 +61,39 @@ pub(crate) struct Place {
     pub(crate) location: Location,
     pub(crate) state: Option<PathBuf>,
     pub(crate) policy: Option<PathBuf>,
+    /// Whether it is the store that the project names, or one that a command does.
+    own: bool,
     /// The file with the last signed head, in the state folder: each store has one.
     checkpoint: String,
 }
 
 impl Gateway {
-    pub(crate) fn open(args: &Connect, json: bool) -> Result<Self, Failure> {
+    pub(crate) fn open(args: &Connect, purpose: Purpose, json: bool) -> Result<Self, Failure> {
+        let project = if args.server.is_some() { None } else { Project::find()? };
+        Self::open_in(project, args, purpose, json)
+    }
+
+    /// As seen from a project.
+    pub(crate) fn open_in(
+        project: Option<Project>,
+        args: &Connect,
+        purpose: Purpose,
+        json: bool,
+    ) -> Result<Self, Failure> {
         match &args.server {
             Some(url) => Remote::new(url, args).map(Self::Remote),
             None => {
-                let local = Local::open_place(&Place::of(args)?, &args.who(), json)?;
+                let local = Local::open_place(&Place::seen_from(project, args)?, &args.who(), purpose, json)?;
                 Ok(Self::Local(Box::new(local)))
             }
+        }
+    }
+
+    /// The server, if it is one.
+    pub(crate) fn server(&self) -> Option<&str> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(remote) => Some(&remote.url),
         }
     }
 
@@ -113,17 +145,21 @@ pub(crate) fn escaped(name: &str) -> String {
 }
 
 impl Place {
-    pub(crate) fn of_project(project: &Project) -> Self {
+    fn of_project(project: &Project) -> Self {
         Self {
             location: project.store(),
             state: Some(project.state()),
             policy: Some(project.policy()),
+            own: true,
             checkpoint: CHECKPOINT.to_owned(),
         }
     }
 
     pub(crate) fn of(args: &Connect) -> Result<Self, Failure> {
-        let project = Project::find()?;
+        Self::seen_from(Project::find()?, args)
+    }
+
+    fn seen_from(project: Option<Project>, args: &Connect) -> Result<Self, Failure> {
         let policy = project.as_ref().map(Project::policy);
         match (&args.store, project) {
             (Some(store), project) => {
@@ -150,7 +186,7 @@ impl Place {
                         return Err(Failure::Document { path: ".".to_owned(), problem });
                     }
                 };
-                Ok(Self { location, state, policy, checkpoint })
+                Ok(Self { location, state, policy, own, checkpoint })
             }
             (None, Some(project)) => Ok(Self::of_project(&project)),
             (None, None) => {
@@ -181,10 +217,14 @@ impl Place {
     }
 
     /// The store, to go on with: not an older copy, nor another one, than what was signed last.
-    pub(crate) async fn open_store(&self, keyring: &Keyring) -> Result<Store, Failure> {
+    pub(crate) async fn open_store(&self, keyring: &Keyring, purpose: Purpose) -> Result<Store, Failure> {
         let signed = self.signed()?;
         let unreachable = |error: StoreError| Failure::from(GateError::from(error));
-        let store = Store::open(&self.location).await.map_err(unreachable)?;
+        let opened = match purpose {
+            Purpose::Look => Store::open_to_read(&self.location).await,
+            Purpose::Write | Purpose::Decide => Store::open(&self.location).await,
+        };
+        let store = opened.map_err(unreachable)?;
         if let Some((path, note)) = signed
             && let Err(error) = check_grown(&store, Some(keyring), &note).await
         {
@@ -209,6 +249,17 @@ impl Place {
         Ok(Some((path, note)))
     }
 
+    /// That there is something to look at.
+    pub(crate) fn check_there(&self) -> Result<(), Failure> {
+        match &self.location {
+            Location::File(path) if !path.exists() => {
+                let problem = "there is no store yet; the first `ordain submit` makes one".to_owned();
+                Err(Failure::Document { path: path.display().to_string(), problem })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the folders that a store and a key need, hidden from version control.
     pub(crate) fn prepare(&self) -> Result<(), Failure> {
         let Some(state) = &self.state else { return Ok(()) };
@@ -223,31 +274,59 @@ impl Place {
 }
 
 impl Local {
-    pub(crate) fn open_place(place: &Place, who: &str, json: bool) -> Result<Self, Failure> {
+    fn open_place(place: &Place, who: &str, purpose: Purpose, json: bool) -> Result<Self, Failure> {
         let runtime = runtime(1)?;
+        let caller = Caller::local(who);
+        // What is gone with the command has to begin somewhere.
+        if purpose == Purpose::Look && place.location != Location::Memory {
+            place.check_there()?;
+            let keyring = match place.existing_keyring()? {
+                Some(keyring) => keyring,
+                None => Keyring::ephemeral().map_err(|error| Failure::Server(error.to_string()))?,
+            };
+            let gate = runtime.block_on(async {
+                let store = place.open_store(&keyring, purpose).await?;
+                let opened = Gate::open_to_look(store, keyring, Clock::system(), Settings::default()).await;
+                opened.map_err(Failure::from)
+            })?;
+            return Ok(Self { runtime, app: App::new(gate, None), caller, checkpoint: None, size_before: 0 });
+        }
         place.prepare()?;
         let keyring = place.keyring()?;
-        let caller = Caller::local(who);
         let gate = runtime.block_on(async {
-            let store = place.open_store(&keyring).await?;
+            let store = place.open_store(&keyring, purpose).await?;
             let opened = Gate::open(store, keyring, Clock::system(), Settings::default()).await;
             opened.map_err(Failure::from)
         })?;
-        if let Some(policy) = &place.policy {
-            let (path, files) = policy::load_files(Some(policy), json)?;
-            if runtime.block_on(gate.set_policy(&caller, &files))? {
-                let said = format!(
-                    "the policies of {} are in force from now on; that is on the ledger",
-                    path.display()
-                );
-                let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
-            }
+        if purpose == Purpose::Decide {
+            put_in_force(place, &runtime, &gate, &caller, json)?;
         }
         runtime.block_on(gate.sweep())?;
         let size_before = runtime.block_on(gate.size())?;
         let app = App::new(gate, None);
         Ok(Self { runtime, app, caller, checkpoint: place.checkpoint(), size_before })
     }
+}
+
+/// Puts the project's policies in force on its own store. Another store has policies of its own, unless it is new.
+fn put_in_force(
+    place: &Place,
+    runtime: &Runtime,
+    gate: &Gate,
+    caller: &Caller,
+    json: bool,
+) -> Result<(), Failure> {
+    let Some(policy) = &place.policy else { return Ok(()) };
+    if !place.own && runtime.block_on(gate.gate_status())?.policy_hash.is_some() {
+        return Ok(());
+    }
+    let (path, files) = policy::load_files(Some(policy), json)?;
+    if runtime.block_on(gate.set_policy(caller, &files))? {
+        let said =
+            format!("the policies of {} are in force from now on; that is on the ledger", path.display());
+        let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
+    }
+    Ok(())
 }
 
 /// What was written is signed, and the store is closed.

@@ -60,7 +60,10 @@ fn main() -> ExitCode {
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
-    cli.workspace().into_iter().for_each(apply::recover);
+    if let Some(workspace) = cli.workspace() {
+        apply::recover(workspace);
+        gate::files::report_interrupted(workspace, &args::Connect::of_environment());
+    }
     let done = match &cli.command {
         Command::Verify(args) => verify::run(args, cli.global.json),
         Command::Show(args) => view::run(args, cli.global.json),

@@ -23,6 +23,12 @@ pub(crate) struct Connect {
 }
 
 impl Connect {
+    /// What the environment says, for commands that need no gate themselves.
+    pub(crate) fn of_environment() -> Self {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        Self { server: variable("ORDAIN_SERVER"), token_file: None, store: None, name: variable("ORDAIN_AS") }
+    }
+
     /// Who asks, on a local store.
     pub(crate) fn who(&self) -> String {
         self.name.clone().unwrap_or_else(user_name)

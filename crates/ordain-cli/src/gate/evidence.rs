@@ -4,7 +4,7 @@ use super::print_json;
 use crate::args::EvidenceAdd;
 use crate::canon::document_failure;
 use crate::exit::{Failure, Outcome};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::report::{GREEN, printable};
 use ordain_canon::{Canonicalizer, Value};
@@ -12,7 +12,7 @@ use ordain_workflow::gate::Received;
 use std::io::Write;
 
 pub(crate) fn add(args: &EvidenceAdd, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
     let mut canon = Canonicalizer::new();
     for path in &args.files {
         let source = Source::of(path);

@@ -1,19 +1,22 @@
 //! Changes of files go through the gate where a project has one: decided, permitted, spent, reported.
 
 use super::{read, submit};
+use crate::args::Connect;
 use crate::clock::now_ms;
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, Local, Place, escaped};
+use crate::gateway::{Gateway, Purpose, escaped};
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
 use ordain_canon::{Canonicalizer, ContentHash, PayloadHash, SHA256_PREFIX};
-use ordain_harness::apply::{Applied, ApplyError, Authority};
+use ordain_harness::apply::{
+    Applied, ApplyError, Authority, Done, KeptUse, OpenUse, done_under, keep_use, kept_uses,
+};
 use ordain_spec::patch::PatchOp;
 use ordain_spec::run::RunResult;
 use ordain_workflow::gate::{ActionStatus, FileChange, Report, Spent, State, UseOutcome};
 use serde_json::{Value as Json, json};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Whose evidence a run in the sandbox is, as the policy's `sensors.toml` names it.
@@ -25,20 +28,46 @@ const NUMBER_MAX: u64 = 1_000;
 
 /// A change that somebody wants to make.
 pub(crate) struct Wish<'a> {
-    /// `apply` or `undo`.
-    pub(crate) verb: &'static str,
-    /// What it is done with: the hash of a patch set, or the record that is undone.
+    pub(crate) what: What<'a>,
+    /// The patch set that is applied, or that was.
     pub(crate) patch_hash: &'a str,
     /// What happens to which file.
     pub(crate) operations: Vec<(PatchOp, &'a str)>,
-    /// The run that it was tried in.
-    pub(crate) run: Option<&'a RunResult>,
+}
+
+/// Which way a wish goes. The two are different actions to the gate, also where they do the same kind of thing to the same
+/// files.
+pub(crate) enum What<'a> {
+    /// A patch set is applied.
+    Apply {
+        /// The run that it was tried in.
+        run: Option<&'a RunResult>,
+    },
+    /// A record is taken back.
+    Undo {
+        /// Its name.
+        record: &'a str,
+        /// The files that come back, with the hashes of their contents.
+        restored: Vec<(&'a str, String)>,
+    },
+}
+
+/// Who asks, about which workspace, and which gate.
+pub(crate) struct Asker<'a> {
+    pub(crate) workspace: &'a Path,
+    pub(crate) connect: &'a Connect,
+    pub(crate) actor: Option<&'a str>,
+    pub(crate) json: bool,
+}
+
+/// A gate that has to be asked.
+pub(crate) struct Gated<'a> {
+    asker: &'a Asker<'a>,
+    project: Option<Project>,
 }
 
 /// The gate's answer to a wish.
 pub(crate) enum Asked {
-    /// The project has no gate; the person at the machine answers for it.
-    Free,
     /// It may be done, once, now.
     Permitted(Box<Permitted>),
     /// Not now; that was shown.
@@ -48,52 +77,76 @@ pub(crate) enum Asked {
 /// A spent permit: the change must follow, and then its report.
 pub(crate) struct Permitted {
     gateway: Gateway,
-    spent: Spent,
-    patch_hash: String,
-    undone: bool,
+    workspace: PathBuf,
+    kept: KeptUse,
     started: Instant,
 }
 
-/// Asks the gate of the project that a workspace belongs to.
-pub(crate) fn ask(
-    workspace: &Path,
-    actor: Option<&str>,
-    wish: &Wish<'_>,
-    json: bool,
-) -> Result<Asked, Failure> {
-    let Some(project) = Project::above(workspace)? else {
-        let said =
-            format!("there is no {CONFIG} here or above: no policy was asked, and nothing goes on a ledger");
-        let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
-        return Ok(Asked::Free);
-    };
-    let user = crate::args::user_name();
-    let name = actor.map(str::to_owned).or_else(|| project.actor()).unwrap_or_else(|| user.clone());
-    let local = Local::open_place(&Place::of_project(&project), &user, json)?;
-    let gateway = Gateway::Local(Box::new(local));
-    let status = match existing(&gateway, wish)? {
-        Found::Open(status) => *status,
-        Found::Free(id) => propose(&gateway, &id, &name, wish)?,
-    };
-    if status.state != State::Allowed {
-        submit::show(&status, json)?;
-        return Ok(Asked::Not(submit::outcome(&status)));
+impl Asker<'_> {
+    /// The gate that changes of this workspace go through: a server or a store that was named, or that of the project.
+    pub(crate) fn gate(&self) -> Result<Option<Gated<'_>>, Failure> {
+        // What is no folder cannot be changed, whoever is asked; whoever tries says so.
+        let project = if self.workspace.is_dir() { Project::above(self.workspace)? } else { None };
+        let named = self.connect.server.is_some() || self.connect.store.is_some();
+        Ok((named || project.is_some()).then_some(Gated { asker: self, project }))
     }
-    let permit = status.permit.as_ref().ok_or_else(|| Failure::Server("there is no permit".to_owned()))?;
-    let body = json!({
-        "permit": permit.token,
-        "action_type": "write",
-        "target": target(wish),
-        "parameters": parameters(wish),
-    });
-    let spent: Spent = gateway.post(&format!("/v1/permits/{}/use", escaped(&permit.permit_id)), &body)?;
-    Ok(Asked::Permitted(Box::new(Permitted {
-        gateway,
-        spent,
-        patch_hash: wish.patch_hash.to_owned(),
-        undone: wish.verb == "undo",
-        started: Instant::now(),
-    })))
+}
+
+/// Where there is no gate, that is said.
+pub(crate) fn say_nobody_was_asked() {
+    let said =
+        format!("there is no {CONFIG} here or above: no policy was asked, and nothing goes on a ledger");
+    note(&said);
+}
+
+fn note(said: &str) {
+    let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(said));
+}
+
+impl Gated<'_> {
+    /// Asks whether a wish may be carried out. If so, a use of the permit is spent.
+    pub(crate) fn ask(self, wish: &Wish<'_>) -> Result<Asked, Failure> {
+        let Self { asker: &Asker { workspace, connect, actor, json }, project } = self;
+        let actor = actor.map(str::to_owned).or_else(|| project.as_ref().and_then(Project::actor));
+        let actor = actor.unwrap_or_else(crate::args::user_name);
+        let gateway = Gateway::open_in(project, connect, Purpose::Decide, json)?;
+        report_left(&gateway, workspace, left_to_report(workspace, gateway.server()))?;
+        let status = match existing(&gateway, &actor, wish)? {
+            Found::Open(status) => *status,
+            Found::Free(id) => propose(&gateway, &id, &actor, wish)?,
+        };
+        if status.state != State::Allowed {
+            submit::show(&status, json)?;
+            return Ok(Asked::Not(submit::outcome(&status)));
+        }
+        let permit =
+            status.permit.as_ref().ok_or_else(|| Failure::Server("there is no permit".to_owned()))?;
+        let body = json!({
+            "permit": permit.token,
+            "action_type": "write",
+            "target": target(wish),
+            "parameters": parameters(wish),
+        });
+        let spent: Spent = gateway.post(&format!("/v1/permits/{}/use", escaped(&permit.permit_id)), &body)?;
+        let open = OpenUse {
+            permit_id: spent.permit_id,
+            number: spent.number,
+            server: gateway.server().map(str::to_owned),
+            patch_hash: wish.patch_hash.to_owned(),
+            undo: matches!(wish.what, What::Undo { .. }),
+        };
+        let started = Instant::now();
+        // Nothing is changed before it is sure that it will be reported, also after a crash.
+        let kept = match keep_use(workspace, open.clone()) {
+            Ok(kept) => kept,
+            Err(error) => {
+                let report = report_of(&open, UseOutcome::Failed, 0, &error.to_string(), None);
+                send(&gateway, &open, &report)?;
+                return Err(error.into());
+            }
+        };
+        Ok(Asked::Permitted(Box::new(Permitted { gateway, workspace: workspace.to_owned(), kept, started })))
+    }
 }
 
 enum Found {
@@ -104,15 +157,20 @@ enum Found {
 }
 
 /// The proposal of this change that is still open, or the first id that is free.
-fn existing(gateway: &Gateway, wish: &Wish<'_>) -> Result<Found, Failure> {
-    let digits: String = ContentHash::of(format!("{}\n{}", target(wish), parameters(wish)).as_bytes())
-        .to_string()
-        .trim_start_matches(SHA256_PREFIX)
-        .chars()
-        .take(12)
-        .collect();
+fn existing(gateway: &Gateway, actor: &str, wish: &Wish<'_>) -> Result<Found, Failure> {
+    let verb = match wish.what {
+        What::Apply { .. } => "apply",
+        What::Undo { .. } => "undo",
+    };
+    let digits: String =
+        ContentHash::of(format!("{actor}\n{}\n{}", target(wish), parameters(wish)).as_bytes())
+            .to_string()
+            .trim_start_matches(SHA256_PREFIX)
+            .chars()
+            .take(12)
+            .collect();
     for number in 1..=NUMBER_MAX {
-        let id = format!("{}-{digits}-{number}", wish.verb);
+        let id = format!("{verb}-{digits}-{number}");
         match gateway.get::<ActionStatus>(&format!("/v1/actions/{id}")) {
             Ok(status) if matches!(status.state, State::Held | State::Allowed) && still_holds(&status) => {
                 return Ok(Found::Open(Box::new(status)));
@@ -144,7 +202,7 @@ fn propose(gateway: &Gateway, id: &str, actor: &str, wish: &Wish<'_>) -> Result<
         "target": target(wish),
         "parameters": parameters(wish),
     });
-    if let Some(run) = wish.run {
+    if let What::Apply { run: Some(run) } = wish.what {
         let packet = packet(run, wish.patch_hash)?;
         let evidence_id = packet.get("evidence_id").cloned().unwrap_or_default();
         gateway.post::<Json>("/v1/evidence", &packet)?;
@@ -157,13 +215,24 @@ fn propose(gateway: &Gateway, id: &str, actor: &str, wish: &Wish<'_>) -> Result<
 }
 
 fn target(wish: &Wish<'_>) -> Json {
-    json!({"resource_type": "patch_set", "resource_id": wish.patch_hash, "domain": "workspace", "constraints": {}})
+    let id = match &wish.what {
+        What::Apply { .. } => wish.patch_hash,
+        What::Undo { record, .. } => record,
+    };
+    json!({"resource_type": "patch_set", "resource_id": id, "domain": "workspace", "constraints": {}})
 }
 
 fn parameters(wish: &Wish<'_>) -> Json {
     let operation = |(op, path): &(PatchOp, &str)| json!({"op": op, "path": path});
     let operations: Vec<Json> = wish.operations.iter().map(operation).collect();
-    json!({"operations": operations, "patch_hash": wish.patch_hash})
+    let mut parameters = json!({"operations": operations, "patch_hash": wish.patch_hash});
+    if let (What::Undo { record, restored }, Some(members)) = (&wish.what, parameters.as_object_mut()) {
+        let file = |(path, hash): &(&str, String)| json!({"path": path, "content_hash": hash});
+        members.insert("undo".to_owned(), json!(true));
+        members.insert("record".to_owned(), json!(record));
+        members.insert("restored".to_owned(), restored.iter().map(file).collect());
+    }
+    parameters
 }
 
 /// What the sandbox saw, as evidence.
@@ -193,34 +262,130 @@ fn packet(run: &RunResult, patch_hash: &str) -> Result<Json, Failure> {
 impl Permitted {
     /// What the record in the workspace names.
     pub(crate) fn authority(&self) -> Authority {
-        Authority::Permit { permit_id: self.spent.permit_id.clone(), number: self.spent.number }
+        let OpenUse { permit_id, number, .. } = &self.kept.open;
+        Authority::Permit { permit_id: permit_id.clone(), number: *number }
     }
 
-    /// Reports how it went. That the files changed stays true if this fails; the use is unknown then.
+    /// Reports how it went. That the files changed stays true if this fails; the next command tries again.
     pub(crate) fn report(self, done: &Result<Applied, ApplyError>) -> Result<(), Failure> {
-        let duration_ms = u64::try_from(self.started.elapsed().as_millis()).ok();
-        let (outcome, records, reason, change) = match done {
-            Ok(applied) => {
-                let change = FileChange {
-                    patch_hash: self.patch_hash,
-                    record: applied.record.clone().unwrap_or_default(),
-                    undone: self.undone,
-                };
-                (UseOutcome::Succeeded, applied.files.len() as u64, String::new(), Some(change))
-            }
-            Err(error) => (UseOutcome::Failed, 0, error.to_string(), None),
+        let Self { gateway, workspace, kept, started } = self;
+        let duration_ms = u64::try_from(started.elapsed().as_millis()).ok();
+        let open = &kept.open;
+        let report = match done {
+            Ok(applied) => succeeded(open, applied, duration_ms),
+            // What is half made may still be finished or taken back, and nobody can tell which.
+            Err(error) => match done_under(&workspace, open) {
+                Ok(Done::NotMade) => report_of(open, UseOutcome::Failed, 0, &error.to_string(), duration_ms),
+                Ok(Done::Made(applied)) => succeeded(open, &applied, duration_ms),
+                Ok(Done::AtWork) | Err(_) => {
+                    report_of(open, UseOutcome::Unknown, 0, &error.to_string(), duration_ms)
+                }
+            },
         };
-        /// What the ledger takes of a reason.
-        const REASON_CHARACTERS_MAX: usize = 1_000;
-        let report = Report {
-            number: self.spent.number,
-            outcome,
-            affected_records: Some(records),
-            duration_ms,
-            reason: reason.chars().take(REASON_CHARACTERS_MAX).collect(),
-            change,
-        };
-        let path = format!("/v1/permits/{}/outcome", escaped(&self.spent.permit_id));
-        self.gateway.post::<Json>(&path, &report).map(drop)
+        let unknown = report.outcome == UseOutcome::Unknown;
+        send(&gateway, open, &report)?;
+        if !unknown {
+            kept.forget()?;
+        }
+        Ok(())
     }
+}
+
+fn succeeded(open: &OpenUse, applied: &Applied, duration_ms: Option<u64>) -> Report {
+    let change = applied.record.as_ref().map(|record| FileChange {
+        patch_hash: open.patch_hash.clone(),
+        record: record.clone(),
+        undone: open.undo,
+    });
+    let records = applied.files.len() as u64;
+    Report { change, ..report_of(open, UseOutcome::Succeeded, records, "", duration_ms) }
+}
+
+fn report_of(
+    open: &OpenUse,
+    outcome: UseOutcome,
+    records: u64,
+    reason: &str,
+    duration_ms: Option<u64>,
+) -> Report {
+    /// What the ledger takes of a reason.
+    const REASON_CHARACTERS_MAX: usize = 1_000;
+    Report {
+        number: open.number,
+        outcome,
+        // How many files were changed is not known either.
+        affected_records: (outcome != UseOutcome::Unknown).then_some(records),
+        duration_ms,
+        reason: reason.chars().take(REASON_CHARACTERS_MAX).collect(),
+        change: None,
+    }
+}
+
+fn send(gateway: &Gateway, open: &OpenUse, report: &Report) -> Result<(), Failure> {
+    let path = format!("/v1/permits/{}/outcome", escaped(&open.permit_id));
+    gateway.post::<Json>(&path, report).map(drop)
+}
+
+/// Reports the changes whose commands ended before they could. That it cannot be done stops nobody.
+pub(crate) fn report_interrupted(workspace: &Path, connect: &Connect) {
+    let server = connect.server.as_deref().map(|url| url.trim_end_matches('/'));
+    let left = left_to_report(workspace, server);
+    if left.is_empty() {
+        return;
+    }
+    let reported = Project::above(workspace)
+        .and_then(|project| Gateway::open_in(project, connect, Purpose::Write, false))
+        .and_then(|gateway| report_left(&gateway, workspace, left));
+    if let Err(failure) = reported {
+        note(&format!("a change was interrupted, and cannot be reported now: {}", failure.text()));
+    }
+}
+
+/// The uses of permits of this gate that were interrupted. Those of others are told to their gate and to nobody else: a
+/// file must not say where a token is sent.
+fn left_to_report(workspace: &Path, server: Option<&str>) -> Vec<KeptUse> {
+    // A folder that cannot be read has nothing to say; a command about it says so itself.
+    let (here, elsewhere): (Vec<_>, Vec<_>) = kept_uses(workspace)
+        .unwrap_or_default()
+        .into_iter()
+        .partition(|it| it.open.server.as_deref() == server);
+    for KeptUse { open, .. } in &elsewhere {
+        let command = match &open.server {
+            Some(url) => format!("ordain recover --server {url}"),
+            None => "ordain recover".to_owned(),
+        };
+        note(&format!("{} was interrupted and is not reported yet; this does it: {command}", name(open)));
+    }
+    here
+}
+
+fn name(open: &OpenUse) -> String {
+    format!("use {} of {}", open.number, open.permit_id)
+}
+
+fn report_left(gateway: &Gateway, workspace: &Path, left: Vec<KeptUse>) -> Result<(), Failure> {
+    for kept in left {
+        let open = &kept.open;
+        let report = match done_under(workspace, open)? {
+            Done::Made(applied) => succeeded(open, &applied, None),
+            Done::NotMade => {
+                let reason = "it was interrupted, and nothing of it is left in the workspace";
+                report_of(open, UseOutcome::Failed, 0, reason, None)
+            }
+            Done::AtWork => continue,
+        };
+        match send(gateway, open, &report) {
+            Ok(()) => {
+                let outcome = if report.change.is_some() { "it was done" } else { "nothing was changed" };
+                note(&format!("{} was interrupted and is reported now: {outcome}", name(open)));
+            }
+            // Somebody has settled it meanwhile.
+            Err(Failure::Gate(problem)) if problem.status == 409 => {
+                note(&format!("{} was interrupted: {}", name(open), problem.detail));
+            }
+            Err(failure) => return Err(failure),
+        }
+        kept.forget()?;
+    }
+    Ok(())
 }

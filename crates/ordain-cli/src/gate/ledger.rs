@@ -3,12 +3,12 @@
 use super::{page, print_json, print_page};
 use crate::args::{Connect, Ledger, LedgerCommand, LedgerExport, LedgerProve, LedgerShow, LedgerVerify};
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, Local, Place, read_note};
+use crate::gateway::{Gateway, Local, Place, Purpose, read_note};
 use crate::page::{Column, Page};
 use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
-use ordain_store::{Location, Store};
+use ordain_store::Store;
 use ordain_workflow::gate::{self, Audit, LedgerEntry};
 use serde::Deserialize;
 use serde_json::json;
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &Ledger, json: bool) -> Result<Outcome, Failure> {
         LedgerCommand::Show(args) => show(args, json),
         LedgerCommand::Prove(args) => prove(args, json),
         LedgerCommand::Checkpoint(args) => {
-            let gateway = Gateway::open(&args.connect, json)?;
+            // What signs puts its key on record.
+            let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
             let note = gateway.raw("GET", "/v1/ledger/checkpoint", None)?.body;
             let mut stdout = std::io::stdout().lock();
             if json {
@@ -51,12 +52,7 @@ fn verify(args: &LedgerVerify, depth: Depth, json: bool) -> Result<Outcome, Fail
         ));
     }
     let place = Place::of(&args.connect)?;
-    if let Location::File(path) = &place.location
-        && !path.exists()
-    {
-        let problem = "there is no store yet; the first `ordain submit` makes one".to_owned();
-        return Err(Failure::Document { path: path.display().to_string(), problem });
-    }
+    place.check_there()?;
     let runtime = crate::gateway::runtime(1)?;
     let mut notes = Vec::new();
     for path in &args.checkpoints {
@@ -128,7 +124,7 @@ struct EntryPage {
 const PAGE_MAX: u64 = 500;
 
 fn show(args: &LedgerShow, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
     let size = gateway.get::<EntryPage>("/v1/ledger/entries?limit=1")?.size;
     let from = args.from.unwrap_or_else(|| size.saturating_sub(args.limit));
     let mut entries: Vec<LedgerEntry> = Vec::new();
@@ -178,7 +174,7 @@ fn show(args: &LedgerShow, json: bool) -> Result<Outcome, Failure> {
 }
 
 fn prove(args: &LedgerProve, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
     let proof = gateway.raw("GET", &format!("/v1/ledger/proof?index={}", args.index), None)?.body;
     match &args.output {
         Some(path) => {
@@ -197,7 +193,7 @@ fn prove(args: &LedgerProve, json: bool) -> Result<Outcome, Failure> {
 }
 
 fn export(args: &LedgerExport, json: bool) -> Result<Outcome, Failure> {
-    let local = local(&args.connect, json)?;
+    let local = local(&args.connect, Purpose::Write, json)?;
     let root = &args.dir;
     let write = |path: &str, content: &[u8]| -> std::io::Result<()> {
         let path = Path::new(path);
@@ -226,8 +222,8 @@ fn export(args: &LedgerExport, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// The gate of this project; for what needs the whole store.
-pub(super) fn local(connect: &Connect, json: bool) -> Result<Local, Failure> {
-    match Gateway::open(connect, json)? {
+pub(super) fn local(connect: &Connect, purpose: Purpose, json: bool) -> Result<Local, Failure> {
+    match Gateway::open(connect, purpose, json)? {
         Gateway::Local(local) => Ok(*local),
         Gateway::Remote(_) => Err(Failure::Usage(
             "this reads the whole store; run it where the store is, without --server".to_owned(),

@@ -3,7 +3,7 @@
 use super::{page, print_json, print_page};
 use crate::args::{Keys, KeysCommand, Switch, Token, TokenCommand, TokenCreate};
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, escaped};
+use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::{Column, Page};
 use crate::report::{GREEN, RED, YELLOW, printable};
 use ordain_ledger::NoteVerifier;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::io::Write;
 
 pub(crate) fn switch(args: &Switch, path: &str, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
     let status: GateStatus = gateway.post(path, &json!({"reason": args.reason}))?;
     if json {
         print_json(&status)?;
@@ -49,7 +49,7 @@ pub(crate) fn token(args: &Token, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         TokenCommand::Create(args) => create(args, json),
         TokenCommand::List(args) => {
-            let tokens: TokenPage = Gateway::open(&args.connect, json)?.get("/v1/tokens")?;
+            let tokens: TokenPage = Gateway::open(&args.connect, Purpose::Look, json)?.get("/v1/tokens")?;
             if json {
                 tokens.tokens.iter().try_for_each(print_json)?;
                 return Ok(Outcome::Ok);
@@ -66,7 +66,7 @@ pub(crate) fn token(args: &Token, json: bool) -> Result<Outcome, Failure> {
             Ok(Outcome::Ok)
         }
         TokenCommand::Revoke(args) => {
-            let gateway = Gateway::open(&args.connect, json)?;
+            let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
             let path = format!("/v1/tokens/{}", escaped(&args.id));
             let status: TokenStatus = gateway.send("DELETE", &path, None::<&()>)?;
             if json {
@@ -87,7 +87,7 @@ fn create(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
         names: args.names.iter().cloned().collect(),
         expires_at_ms: args.expires,
     };
-    let made: MadeToken = Gateway::open(&args.connect, json)?.post("/v1/tokens", &new)?;
+    let made: MadeToken = Gateway::open(&args.connect, Purpose::Write, json)?.post("/v1/tokens", &new)?;
     if json {
         print_json(&made)?;
         return Ok(Outcome::Ok);
@@ -125,12 +125,12 @@ struct Jwk {
 pub(crate) fn keys(args: &Keys, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         KeysCommand::Rotate(args) => {
-            let gateway = Gateway::open(&args.connect, json)?;
+            let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
             let key: KeyStatus = gateway.send("POST", "/v1/keys/rotate", None::<&()>)?;
             show_keys(&gateway, &[(key.key_id, key.public_key)], json)
         }
         KeysCommand::List(args) => {
-            let gateway = Gateway::open(&args.connect, json)?;
+            let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
             let jwks: Jwks = gateway.get("/.well-known/jwks.json")?;
             let keys: Vec<(String, String)> = jwks.keys.into_iter().map(|key| (key.kid, key.x)).collect();
             show_keys(&gateway, &keys, json)

@@ -5,7 +5,7 @@ use crate::args::{Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify,
 use crate::canon::document_failure;
 use crate::clock::now_ms;
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, escaped};
+use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
 use crate::page::Page;
 use ordain_canon::{Canonicalizer, Value};
@@ -18,7 +18,7 @@ use std::path::Path;
 pub(crate) fn run(args: &Permit, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         PermitCommand::Show(args) => {
-            let gateway = Gateway::open(&args.connect, json)?;
+            let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
             show(&gateway.get(&format!("/v1/permits/{}", escaped(&args.id)))?, json)
         }
         PermitCommand::Verify(args) => verify(args, json),
@@ -59,7 +59,7 @@ fn verify(args: &PermitVerify, json: bool) -> Result<Outcome, Failure> {
                 problem: format!("is no JWK set: {error}"),
             })?
         }
-        None => Gateway::open(&args.connect, json)?.get("/.well-known/jwks.json")?,
+        None => Gateway::open(&args.connect, Purpose::Look, json)?.get("/.well-known/jwks.json")?,
     };
     let mut keys = PublicKeys::new();
     for key in jwks.keys {
@@ -98,7 +98,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
 }
 
 fn spend(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
     let path = format!("/v1/permits/{}", escaped(&args.id));
     let token = match &args.permit {
         Some(file) => text_of(file)?.trim().to_owned(),
@@ -140,7 +140,7 @@ fn spend(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
 }
 
 fn outcome(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
     let report = Report {
         number: args.number,
         outcome: match args.outcome {

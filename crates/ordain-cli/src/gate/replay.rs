@@ -3,6 +3,7 @@
 use super::{page, print_json, print_page};
 use crate::args::Replay;
 use crate::exit::{Failure, Outcome};
+use crate::gateway::Purpose;
 use crate::page::{Column, Page};
 use crate::policy;
 use crate::progress::Progress;
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &Replay, json: bool) -> Result<Outcome, Failure> {
         None => None,
     };
     let with_others = other.is_some();
-    let local = super::ledger::local(&args.connect, json)?;
+    let local = super::ledger::local(&args.connect, Purpose::Look, json)?;
     let mut progress = Progress::new("entries", None);
     let mut before = 0;
     let step = |done: u64, _: u64| {

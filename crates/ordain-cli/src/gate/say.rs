@@ -3,14 +3,14 @@
 use super::{page, print_page, submit};
 use crate::args::{Approve, Reject};
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, escaped};
+use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::Page;
 use ordain_spec::approval::Verdict;
 use ordain_workflow::gate::{ActionStatus, Say, State};
 use std::io::{BufRead, IsTerminal, Write};
 
 pub(crate) fn approve(args: &Approve, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
     let view_digest = match &args.view {
         Some(digest) => digest.clone(),
         None => {
@@ -26,7 +26,7 @@ pub(crate) fn approve(args: &Approve, json: bool) -> Result<Outcome, Failure> {
 }
 
 pub(crate) fn reject(args: &Reject, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
     let view_digest = match &args.view {
         Some(digest) => digest.clone(),
         None => gateway.get::<ActionStatus>(&format!("/v1/actions/{}", escaped(&args.id)))?.view_digest,

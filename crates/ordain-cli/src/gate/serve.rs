@@ -2,7 +2,7 @@
 
 use crate::args::{Connect, Serve};
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Place, runtime};
+use crate::gateway::{Place, Purpose, runtime};
 use crate::policy;
 use crate::report::{GREEN, YELLOW, printable};
 use ordain_server::{App, Background, Reload, listen};
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         read
     });
     runtime.block_on(async {
-        let store = place.open_store(&keyring).await?;
+        let store = place.open_store(&keyring, Purpose::Decide).await?;
         let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await?;
         if let Some((_, files)) = &files {
             gate.set_policy(&operator, files).await?;

@@ -3,7 +3,7 @@
 use super::{page, print_json, print_page, submit};
 use crate::args::Status;
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, escaped};
+use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::Page;
 use ordain_workflow::gate::{ActionStatus, State};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ struct ActionPage {
 }
 
 pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
     let Some(id) = &args.id else { return list(&gateway, args.state, json) };
     let status = wait(&gateway, id, args.wait.unwrap_or(0))?;
     submit::show(&status, json)?;

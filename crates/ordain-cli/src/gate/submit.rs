@@ -4,7 +4,7 @@ use super::{page, print_json, print_page, status};
 use crate::args::Submit;
 use crate::canon::document_failure;
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, escaped};
+use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
 use crate::page::Page;
 use ordain_workflow::gate::{ActionStatus, State};
@@ -13,7 +13,7 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let source = Source::of(&args.file);
     let text = source.text()?;
     let bytes = text.checked().map_err(|wrong| document_failure(&source, &wrong))?;
-    let gateway = Gateway::open(&args.connect, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
     let path = match &args.supersedes {
         Some(id) => format!("/v1/actions?supersedes={}", escaped(id)),
         None => "/v1/actions".to_owned(),

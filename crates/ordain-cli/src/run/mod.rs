@@ -10,6 +10,7 @@ use crate::clock::now_ms;
 use crate::document::load_with;
 use crate::exit::{Failure, Outcome};
 use crate::facts::load_profile;
+use crate::gate::files::Asker;
 use crate::input::{Source, Text};
 use live::Live;
 use ordain_canon::{Canonicalizer, Value};
@@ -105,7 +106,9 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
     }
     if let Some(planned) = run.planned.filter(|_| args.apply) {
         let (patch, base) = (&planned.patch, Some(&planned.base));
-        return apply_asked(&args.workspace, patch, base, Some(&run.result), args.actor.as_deref(), json);
+        let asker =
+            Asker { workspace: &args.workspace, connect: &args.connect, actor: args.actor.as_deref(), json };
+        return apply_asked(&asker, patch, base, Some(&run.result));
     }
     Ok(Outcome::Ok)
 }

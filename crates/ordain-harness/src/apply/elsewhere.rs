@@ -1,6 +1,6 @@
 //! Systems without the calls that a change needs.
 
-use super::{Applied, ApplyError, Authority, Base, Change, Copies, Record, Recovered};
+use super::{Applied, ApplyError, Authority, Base, Change, Copies, Done, OpenUse, Record, Recovered};
 use ordain_spec::Verified;
 use ordain_spec::patch::PatchSet;
 use std::path::Path;
@@ -38,4 +38,32 @@ pub fn records(_: &Path) -> Result<Vec<Record>, ApplyError> {
 /// Nothing was ever interrupted here.
 pub fn recover(_: &Path, _: Copies) -> Result<Option<Recovered>, ApplyError> {
     Ok(None)
+}
+
+/// There is none.
+pub struct KeptUse {
+    /// What it is a use of.
+    pub open: OpenUse,
+}
+
+impl KeptUse {
+    /// Nothing was kept.
+    pub fn forget(self) -> Result<(), ApplyError> {
+        Ok(())
+    }
+}
+
+/// Refuses.
+pub fn keep_use(_: &Path, _: OpenUse) -> Result<KeptUse, ApplyError> {
+    Err(ApplyError::Unsupported)
+}
+
+/// Nothing was ever kept here.
+pub fn kept_uses(_: &Path) -> Result<Vec<KeptUse>, ApplyError> {
+    Ok(Vec::new())
+}
+
+/// Nothing was ever changed here.
+pub fn done_under(_: &Path, _: &OpenUse) -> Result<Done, ApplyError> {
+    Ok(Done::NotMade)
 }

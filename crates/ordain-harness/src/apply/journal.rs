@@ -124,6 +124,14 @@ pub(crate) enum Back {
 }
 
 impl Back {
+    /// By what right, if somebody wants it.
+    pub(crate) fn authority(&self) -> Option<&Authority> {
+        match self {
+            Self::Failed { .. } => None,
+            Self::Undo { authority, .. } => Some(authority),
+        }
+    }
+
     pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
         let back: Self = serde_json::from_slice(text).map_err(|error| format!("is damaged: {error}"))?;
         match &back {

@@ -31,6 +31,8 @@ mod transaction;
 mod tree;
 #[cfg(target_os = "linux")]
 mod undo;
+#[cfg(target_os = "linux")]
+mod uses;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -38,10 +40,12 @@ mod elsewhere;
 pub use authority::Authority;
 pub use base::Base;
 pub use error::{ApplyError, Problem};
-pub use outcome::{Applied, Change, ChangedFile, Copies, Record, Recovered};
+pub use outcome::{Applied, Change, ChangedFile, Copies, Done, OpenUse, Record, Recovered};
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{apply, preview, preview_undo, records, recover, undo};
+pub use elsewhere::{
+    KeptUse, apply, done_under, keep_use, kept_uses, preview, preview_undo, records, recover, undo,
+};
 #[cfg(target_os = "linux")]
 pub use perform::{apply, preview};
 #[cfg(target_os = "linux")]
@@ -50,3 +54,5 @@ pub use record::records;
 pub use recover::recover;
 #[cfg(target_os = "linux")]
 pub use undo::{preview_undo, undo};
+#[cfg(target_os = "linux")]
+pub use uses::{KeptUse, done_under, keep_use, kept_uses};

@@ -2,7 +2,7 @@
 
 use super::Problem;
 use ordain_spec::patch::PatchOp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A change that was made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -56,6 +56,34 @@ pub enum Copies {
     Refuse,
     /// The person at this machine answers for it.
     Trust,
+}
+
+/// A use of a permit for a change, whose outcome is to be told.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenUse {
+    /// The permit.
+    pub permit_id: String,
+    /// Which use of it.
+    #[serde(rename = "use")]
+    pub number: u64,
+    /// The server that gave it; none is the store of the project.
+    pub server: Option<String>,
+    /// The patch set.
+    pub patch_hash: String,
+    /// Whether the change is taken back rather than made.
+    pub undo: bool,
+}
+
+/// What became of the change that a use was for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// It was made, or taken back, as the use was for.
+    Made(Applied),
+    /// It was not, and nothing of it is left.
+    NotMade,
+    /// A change is unfinished in the workspace: nobody can tell yet.
+    AtWork,
 }
 
 /// What became of a change that was interrupted.

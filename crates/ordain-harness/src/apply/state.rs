@@ -54,6 +54,11 @@ pub(crate) fn is_interrupted(tree: &Tree) -> bool {
     [TXN, DISCARDED].iter().any(|name| statat(&apply, *name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
 }
 
+/// Whether a change is half made, or was staged and not given up.
+pub(crate) fn is_unfinished(tree: &Tree) -> bool {
+    existing(tree, APPLY).is_some_and(|apply| statat(&apply, TXN, AtFlags::SYMLINK_NOFOLLOW).is_ok())
+}
+
 /// The folder below `.ordain`, if it is there.
 pub(crate) fn existing(tree: &Tree, name: &str) -> Option<OwnedFd> {
     tree.folder(&format!("{OWN}/{name}")).ok()
@@ -277,7 +282,7 @@ pub(crate) fn own_folder(tree: &Tree) -> Result<OwnedFd, ApplyError> {
 }
 
 /// A folder of our own: never through a link.
-fn folder_in(parent: BorrowedFd<'_>, shown: &str, name: &str) -> Result<OwnedFd, ApplyError> {
+pub(crate) fn folder_in(parent: BorrowedFd<'_>, shown: &str, name: &str) -> Result<OwnedFd, ApplyError> {
     let path = if shown.is_empty() { name.to_owned() } else { format!("{shown}/{name}") };
     let made = match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
         Ok(()) => true,

@@ -62,17 +62,28 @@ impl Gate {
         clock: Clock,
         settings: Settings,
     ) -> Result<Self, GateError> {
+        let gate = Self::open_to_look(store, keyring.clone(), clock, settings).await?;
+        gate.begin().await?;
+        gate.register(&keyring, None, "ordain").await?;
+        Ok(gate)
+    }
+
+    /// Opens a gate on a store to look at it: nothing is written, not even that the key is in use.
+    pub async fn open_to_look(
+        store: Store,
+        keyring: Keyring,
+        clock: Clock,
+        settings: Settings,
+    ) -> Result<Self, GateError> {
         let (changed, _) = broadcast::channel(LISTENERS_BEHIND_MAX);
         let shared = Shared {
-            keyring: RwLock::new(keyring.clone()),
+            keyring: RwLock::new(keyring),
             policies: RwLock::new(None),
             changed,
             rotating: tokio::sync::Mutex::new(()),
         };
         let gate = Self { store, clock, settings, shared: Arc::new(shared) };
         gate.see_last_entry().await?;
-        gate.begin().await?;
-        gate.register(&keyring, None, "ordain").await?;
         Ok(gate)
     }
 
