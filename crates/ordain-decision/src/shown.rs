@@ -18,8 +18,11 @@ impl PolicySet {
     pub fn redacted(&self, document: &Json, salt: &str) -> Json {
         match document {
             Json::Object(members) => {
+                // A precondition has the value of a field beside its name.
+                let field = members.get("field").and_then(Json::as_str).unwrap_or_default();
+                let about_secret = self.names_secret(field);
                 let member = |(name, value): (&String, &Json)| {
-                    let shown = match self.redact.contains(name) {
+                    let shown = match self.redact.contains(name) || (about_secret && name == "value") {
                         true => Json::String(hidden(value, salt)),
                         false => self.redacted(value, salt),
                     };
@@ -32,6 +35,14 @@ impl PolicySet {
             }
             plain => plain.clone(),
         }
+    }
+
+    /// Whether a JSON Pointer or a dotted path leads to, or through, a redacted name.
+    pub(crate) fn names_secret(&self, field: &str) -> bool {
+        let unescaped = |part: &str| part.replace("~1", "/").replace("~0", "~");
+        field
+            .split(['/', '.'])
+            .any(|part| self.redact.contains(part) || self.redact.contains(&unescaped(part)))
     }
 }
 
@@ -60,6 +71,12 @@ mod tests {
         let text = shown.to_string();
         assert!(!text.contains("078") && text.contains("\"name\":\"x\""), "{text}");
         assert!(shown.pointer("/parameters/ssn").is_some_and(|it| it.as_str().is_some()));
+        let precondition = json!({"preconditions": [
+            {"field": "/people/0/ssn", "operator": "eq", "value": "078-05-1120", "evidence_ref": "e1"},
+            {"field": "record.ssn.number", "operator": "eq", "value": {"a": "078-05-1120"}},
+            {"field": "/name", "operator": "eq", "value": "x"}]});
+        let text = set.redacted(&precondition, "salt").to_string();
+        assert!(!text.contains("078") && text.contains("\"value\":\"x\""), "{text}");
         assert_ne!(shown, set.redacted(&document, "another salt"));
         assert_eq!(shown, set.redacted(&document, "salt"));
     }

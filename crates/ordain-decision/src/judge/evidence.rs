@@ -196,10 +196,12 @@ fn precondition_problem(
         Operator::Contains => "contains",
         Operator::Matches => "matches",
     };
-    let secret = field.split(['/', '.']).any(|part| set.redact.contains(part));
+    let secret = set.names_secret(field);
     let shown = if secret { None } else { scalar(found) };
     let found = shown.map(|found| format!(", found {found}")).unwrap_or_default();
-    let expected = scalar(expected).map(|value| format!(" {value}")).unwrap_or_default();
+    // What was expected is as much a secret as what was found.
+    let expected = if secret { Some("a value that is not shown".to_owned()) } else { scalar(expected) };
+    let expected = expected.map(|value| format!(" {value}")).unwrap_or_default();
     Some(format!("`{field}` {why}: expected {name}{expected}{found}"))
 }
 

@@ -6,7 +6,7 @@
 //! set is checked by a test.
 
 use super::statement::{Key, Reads, Scope, Statement};
-use cedar_policy::{Authorizer, Effect, Entities, EntityUid, PolicySet, Request};
+use cedar_policy::{Authorizer, Effect, Entities, EntityUid, EvaluationError, PolicySet, Request};
 use std::collections::{BTreeMap, HashMap};
 
 /// Policies with the same scope.
@@ -124,7 +124,7 @@ impl InScope<'_> {
                 ids.extend(response.diagnostics().reason().map(ToString::to_string));
                 for error in response.diagnostics().errors() {
                     let cedar_policy::AuthorizationError::PolicyEvaluationError(error) = error;
-                    verdicts.errors.push((error.policy_id().to_string(), error.inner().to_string()));
+                    verdicts.errors.push((error.policy_id().to_string(), without_values(error.inner())));
                 }
             }
         }
@@ -132,6 +132,19 @@ impl InScope<'_> {
         verdicts.forbids.sort();
         verdicts.errors.sort();
         verdicts
+    }
+}
+
+/// What is wrong with a policy's evaluation. Cedar quotes values, which may be secrets, where a sum is too large or a text is
+/// not what a function takes.
+fn without_values(error: &EvaluationError) -> String {
+    match error {
+        EvaluationError::IntegerOverflow(_) => "a number is too large to be computed".to_owned(),
+        EvaluationError::FailedExtensionFunctionExecution(_) => {
+            "a function cannot take the value that it was given".to_owned()
+        }
+        EvaluationError::NonValue(_) => "an expression has no value".to_owned(),
+        other => other.to_string(),
     }
 }
 

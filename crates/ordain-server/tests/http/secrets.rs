@@ -24,6 +24,7 @@ impl Write for Log {
 
 const PASSWORD: &str = "pl4nted-passw0rd";
 const SSN: &str = "pl4nted-078-05-1120";
+const PIN: u64 = 4_815_162_342;
 
 /// What nobody may see who does not hold it already, and what it is.
 struct Planted(Vec<(&'static str, String)>);
@@ -68,6 +69,7 @@ fn no_secret_is_in_a_log_a_metric_or_an_error() {
     let mut planted = Planted(vec![
         ("password", PASSWORD.to_owned()),
         ("redacted number", SSN.to_owned()),
+        ("pin", PIN.to_string()),
         ("signing key", seed),
         ("permit", permit.clone()),
         ("permit's signature", permit.rsplit('.').next().unwrap().to_owned()),
@@ -100,6 +102,22 @@ fn no_secret_is_in_a_log_a_metric_or_an_error() {
         }
         let reply = server.post("andy", "/v1/actions", &wrong);
         planted.is_not_in(&format!("the answer to {change}"), &reply.text());
+        planted.is_not_in(
+            &format!("what others see of {change}"),
+            &server.get("audrey", &format!("/v1/actions/d{number}")).text(),
+        );
+    }
+    for (change, rule, said) in quoting_changes() {
+        let mut wrong = secret_proposal(&format!("q-{rule}"), "write");
+        for (key, value) in change.as_object().unwrap() {
+            wrong[key] = value.clone();
+        }
+        let reply = server.post("andy", "/v1/actions", &wrong);
+        planted.is_not_in(&format!("the answer to {change}"), &reply.text());
+        let status = reply.expect(201);
+        let reasons = status["decision"]["reasons"].as_array().unwrap();
+        let found = |it: &Json| it["rule_id"] == rule && text(&it["message"]).contains(said);
+        assert!(reasons.iter().any(found), "{rule} is not among {reasons:?}");
     }
     server.ask("olga", "POST", "/v1/keys/rotate", None).expect(200);
     server.ask("olga", "POST", "/v1/policy/reload", None).expect(200);
@@ -225,4 +243,13 @@ fn denied_changes() -> Vec<Json> {
         json!({"time_window": {"valid_from_ms": NOW, "valid_until_ms": NOW - 1, "password": PASSWORD}}),
         json!({"approval_class": {"password": PASSWORD}}),
     ]
+}
+
+/// Members whose values the kernel would quote in its reason, if they were no secrets; the rule, and words of the reason.
+fn quoting_changes() -> Vec<(Json, &'static str, &'static str)> {
+    let precondition = json!({"evidence_bindings": [{"evidence_id": "e1", "binding_type": "attestation", "required": true,
+            "freshness_ms": 60_000}],
+        "preconditions": [{"field": "/ssn", "operator": "eq", "value": format!("{SSN}-other"), "evidence_ref": "e1"}]});
+    let overflow = json!({"action_type": "custom", "parameters": {"password": PIN}});
+    vec![(precondition, "G5", "`/ssn`"), (overflow, "G11", "too large")]
 }

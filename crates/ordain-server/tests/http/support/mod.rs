@@ -223,6 +223,11 @@ permit(principal, action == Action::"read", resource);
 permit(principal, action == Action::"create", resource);
 @id("write") @approval("dual") @approvers("leads")
 permit(principal, action == Action::"write", resource);
+@id("custom")
+permit(principal, action == Action::"custom", resource);
+@id("small-numbers")
+forbid(principal, action == Action::"custom", resource)
+when { context.parameters has password && context.parameters.password * 4611686018427387904 > 0 };
 @id("transact") @approval("single") @approvers("leads")
 permit(principal, action == Action::"transact", resource);
 "#;
@@ -243,6 +248,8 @@ permit(principal, action == Action::"transact", resource);
     PolicyFiles::from([
         ("all.cedar".to_owned(), cedar.to_owned()),
         ("entities.json".to_owned(), entities.to_string()),
+        ("sensors.toml".to_owned(), "[sensors.sensor-1]".to_owned()),
+        ("schema.cedarschema".to_owned(), "type CustomParameters = { password?: Long };".to_owned()),
         ("redact.toml".to_owned(), "fields = [\"password\", \"ssn\"]".to_owned()),
     ])
 }
