@@ -115,6 +115,25 @@ fn a_read_only_disk() {
     assert_eq!(ran.stderr.matches("it cannot be written to").count(), 4, "{}", ran.stderr);
 }
 
+/// When the disk fails at the very end, what was written may be found again: nobody is told that nothing was.
+#[test]
+fn a_disk_that_fails_at_the_end_of_a_change() {
+    let room = Room::new(Kind::File);
+    for name in ["p", "q"] {
+        room.write(&format!("{name}.json"), &proposal(name, "crm", 1).to_string());
+    }
+    room.run(&["submit", "p.json"]).ended(0);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-o", "/dev/null", "-e", "trace=fdatasync"]);
+    command.args(["-e", "inject=fdatasync:error=EIO", "--"]).arg(env!("CARGO_BIN_EXE_ordain"));
+    command.args(["submit", "q.json"]).current_dir(&room.root).stdin(Stdio::null()).env("ORDAIN_AS", "alice");
+    ran(&mut command).ended(1).says("may have been written: read the records before you try again");
+    room.sound();
+    // It is there or it is not; the same proposal again is the same proposal.
+    room.run(&["submit", "q.json"]).ended(0);
+    assert_eq!(count(&room.entries(), "submitted"), 2);
+}
+
 #[test]
 fn a_file_that_is_gone() {
     let room = Room::new(Kind::File);

@@ -70,7 +70,7 @@ pub enum StoreError {
     /// It cannot be reached or does not work.
     #[error("{0}")]
     Unavailable(String),
-    /// The connection was lost before the answer to a commit came.
+    /// The connection was lost before the answer to a commit came, or the disk failed in the middle of it.
     #[error("{0}; the change may have been written: read the records before you try again")]
     Uncertain(String),
 }

@@ -10,7 +10,7 @@ use crate::queue::{Inbox, Job};
 use crate::tree::{edge_of, edge_tiles, same_root, to_bytes, to_signed};
 use crate::{Head, StoreError};
 use ordain_ledger::Edge;
-use rusqlite::{CachedStatement, Connection, Params};
+use rusqlite::{CachedStatement, Connection, ErrorCode, Params};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -163,7 +163,19 @@ fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
         let sql = "UPDATE head SET size = ?1, root = ?2";
         run(rows, sql, (to_signed(batch.size())?, batch.root().as_bytes()))?;
     }
-    run(rows, "COMMIT", [])
+    commit(rows)
+}
+
+/// Commits. When the disk fails just then, what was written may be found again later.
+fn commit(rows: Rows<'_>) -> Result<(), StoreError> {
+    let commit = rows.connection.prepare_cached("COMMIT");
+    let done = commit.and_then(|mut commit| commit.execute([]));
+    done.map(drop).map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::SystemIoFailure) => {
+            StoreError::Uncertain(format!("{}: the disk failed at the end of a change: {error}", rows.place))
+        }
+        _ => of_sqlite(rows.place, &error),
+    })
 }
 
 /// Takes back what was begun. If that fails there is nothing more to do: an open transaction is never committed.
