@@ -29,8 +29,9 @@ class Refused(Exception):
         self.status, self.problem = status, problem
 
 
-def ask(method, path, body=None):
-    """One request to the gate. Busy is not an answer: it is asked again."""
+def ask(method, path, body=None, only_once=False):
+    """One request to the gate. Busy is not an answer: it is asked again. What may have been done is asked again too,
+    unless it counts each time."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     for pause in (0.5, 1, 2, 4, None):
@@ -39,10 +40,13 @@ def ask(method, path, body=None):
             with urllib.request.urlopen(request, timeout=90) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
-            problem = json.load(error)
-            if error.code not in (429, 503) or pause is None:
-                raise Refused(error.code, problem) from None
-            time.sleep(pause)
+            status, problem = error.code, json.load(error)
+        except OSError as error:
+            status, problem = 503, {"code": "uncertain", "detail": f"the gate does not answer: {error}"}
+        lost = problem.get("code") == "uncertain" and only_once
+        if status not in (429, 503) or lost or pause is None:
+            raise Refused(status, problem)
+        time.sleep(pause)
 
 
 def propose(actor, contact, email):
@@ -68,6 +72,25 @@ def decided(status, patience_s):
         wait = max(1, min(30, int(end - time.monotonic())))
         status = ask("GET", f"/v1/actions/{urllib.parse.quote(status['action_id'], safe='')}?wait={wait}")
     return status
+
+
+def spend(permit, proposal):
+    """Spends one use of the permit. Sent twice it would spend two, so that after a lost answer the agent looks: a use that
+    it was not given it gives up, and one that was not spent it asks for again."""
+    path = f"/v1/permits/{permit['permit_id']}"
+    use = {field: proposal[field] for field in ("action_type", "target", "parameters")}
+    for pause in (2, 5, None):
+        try:
+            return ask("POST", f"{path}/use", {"permit": permit["token"], **use}, only_once=True)
+        except Refused as refused:
+            if refused.problem.get("code") != "uncertain" or pause is None:
+                raise
+            time.sleep(pause)  # it may still be on its way
+            now = ask("GET", path)
+            if now["used"] > permit["used"]:
+                reason = "the answer to spending it was lost, and nothing was done"
+                ask("POST", f"{path}/outcome", {"use": now["used"], "outcome": "failed", "reason": reason})
+                raise
 
 
 def act(crm, proposal):
@@ -97,12 +120,7 @@ def main(actor, crm, contact, email, patience_s):
 
     permit = status["permit"]
     # From here on a use is spent. Whatever happens must be reported; what is not reported is unknown, and blocks a retry.
-    spent = ask("POST", f"/v1/permits/{permit['permit_id']}/use", {
-        "permit": permit["token"],
-        "action_type": proposal["action_type"],
-        "target": proposal["target"],
-        "parameters": proposal["parameters"],
-    })
+    spent = spend(permit, proposal)
     started, report = time.monotonic(), {"use": spent["use"]}
     try:
         report |= {"affected_records": act(crm, proposal), "outcome": "succeeded"}

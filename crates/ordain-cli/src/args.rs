@@ -356,7 +356,7 @@ pub(crate) struct Run {
 
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 applied, 1 refused or rolled back: nothing is changed; usage errors 64."
+    after_help = "Exit codes: 0 applied, 1 refused or rolled back, 20 held by the gate, 21 denied by it: nothing is changed; usage errors 64."
 )]
 pub(crate) struct Apply {
     /// A patch set, or the folder of an accepted run; `-` is standard input
@@ -383,7 +383,7 @@ pub(crate) struct Apply {
 
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 undone, 1 refused or not possible: nothing is changed; usage errors 64."
+    after_help = "Exit codes: 0 undone, 1 refused or not possible, 20 held by the gate, 21 denied by it: nothing is changed; usage errors 64."
 )]
 pub(crate) struct Undo {
     /// The change, as `apply` named it; the last one when absent

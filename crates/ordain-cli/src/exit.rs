@@ -15,6 +15,10 @@ pub(crate) enum Outcome {
     Hold,
     /// `decide`: it may not happen.
     Deny,
+    /// `status`: it was allowed, and it failed.
+    WentWrong,
+    /// `status`: it was allowed, and nobody knows whether it happened.
+    Unknown,
     /// `verify`: a file could not be read. `diff`: the bundles differ. `run`: not accepted. Any command but `verify`
     /// and `run`: it failed.
     Failed,
@@ -34,6 +38,8 @@ impl From<Outcome> for ExitCode {
             Outcome::Refused => 11,
             Outcome::Hold => 20,
             Outcome::Deny => 21,
+            Outcome::WentWrong => 22,
+            Outcome::Unknown => 23,
             Outcome::Failed => 1,
             Outcome::Unreadable => 2,
             Outcome::Violations => 3,

@@ -345,6 +345,35 @@ impl Drop for Local {
     }
 }
 
+/// Bytes of an answer: a page of long entries is the longest that a server gives.
+const ANSWER_BYTES_MAX: u64 = 64 << 20;
+
+/// A token goes to a server only where nobody else can read it: encrypted, or on this machine.
+fn check_url(url: &str) -> Result<(), Failure> {
+    let refused = |problem: &str| Err(Failure::Usage(format!("{} {problem}", printable(url))));
+    let Ok(parsed) = url.parse::<ureq::http::Uri>() else { return refused("is no URL of a server") };
+    let (Some(scheme), Some(authority)) = (parsed.scheme_str(), parsed.authority()) else {
+        return refused("is no URL of a server, such as http://127.0.0.1:7171");
+    };
+    if authority.as_str().contains('@') {
+        // A password may stand beside it, so that the URL is not shown.
+        let problem = "the server's URL has a name in it, before an `@`; a token says who asks";
+        return Err(Failure::Usage(problem.to_owned()));
+    }
+    let host = authority.host();
+    let is_here = host.eq_ignore_ascii_case("localhost")
+        || host == "[::1]"
+        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    match scheme {
+        "https" => Ok(()),
+        "http" if is_here => Ok(()),
+        "http" => {
+            refused("would carry the token where others can read it; use https, or a server on this machine")
+        }
+        _ => refused("is no URL that this program can use; it takes https, and http on this machine"),
+    }
+}
+
 /// A signed note in a file.
 pub(crate) fn read_note(path: &Path) -> Result<SignedNote, Failure> {
     let bytes = Source::of(path).bytes()?;
@@ -384,18 +413,15 @@ impl Remote {
                 )
             })?,
         };
-        let local =
-            ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter().any(|it| url.starts_with(it));
-        if !url.starts_with("https://") && !local {
-            let problem = format!(
-                "{url} would carry the token where others can read it; use https, or a server on this machine"
-            );
-            return Err(Failure::Usage(problem));
-        }
+        check_url(url)?;
         /// Longer than any wait that a server grants.
         const TIMEOUT: Duration = Duration::from_secs(120);
-        let config =
-            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build();
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(TIMEOUT))
+            // Nothing is sent to where somebody else says.
+            .max_redirects(0)
+            .build();
         Ok(Self {
             agent: config.new_agent(),
             url: url.trim_end_matches('/').to_owned(),
@@ -419,7 +445,54 @@ impl Remote {
         let mut response = response.map_err(failed)?;
         let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
-        let body = response.body_mut().read_to_vec().map_err(failed)?;
+        let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec().map_err(failed)?;
         Ok(Reply { status: response.status().as_u16(), content_type, body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_stays_on_this_machine_or_is_encrypted() {
+        for url in [
+            "http://127.0.0.1",
+            "http://127.0.0.1:7171/",
+            "http://127.1.2.3:7171",
+            "http://localhost:7171",
+            "http://LOCALHOST",
+            "http://[::1]:7171",
+            "https://gate.example",
+            "https://10.0.0.5:7171/ordain",
+            "HTTPS://gate.example",
+        ] {
+            assert!(check_url(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://gate.example",
+            "http://localhost.evil.example",
+            "http://localhost@evil.example",
+            "http://localhost:7171@evil.example",
+            "http://127.0.0.1.evil.example",
+            "http://127.0.0.1@evil.example",
+            "http://user@127.0.0.1",
+            "http://10.0.0.5",
+            "http://0.0.0.0:7171",
+            "http://[::2]",
+            "http://[::ffff:10.0.0.5]",
+            "http://127.1",
+            "http://0x7f000001",
+            "https://user:secret@gate.example",
+            "ftp://127.0.0.1",
+            "localhost:7171",
+            "//localhost",
+            "http://",
+            "https://",
+            "",
+            "nonsense",
+        ] {
+            assert!(check_url(url).is_err(), "{url}");
+        }
     }
 }

@@ -11,7 +11,8 @@
 mod support;
 
 use serde_json::Value as Json;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use support::{Kind, Ran, Room, Server, count};
@@ -33,9 +34,13 @@ impl Example {
     }
 
     fn agent(&self, arguments: &[&str]) -> Child {
+        self.agent_at(&self.server.url(), arguments)
+    }
+
+    fn agent_at(&self, url: &str, arguments: &[&str]) -> Child {
         let mut agent = Command::new("/usr/bin/python3");
         agent.arg("agent.py").args(arguments).current_dir(&self.room.root).stdin(Stdio::null());
-        agent.env("ORDAIN_SERVER", self.server.url()).env("ORDAIN_TOKEN", &self.token);
+        agent.env("ORDAIN_SERVER", url).env("ORDAIN_TOKEN", &self.token);
         agent.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -107,4 +112,77 @@ fn an_agent_asks_before_it_acts() {
     assert!(flips.iter().any(|flip| flip["was"] == "ALLOW" && flip["would_be"] == "DENY"), "{replay}");
     example.server.stop();
     example.room.sound();
+}
+
+/// Passes requests on to a server. Of the first that spends a permit the answer is lost, as after a timeout; `passed` says
+/// whether the server got it.
+fn lossy(address: String, passed: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let mut lost = false;
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            let request = request(&mut client);
+            let loses = !lost && request.starts_with(b"POST ") && request.windows(5).any(|it| it == b"/use ");
+            let mut answer = Vec::new();
+            if passed || !loses {
+                let mut server = TcpStream::connect(&address).unwrap();
+                server.write_all(&request).unwrap();
+                server.read_to_end(&mut answer).unwrap();
+            }
+            if loses {
+                lost = true;
+                let body = r#"{"code":"uncertain","detail":"the answer took too long","status":503}"#;
+                let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/problem+json";
+                answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
+            }
+            let _ = client.write_all(&answer);
+        }
+    });
+    url
+}
+
+/// One request of a client that closes the connection afterwards, as Python's does.
+fn request(client: &mut TcpStream) -> Vec<u8> {
+    let mut reader = BufReader::new(client);
+    let (mut head, mut length) = (Vec::new(), 0);
+    loop {
+        let start = head.len();
+        reader.read_until(b'\n', &mut head).unwrap();
+        let line = String::from_utf8_lossy(&head[start..]).to_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    [head, body].concat()
+}
+
+/// After a lost answer the agent looks: it never spends a second use on top of one, and never acts on one it was not given.
+#[test]
+fn an_agent_looks_before_it_spends_again() {
+    for (passed, code, events, email) in
+        [(true, 1, [1, 1], "old@example.org"), (false, 0, [1, 1], "new@example.org")]
+    {
+        let example = Example::new();
+        let url = lossy(example.server.address.clone(), passed);
+        let mut agent = example.agent_at(&url, &["agent-1", "crm.json", "7", "new@example.org"]);
+        let (id, stdout) = held(&mut agent);
+        let status = example.room.run(&["status", &id, "--json"]).ended(20).json();
+        let view = status["view_digest"].as_str().unwrap();
+        example.room.run(&["approve", &id, "--view", view, "--as", "alice"]).ended(0);
+        end(agent, stdout).ended(code);
+        assert_eq!(example.email(), email);
+        let entries = example.room.entries();
+        assert_eq!(["permit_spent", "permit_settled"].map(|kind| count(&entries, kind)), events);
+        let code = if passed { 22 } else { 0 };
+        example.room.run(&["status", &id]).ended(code);
+        example.server.stop();
+        example.room.sound();
+    }
 }

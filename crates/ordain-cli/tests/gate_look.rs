@@ -105,4 +105,5 @@ fn what_is_not_there_is_not_made_by_looking() {
         room.run(look).ended(1).says("there is no store yet");
     }
     assert!(!room.state().exists());
+    room.run(&["status", "--store", "memory"]).ended(0).says("no such actions");
 }

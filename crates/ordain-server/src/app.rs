@@ -1,7 +1,7 @@
 //! The application: the gate, and what all requests share.
 
 use crate::front;
-use crate::limits::{REQUESTS_MAX, WAITING_MAX};
+use crate::limits::{OPEN_REQUESTS_MAX, REQUESTS_MAX, WAITING_MAX};
 use crate::metrics::Metrics;
 use crate::routes;
 use axum::Router;
@@ -24,6 +24,8 @@ pub struct App {
 pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) working: Semaphore,
+    /// For those who ask without a token.
+    pub(crate) open: Semaphore,
     pub(crate) waiting: Arc<Semaphore>,
     /// Requests that are worked on, by principal.
     pub(crate) of_one: Mutex<BTreeMap<String, usize>>,
@@ -51,6 +53,7 @@ impl App {
         let shared = Shared {
             metrics: Metrics::default(),
             working: Semaphore::new(REQUESTS_MAX),
+            open: Semaphore::new(OPEN_REQUESTS_MAX),
             waiting: Arc::new(Semaphore::new(WAITING_MAX)),
             of_one: Mutex::new(BTreeMap::new()),
             reload,

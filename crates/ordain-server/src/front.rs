@@ -59,7 +59,7 @@ pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -
 async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Response, Option<String>) {
     // What tells whether the server lives must be answered when it is busiest.
     if crate::routes::is_open(route) {
-        return (in_time(request, next).await, None);
+        return (in_turn(app, request, next, route).await, None);
     }
     // Those who wait for something have a limit of their own.
     let waits = crate::routes::waits(route, request.uri().query());
@@ -95,11 +95,24 @@ fn broken_off() -> Problem {
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", problem)
 }
 
+/// Nobody has to say who they are for these, so those that ask the store take turns: it is for those who do.
+async fn in_turn(app: &App, request: Request, next: Next, route: &str) -> Response {
+    if !matches!(route, "/ready" | "/metrics" | "/.well-known/jwks.json") {
+        return in_time(request, next).await;
+    }
+    match tokio::time::timeout(ANSWER_WAIT, app.shared.open.acquire()).await {
+        Ok(_turn) => in_time(request, next).await,
+        Err(_) => Problem::busy("too many ask without a token").into_response(),
+    }
+}
+
 async fn in_time(request: Request, next: Next) -> Response {
     match tokio::time::timeout(ANSWER_WAIT, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            Problem::busy("the answer took too long; what was asked may have been done").into_response()
+            let problem =
+                "the answer took too long, and what was asked may have been done; look before you ask again";
+            Problem::uncertain(problem).into_response()
         }
     }
 }

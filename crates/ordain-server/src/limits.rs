@@ -26,6 +26,8 @@ pub const CONNECTIONS_MAX: usize = 2_048;
 pub const REQUESTS_MAX: usize = 512;
 /// Of these, those of one principal.
 pub const REQUESTS_OF_ONE_MAX: usize = 256;
+/// Requests without a token that ask the store at once; the others wait for their turn.
+pub const OPEN_REQUESTS_MAX: usize = 4;
 /// Requests that wait for something to happen.
 pub const WAITING_MAX: usize = 1_024;
 /// How long requests may take to end when the server stops.

@@ -34,6 +34,9 @@ pub struct Problem {
     pub correlation_id: Option<String>,
 }
 
+/// The code of what may have been done.
+const UNCERTAIN: &str = "uncertain";
+
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
         Self {
@@ -68,6 +71,11 @@ impl Problem {
         self
     }
 
+    /// Nobody knows whether it was done. It must not be tried again before somebody has looked.
+    pub(crate) fn uncertain(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, UNCERTAIN, detail)
+    }
+
     pub(crate) fn busy(detail: &str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
     }
@@ -89,6 +97,7 @@ impl From<GateError> for Problem {
             GateError::Unavailable(_) => of(StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
             GateError::Store(StoreError::TooLong { .. }) => of(StatusCode::BAD_REQUEST, "too_long"),
             GateError::Store(StoreError::Corrupt(_)) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
+            GateError::Store(StoreError::Uncertain(_)) => Self::uncertain(detail),
             GateError::Store(_) => of(StatusCode::SERVICE_UNAVAILABLE, "store"),
             GateError::Damaged(_) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
             _ => of(StatusCode::INTERNAL_SERVER_ERROR, "internal"),
@@ -107,10 +116,32 @@ impl IntoResponse for Problem {
         if self.status == 401 {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if self.status == 429 || self.status == 503 {
+        if (self.status == 429 || self.status == 503) && self.code != UNCERTAIN {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response.extensions_mut().insert(self);
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever tries again what may have been done spends a permit twice.
+    #[test]
+    fn only_what_was_not_done_invites_to_try_again() {
+        let lost = GateError::Store(StoreError::Uncertain("the connection broke".to_owned()));
+        for (problem, code, again) in [
+            (Problem::from(lost), "uncertain", false),
+            (Problem::uncertain("it took too long"), "uncertain", false),
+            (Problem::from(GateError::Store(StoreError::Busy)), "store", true),
+            (Problem::from(GateError::Unavailable("later".to_owned())), "unavailable", true),
+            (Problem::busy("too many"), "busy", true),
+        ] {
+            assert_eq!((problem.code.as_str(), problem.status), (code, 503));
+            let response = problem.into_response();
+            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), again, "{code}");
+        }
     }
 }

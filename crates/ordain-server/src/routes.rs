@@ -137,6 +137,9 @@ const fn problem(status: u16, about: &'static str) -> Answer {
 const CONFLICT: Answer = problem(409, "Things are not so that it could be done");
 const UNKNOWN: Answer = problem(404, "There is no such thing");
 
+/// Who sees actions and permits: an actor its own, and the others all of them.
+const SEES: &[Role] = &[Role::Actor, Role::Approver, Role::Operator, Role::Worker, Role::Auditor];
+
 pub(crate) static ROUTES: &[Route] = &[
     Route {
         method: "post",
@@ -174,19 +177,19 @@ pub(crate) static ROUTES: &[Route] = &[
                 name: "after",
                 about: "The `next` of the page before",
                 required: false,
-                form: name_form,
+                form: index_form,
             },
             Parameter { name: "limit", about: "How many at most", required: false, form: page_form },
         ],
         body: None,
-        answers: &[json(200, "A page of actions", form::<actions::ActionPage>), UNKNOWN],
+        answers: &[json(200, "A page of actions", form::<actions::ActionPage>)],
         handler: MethodRouter::new,
     },
     Route {
         method: "get",
         path: "/v1/actions/{id}",
         summary: "Where an action stands; with `wait` the answer comes when it is no longer held",
-        who: Who::AnyToken,
+        who: Who::Roles(SEES),
         query: &[Parameter {
             name: "wait",
             about: "Seconds to wait at most",
@@ -201,7 +204,7 @@ pub(crate) static ROUTES: &[Route] = &[
         method: "get",
         path: "/v1/actions/{id}/events",
         summary: "A stream of where an action stands, one event for each change, until nothing more can happen",
-        who: Who::AnyToken,
+        who: Who::Roles(SEES),
         query: &[],
         body: None,
         answers: &[
@@ -242,7 +245,7 @@ pub(crate) static ROUTES: &[Route] = &[
         method: "get",
         path: "/v1/permits/{id}",
         summary: "A permit and its uses",
-        who: Who::AnyToken,
+        who: Who::Roles(SEES),
         query: &[],
         body: None,
         answers: &[json(200, "The permit", form::<PermitStatus>), UNKNOWN],
@@ -435,7 +438,7 @@ pub(crate) static ROUTES: &[Route] = &[
     Route {
         method: "get",
         path: "/ready",
-        summary: "Whether the server can work: the store answers, and the ledger's head fits its entries",
+        summary: "Whether the server can work: the store answers, the policies in force can be read, and the ledger's head fits its entries",
         who: Who::Anybody,
         query: &[],
         body: None,
@@ -504,7 +507,11 @@ pub(crate) fn router() -> Router<App> {
 pub(crate) fn problems(route: &Route) -> Vec<(u16, &'static str)> {
     let mut problems = vec![
         (500, "What is on record is damaged, or the server made a mistake"),
-        (503, "Busy, or the store cannot be reached; try again"),
+        (
+            503,
+            "Busy, or the store cannot be reached: nothing was done, try again. With the code `uncertain` it may have been \
+             done: look first",
+        ),
     ];
     if !matches!(route.who, Who::Anybody) {
         problems.push((400, "What was sent cannot be used; `errors` says why"));

@@ -49,7 +49,8 @@ Examples:
   ordain submit edited.json --supersedes 4f1c
   agent | ordain submit - --server http://127.0.0.1:7171
 
-Exit codes: 0 allowed, 20 held, 21 denied, 1 an error; usage errors 64.")]
+Exit codes: 0 allowed, 20 held, 21 denied, 1 an error; of what was submitted before as of `ordain status`;
+usage errors 64.")]
 pub(crate) struct Submit {
     /// The action proposal or KernelRequest, JSON or by its name YAML; `-` is standard input, JSON
     #[arg(value_name = "FILE")]
@@ -71,7 +72,8 @@ Examples:
   ordain status --state held
   ordain status 4f1c --wait
 
-Exit codes: of one action 0 allowed or done, 20 held, 21 denied, 1 an error; of a list 0; usage errors 64.")]
+Exit codes: of one action 0 allowed, under way or done, 20 held, 21 denied, expired or superseded, 22 failed, 23 unknown;
+1 an error; of a list 0; usage errors 64.")]
 pub(crate) struct Status {
     /// The action; without it the list of all
     #[arg(value_name = "ID")]

@@ -15,7 +15,7 @@ const WAIT_SECONDS_MAX: u64 = 60;
 #[derive(Deserialize)]
 struct ActionPage {
     actions: Vec<ActionStatus>,
-    next: Option<String>,
+    next: Option<u64>,
 }
 
 pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
@@ -28,14 +28,14 @@ pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
 
 fn list(gateway: &Gateway, state: Option<State>, json: bool) -> Result<Outcome, Failure> {
     let mut actions = Vec::new();
-    let mut after: Option<String> = None;
+    let mut after: Option<u64> = None;
     loop {
         let mut path = "/v1/actions?limit=500".to_owned();
         if let Some(state) = state {
             path += &format!("&state={}", state.name());
         }
         if let Some(after) = &after {
-            path += &format!("&after={}", escaped(after));
+            path += &format!("&after={after}");
         }
         let page: ActionPage = gateway.get(&path)?;
         if json {
@@ -62,9 +62,11 @@ fn list(gateway: &Gateway, state: Option<State>, json: bool) -> Result<Outcome, 
 /// The status, when it is no longer held or the time is over.
 pub(super) fn wait(gateway: &Gateway, id: &str, seconds: u64) -> Result<ActionStatus, Failure> {
     let path = format!("/v1/actions/{}", escaped(id));
-    let end = Instant::now() + Duration::from_secs(seconds);
+    // Longer than the clock can count is as long as it takes.
+    let end = Instant::now().checked_add(Duration::from_secs(seconds));
     loop {
-        let left = end.saturating_duration_since(Instant::now()).as_secs().min(WAIT_SECONDS_MAX);
+        let left = end.map_or(u64::MAX, |end| end.saturating_duration_since(Instant::now()).as_secs());
+        let left = left.min(WAIT_SECONDS_MAX);
         let status: ActionStatus = match left {
             0 => gateway.get(&path)?,
             left => gateway.get(&format!("{path}?wait={left}"))?,

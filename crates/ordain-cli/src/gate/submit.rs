@@ -76,6 +76,8 @@ pub(crate) fn outcome(status: &ActionStatus) -> Outcome {
     match status.state {
         State::Held => Outcome::Hold,
         State::Denied | State::Expired | State::Superseded => Outcome::Deny,
-        State::Allowed | State::Running | State::Succeeded | State::Failed | State::Unknown => Outcome::Ok,
+        State::Allowed | State::Running | State::Succeeded => Outcome::Ok,
+        State::Failed => Outcome::WentWrong,
+        State::Unknown => Outcome::Unknown,
     }
 }

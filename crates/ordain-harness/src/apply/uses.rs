@@ -91,8 +91,10 @@ fn read(folder: &OwnedFd, name: &str) -> Option<(File, Text)> {
     if fstat(&file).ok()?.st_nlink == 0 {
         return None;
     }
+    /// More than any that is written.
+    const BYTES_MAX: u64 = 1 << 16;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
+    (&mut file).take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
     Some((file, serde_json::from_slice(&bytes).ok()?))
 }
 

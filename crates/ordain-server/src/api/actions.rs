@@ -4,7 +4,7 @@ use super::wait;
 use crate::app::App;
 use crate::limits::POLL_SECONDS_MAX;
 use crate::problem::Problem;
-use crate::request::{Asked, By, JsonBytes, Named, Typed, answer, nameable, ok};
+use crate::request::{Asked, By, JsonBytes, Named, Typed, answer, nameable, ok, whole};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -37,7 +37,7 @@ pub(crate) async fn submit(
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListQuery {
     state: Option<ActionState>,
-    after: Option<String>,
+    after: Option<u64>,
     limit: Option<usize>,
 }
 
@@ -46,8 +46,8 @@ pub(crate) struct ListQuery {
 pub(crate) struct ActionPage {
     /// In the order in which they last changed.
     actions: Vec<ActionStatus>,
-    /// What `after` must say for the next page, if there may be one.
-    next: Option<String>,
+    /// What `after` must say for the next page, if there may be one. A page may have fewer elements than were asked for.
+    next: Option<u64>,
 }
 
 const PAGE_DEFAULT: usize = 50;
@@ -58,8 +58,8 @@ pub(crate) async fn list(
     Asked(query): Asked<ListQuery>,
 ) -> Result<Response, Problem> {
     let limit = page(query.limit, PAGE_DEFAULT, PAGE_MAX)?;
-    let after = query.after.map(nameable).transpose()?;
-    let (actions, next) = app.gate.actions(&caller, query.state, after.as_deref(), limit).await?;
+    let after = query.after.map(|place| whole("after", place)).transpose()?;
+    let (actions, next) = app.gate.actions(&caller, query.state, after, limit).await?;
     ok(&ActionPage { actions, next })
 }
 

@@ -60,9 +60,7 @@ pub(crate) async fn health() -> Result<Response, Problem> {
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
     let not = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", why);
     let status = app.gate.gate_status().await.map_err(|error| not(error.to_string()))?;
-    if status.policy_hash.is_none() {
-        return Err(not("no policies are in force".to_owned()));
-    }
+    app.gate.check_policies().await.map_err(|error| not(error.to_string()))?;
     let ledger_size = app.gate.check_head().await.map_err(|error| not(error.to_string()))?;
     ok(&Ready {
         status: "ready",

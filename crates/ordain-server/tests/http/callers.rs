@@ -1,6 +1,6 @@
 //! Who asks: tokens that hold and tokens that do not, and what each role may do.
 
-use crate::support::{NOW, Server, exchange, proposal};
+use crate::support::{NOW, Server, exchange, packet, proposal};
 use ordain_server::openapi;
 use ordain_workflow::gate::Role;
 use serde_json::json;
@@ -171,13 +171,57 @@ fn an_actor_sees_its_own_actions_and_no_others() {
     let ask = |method: &str, path: &str, body: Option<&serde_json::Value>| {
         server.ask_with(Some(&stranger), method, path, body)
     };
-    ask("GET", "/v1/actions/p1", None).refused(403, "stan");
-    ask("GET", "/v1/actions/p1/events", None).refused(403, "stan");
+    // What is there and what is not look the same.
+    ask("GET", "/v1/actions/p1", None).refused(404, "there is no action `p1`");
+    ask("GET", "/v1/actions/p0", None).refused(404, "there is no action `p0`");
+    ask("GET", "/v1/actions/p1?wait=1", None).refused(404, "there is no action `p1`");
+    ask("GET", "/v1/actions/p1/events", None).refused(404, "there is no action `p1`");
+    let read = server.submit(&proposal("p3", "read"));
+    let permit = read["permit"]["permit_id"].as_str().unwrap();
+    ask("GET", &format!("/v1/permits/{permit}"), None)
+        .refused(404, &format!("there is no permit `{permit}`"));
     assert_eq!(ask("GET", "/v1/actions", None).expect(200)["actions"], json!([]));
+    // A page has an end, which is nobody's id.
+    let page = ask("GET", "/v1/actions?limit=1", None).expect(200);
+    assert!(page["actions"] == json!([]) && page["next"].is_u64(), "{page}");
     ask("POST", "/v1/actions", Some(&proposal("p2", "write"))).refused(403, "may not propose as `agent`");
     let mut own = proposal("p2", "write");
     own["actor"] = json!("stan");
-    ask("POST", "/v1/actions?supersedes=p1", Some(&own)).refused(403, "`p1` is not of an actor");
+    ask("POST", "/v1/actions?supersedes=p1", Some(&own)).refused(404, "there is no action `p1`");
+    ask("POST", "/v1/actions?supersedes=p0", Some(&own)).refused(404, "there is no action `p0`");
+    // That an id is taken cannot be hidden; what it stands for can.
+    own["proposal_id"] = json!("p1");
+    let taken = ask("POST", "/v1/actions", Some(&own));
+    taken.refused(409, "`p1` was submitted before with other content");
+    assert!(!taken.text().contains("sha256:"), "{}", taken.text());
+    let mut other = proposal("p1", "write");
+    other["ts_ms"] = json!(NOW + 1);
+    server.post("andy", "/v1/actions", &other).refused(409, "sha256:");
     // And nobody learns by submitting it what somebody else's proposal became.
     ask("POST", "/v1/actions", Some(&proposal("p1", "write"))).refused(403, "may not propose");
+}
+
+/// Whoever proposes can name any packet. What is in it is for those who decide and check.
+#[test]
+fn an_actor_sees_which_evidence_was_used_and_not_what_it_says() {
+    let server = Server::new();
+    let received = server.post("sam", "/v1/evidence", &packet("e1", &json!({"salary": 4_815_162_342_u64})));
+    let hash = received.expect(201)["packet_hash"].clone();
+    for (id, action) in [("p1", "write"), ("p2", "delete")] {
+        let mut curious = proposal(id, action);
+        curious["evidence_bindings"] = json!([{"evidence_id": "e1", "binding_type": "attestation", "required": true, "freshness_ms": 60_000}]);
+        let status = server.submit(&curious);
+        let seen = |who: &str| server.get(who, &format!("/v1/actions/{id}")).expect(200);
+        for status in [status, seen("andy")] {
+            assert!(!status.to_string().contains("4815162342"), "{status}");
+            assert_eq!(status["view"]["evidence"], json!([{"evidence_id": "e1", "packet_hash": hash}]));
+            assert_eq!(status["view_digest"], json!(""), "it is not what an approver is shown");
+        }
+        for who in ["ann", "olga", "will", "audrey"] {
+            let status = seen(who);
+            assert_eq!(status["view"]["evidence"][0]["payload"]["salary"], json!(4_815_162_342_u64));
+            assert!(status["view_digest"].as_str().unwrap().starts_with("sha256:"));
+        }
+    }
+    server.approve("ann", &server.get("ann", "/v1/actions/p1").expect(200)).expect(200);
 }

@@ -80,7 +80,7 @@ fn a_held_action_is_approved_rejected_or_superseded() {
     assert_eq!(ids, ["p4"]);
     let page = server.get("ann", "/v1/actions?limit=2").expect(200);
     assert_eq!(page["actions"].as_array().unwrap().len(), 2);
-    let rest = server.get("ann", &format!("/v1/actions?after={}", text(&page["next"]))).expect(200);
+    let rest = server.get("ann", &format!("/v1/actions?after={}", page["next"])).expect(200);
     assert_eq!(rest["actions"].as_array().unwrap().len(), 2);
     // Nobody answers: after a day it is over.
     server.pass(24 * 3_600_000);
@@ -206,7 +206,8 @@ fn evidence_is_taken_once_and_shown_to_approvers() {
     let mut write = proposal("p1", "write");
     write["evidence_bindings"] =
         json!([{"evidence_id": "e1", "evidence_hash": received["packet_hash"], "required": true}]);
-    let shown = server.post("andy", "/v1/actions", &write);
+    server.submit(&write);
+    let shown = server.get("ann", "/v1/actions/p1");
     assert!(shown.text().contains("record_exists"), "{}", shown.text());
     assert!(!shown.text().contains("078-05-1120"), "{}", shown.text());
 }

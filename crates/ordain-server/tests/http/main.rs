@@ -15,6 +15,7 @@ mod description;
 mod fooling;
 mod life;
 mod limits;
+mod lists;
 mod requests;
 mod secrets;
 mod stores;

@@ -1,7 +1,7 @@
 //! A store that fails: nothing is acknowledged, and the server says so.
 
 use crate::support::{Folder, Server, proposal, text};
-use ordain_store::Location;
+use ordain_store::{Change, Guard, Location, NewRecord, Writes};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,6 +44,36 @@ fn lives_and_is_not_ready(server: &Server) {
     server.ask_with(None, "GET", "/health", None).expect(200);
     server.ask_with(None, "GET", "/ready", None).refused(503, "");
     assert_eq!(server.ask_with(None, "GET", "/metrics", None).status, 200);
+}
+
+/// Another version of the program may read the same files as other policies.
+#[test]
+fn policies_that_another_version_recorded_are_told_before_anybody_asks() {
+    let server = Server::new();
+    server.ask_with(None, "GET", "/ready", None).expect(200);
+    let store = server.gate.store();
+    let control = server.wait(store.record("control", "gate")).unwrap().unwrap();
+    let mut body: serde_json::Value = serde_json::from_str(&control.body).unwrap();
+    body["policy"]["hash"] = json!(format!("sha256:{}", "0".repeat(64)));
+    // As they are after a restart: nothing is remembered.
+    body["policy"]["files_document"] = {
+        let mut files = crate::support::policies();
+        files
+            .insert("more.cedar".to_owned(), "@id(\"more\") forbid(principal, action, resource);".to_owned());
+        let bytes = serde_json::to_vec(&files).unwrap();
+        let hash = ordain_canon::ContentHash::of(&bytes).to_string();
+        let write = Change::new(Vec::new(), move |_| Writes { documents: vec![bytes], ..Writes::default() });
+        server.wait(store.commit(write)).unwrap();
+        json!(hash)
+    };
+    let record = NewRecord::new("control", "gate", control.state, body.to_string());
+    let guard = Guard::new("control", "gate", control.version);
+    let write = Change::new(vec![guard], move |_| Writes { records: vec![record], ..Writes::default() });
+    server.wait(store.commit(write)).unwrap();
+    server.ask_with(None, "GET", "/ready", None).refused(503, "put them in force again");
+    server.post("andy", "/v1/actions", &proposal("p1", "read")).refused(503, "put them in force again");
+    server.ask("olga", "POST", "/v1/policy/reload", None).expect(200);
+    server.ask_with(None, "GET", "/ready", None).expect(200);
 }
 
 #[test]

@@ -22,10 +22,14 @@ pub const USES_OPEN_MAX: usize = 256;
 pub const USES_SHOWN_MAX: usize = 64;
 /// Evidence packets of one proposal.
 pub const EVIDENCE_MAX: usize = 64;
+/// Bytes of all evidence packets of one proposal.
+pub const EVIDENCE_BYTES_MAX: usize = 4 << 20;
 /// Names that one token may propose under.
 pub const NAMES_MAX: usize = 64;
 /// Elements of one page of a list.
 pub const PAGE_MAX: usize = 500;
+/// Bytes after which a page of a list ends.
+pub const PAGE_BYTES_MAX: usize = 4 << 20;
 /// Tokens that can exist.
 pub const TOKENS_MAX: usize = 10_000;
 /// How far the clocks of the nodes of one store may be apart.

@@ -58,6 +58,12 @@ impl Gate {
         *self.shared.policies.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded);
     }
 
+    /// That there are policies in force, and that this version of the program reads them as they were recorded.
+    pub async fn check_policies(&self) -> Result<(), GateError> {
+        let (_, control) = self.control().await?;
+        self.policies(&control).await.map(drop)
+    }
+
     /// The policies that the control record names.
     pub(super) async fn policies(&self, control: &Control) -> Result<Arc<Loaded>, GateError> {
         let Some(in_force) = &control.policy else {
@@ -71,7 +77,7 @@ impl Gate {
         let loaded = Arc::new(self.load_policies(&in_force.files_document).await?);
         if loaded.set.hash().to_string() != in_force.hash {
             // Another version of the program recorded it: its schema counts, and it is not ours.
-            return Err(GateError::Conflict(format!(
+            return Err(GateError::Unavailable(format!(
                 "the policies in force were recorded as {}, and this version of ordain reads them as {}; put them in force again",
                 in_force.hash,
                 loaded.set.hash()

@@ -3,7 +3,7 @@
 use super::approve::no_action;
 use super::caller::{Caller, Role};
 use super::error::GateError;
-use super::limits::PAGE_MAX;
+use super::limits::{PAGE_BYTES_MAX, PAGE_MAX};
 use super::open::Gate;
 use super::policy::Loaded;
 use super::records::{Action, Control, Halt, Held, Kept, Key, Permit, State, Token, Use, UseOutcome, list};
@@ -35,7 +35,8 @@ pub struct ActionStatus {
     pub approvals: Vec<Approval>,
     /// What an approver is shown; secrets are hashed.
     pub view: Json,
-    /// The digest of `view`, which an approval must name.
+    /// The digest of `view`, which an approval must name. Empty where `view` only names the evidence: in lists, and for
+    /// whoever may not see evidence.
     pub view_digest: String,
     /// The permit, where there is one.
     pub permit: Option<PermitStatus>,
@@ -128,6 +129,17 @@ pub struct KeyStatus {
     pub retired_at_ms: Option<u64>,
 }
 
+/// How much of the evidence a view has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Packets {
+    /// All of it.
+    Whole,
+    /// The id and the hash of each packet.
+    Named,
+    /// The hash of each packet: nothing is read for it.
+    Hashed,
+}
+
 /// What an approver is shown.
 pub(super) struct View {
     pub(super) json: Json,
@@ -148,11 +160,14 @@ impl Gate {
     /// Where an action stands.
     pub async fn status(&self, caller: &Caller, action_id: &str) -> Result<ActionStatus, GateError> {
         let held = self.action(action_id).await?;
-        let Some(action) = held.body else { return Err(no_action(action_id)) };
-        may_see(caller, &action)?;
+        // What somebody may not see is not there for them.
+        let Some(action) = held.body.filter(|action| may_see(caller, action)) else {
+            return Err(no_action(action_id));
+        };
         let (_, control) = self.control().await?;
         let loaded = self.policies(&control).await?;
-        self.status_of(caller, action_id, action, &loaded, &control).await
+        let packets = if sees_evidence(caller) { Packets::Whole } else { Packets::Named };
+        self.status_of(caller, action_id, action, &loaded, &control, packets).await
     }
 
     /// A look at an action, by somebody who waits for a change: two that are equal were of the same status. It costs
@@ -160,8 +175,9 @@ impl Gate {
     pub async fn glance(&self, caller: &Caller, action_id: &str) -> Result<Glance, GateError> {
         self.check_token(caller).await?;
         let held = self.action(action_id).await?;
-        let Some(action) = held.body else { return Err(no_action(action_id)) };
-        may_see(caller, &action)?;
+        let Some(action) = held.body.filter(|action| may_see(caller, action)) else {
+            return Err(no_action(action_id));
+        };
         let (_, control) = self.control().await?;
         let now_ms = self.clock.now_ms();
         let permit = match &action.permit_id {
@@ -180,9 +196,10 @@ impl Gate {
         action: Action,
         loaded: &Loaded,
         control: &Control,
+        packets: Packets,
     ) -> Result<ActionStatus, GateError> {
         let now_ms = self.clock.now_ms();
-        let view = self.view(action_id, &action, loaded, control).await?;
+        let view = self.view_with(packets, action_id, &action, loaded, control).await?;
         let decision = self.read_document(&action.decision_document).await?;
         let damaged = |error: serde_json::Error| GateError::Damaged(format!("`{action_id}`: {error}"));
         let decision: Decision = serde_json::from_slice(&decision).map_err(damaged)?;
@@ -221,59 +238,110 @@ impl Gate {
         loaded: &Loaded,
         control: &Control,
     ) -> Result<View, GateError> {
+        self.view_with(Packets::Whole, action_id, action, loaded, control).await
+    }
+
+    async fn view_with(
+        &self,
+        packets: Packets,
+        action_id: &str,
+        action: &Action,
+        loaded: &Loaded,
+        control: &Control,
+    ) -> Result<View, GateError> {
         let read = |text: &[u8]| -> Json { serde_json::from_slice(text).unwrap_or_default() };
         let proposal = self.read_document(&action.proposal_document).await?;
         let proposal = loaded.set.as_proposal(&proposal).unwrap_or_else(|| read(&proposal));
-        let evidence = self.read_documents(&action.evidence_documents).await?;
         let hide = |document: &Json| loaded.set.redacted(document, &control.salt);
+        let mut evidence = Vec::new();
+        for hash in &action.evidence_documents {
+            evidence.push(match packets {
+                Packets::Whole => hide(&read(&self.read_document(hash).await?)),
+                Packets::Named => {
+                    let packet = read(&self.read_document(hash).await?);
+                    json!({"evidence_id": packet.get("evidence_id"), "packet_hash": hash})
+                }
+                Packets::Hashed => json!({"packet_hash": hash}),
+            });
+        }
+        let is_whole = packets == Packets::Whole || evidence.is_empty();
         let json = json!({
             "action_id": action_id,
             "proposal_hash": action.proposal_hash,
             "proposal": hide(&proposal),
-            "evidence": evidence.iter().map(|text| hide(&read(text))).collect::<Vec<_>>(),
+            "evidence": evidence,
             "policy_hash": loaded.set.hash().to_string(),
         });
-        let digest = ViewDigest::of(&mut Canonicalizer::new(), &json)?.to_string();
+        let digest = match is_whole {
+            true => ViewDigest::of(&mut Canonicalizer::new(), &json)?.to_string(),
+            false => String::new(),
+        };
         Ok(View { json, digest })
     }
 
-    /// Actions in the order in which they last changed, `after` one of them; and the one that the next page comes after.
+    /// Actions in the order in which they last changed, and where the next page begins, if there may be one. A page ends
+    /// where it is long enough in elements or in bytes. Where it ends is a place in the order of changes, which names
+    /// nobody's action.
     pub async fn actions(
         &self,
         caller: &Caller,
         state: Option<State>,
-        after: Option<&str>,
+        after: Option<u64>,
         limit: usize,
-    ) -> Result<(Vec<ActionStatus>, Option<String>), GateError> {
+    ) -> Result<(Vec<ActionStatus>, Option<u64>), GateError> {
         let (_, control) = self.control().await?;
-        let loaded = self.policies(&control).await?;
-        let after = match after {
-            None => None,
-            Some(id) => {
-                let record = self.store.record(Action::KIND, id).await?.ok_or_else(|| no_action(id))?;
-                Some((record.changed_at, record.id))
-            }
-        };
-        let now_ms = self.clock.now_ms();
-        let query = Query {
-            kind: Action::KIND.to_owned(),
-            state: state.map(|it| it.name().to_owned()),
-            after,
-            limit: limit.min(PAGE_MAX),
-        };
-        let mut found = Vec::new();
-        let records = self.store.records(&query).await?;
+        let (records, full) = self.page(state, after, limit.min(PAGE_MAX)).await?;
         // What this caller may not see is left out, so that a page can be short and others follow it.
-        let next = records.last().filter(|_| records.len() == query.limit).map(|record| record.id.clone());
+        let mut next = records.last().filter(|_| full).map(|record| record.changed_at);
+        let now_ms = self.clock.now_ms();
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        let mut before = None;
         for record in records {
+            let place = Some(record.changed_at);
+            if bytes >= PAGE_BYTES_MAX && before != place {
+                next = before;
+                break;
+            }
+            before = place;
             let held = Held::<Action>::of(record)?;
             let Some(action) = held.body else { continue };
             let shown = state.is_none_or(|wanted| wanted == action.shown_state(now_ms));
-            if shown && may_see(caller, &action).is_ok() {
-                found.push(self.status_of(caller, &held.id, action, &loaded, &control).await?);
+            if shown && may_see(caller, &action) {
+                let loaded = self.policies(&control).await?;
+                let status =
+                    self.status_of(caller, &held.id, action, &loaded, &control, Packets::Hashed).await?;
+                bytes += serde_json::to_vec(&status).map_or(0, |text| text.len());
+                found.push(status);
             }
         }
         Ok((found, next))
+    }
+
+    /// The records of a page, and whether there may be more. Those of one change are on one page.
+    async fn page(
+        &self,
+        state: Option<State>,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<(Vec<ordain_store::Record>, bool), GateError> {
+        let mut query = Query {
+            kind: Action::KIND.to_owned(),
+            state: state.map(|it| it.name().to_owned()),
+            after: after.map(|place| (place.saturating_add(1), String::new())),
+            limit,
+        };
+        let mut records = self.store.records(&query).await?;
+        let full = records.len() == limit;
+        while let Some(last) = records.last().filter(|_| full) {
+            let place = last.changed_at;
+            (query.after, query.limit) = (Some((place, last.id.clone())), 1);
+            let more = self.store.records(&query).await?;
+            if more.iter().all(|record| record.changed_at != place) {
+                break;
+            }
+            records.extend(more);
+        }
+        Ok((records, full))
     }
 
     /// A permit.
@@ -282,7 +350,9 @@ impl Gate {
         let Some(permit) = held.body else { return Err(no_permit(permit_id)) };
         let action =
             self.action(&permit.action_id).await?.body.ok_or_else(|| no_action(&permit.action_id))?;
-        may_see(caller, &action)?;
+        if !may_see(caller, &action) {
+            return Err(no_permit(permit_id));
+        }
         let own = caller.is(Role::Actor) && caller.holds(&action.actor);
         let token_shown = own || caller.is(Role::Worker) || caller.is(Role::Operator);
         Ok(PermitStatus {
@@ -346,12 +416,13 @@ pub(super) fn token_status(token_id: &str, token: Token) -> TokenStatus {
     }
 }
 
-fn may_see(caller: &Caller, action: &Action) -> Result<(), GateError> {
-    let own = caller.is(Role::Actor) && caller.holds(&action.actor);
-    if own {
-        return Ok(());
-    }
-    caller.must_be(&[Role::Approver, Role::Operator, Role::Worker, Role::Auditor])
+fn may_see(caller: &Caller, action: &Action) -> bool {
+    (caller.is(Role::Actor) && caller.holds(&action.actor)) || sees_evidence(caller)
+}
+
+/// Whoever proposes can name any packet, and so must not be shown it.
+fn sees_evidence(caller: &Caller) -> bool {
+    [Role::Approver, Role::Operator, Role::Worker, Role::Auditor].iter().any(|role| caller.is(*role))
 }
 
 /// How a use stands, in one word.

@@ -4,7 +4,7 @@ use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::{Fault, GateError};
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{EVIDENCE_MAX, HOLD_MS_MAX, NAME_CHARACTERS_MAX, TRIES_MAX};
+use super::limits::{EVIDENCE_BYTES_MAX, EVIDENCE_MAX, HOLD_MS_MAX, NAME_CHARACTERS_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy};
 use super::permits::Mint;
 use super::records::{Action, Evidence, Held, State, put};
@@ -82,9 +82,14 @@ impl Gate {
         supersedes: Option<&str>,
     ) -> Result<Submitted, GateError> {
         if action.proposal_document != incoming.document || action.supersedes.as_deref() != supersedes {
+            // What others proposed is not told, not even by its hash.
+            let content = match caller.holds(&action.actor) {
+                true => format!(" ({})", action.proposal_document),
+                false => String::new(),
+            };
             return Err(GateError::Conflict(format!(
-                "`{}` was submitted before with other content ({}); what is different needs another id",
-                incoming.id, action.proposal_document
+                "`{}` was submitted before with other content{content}; what is different needs another id",
+                incoming.id
             )));
         }
         Ok(Submitted { status: self.status(caller, &incoming.id).await?, new: false })
@@ -192,7 +197,16 @@ impl Gate {
             let held = Held::<Evidence>::read(&self.store, id).await?;
             hashes.extend(held.body.map(|evidence| evidence.packet_document));
         }
-        let packets = self.read_documents(&hashes).await?;
+        let (mut packets, mut bytes) = (Vec::new(), 0);
+        for hash in &hashes {
+            let packet = self.read_document(hash).await?;
+            bytes += packet.len();
+            if bytes > EVIDENCE_BYTES_MAX {
+                let problem = format!("the packets have more than {EVIDENCE_BYTES_MAX} bytes altogether");
+                return Err(GateError::invalid("/evidence_bindings", problem));
+            }
+            packets.push(packet);
+        }
         Ok((hashes, packets))
     }
 }
@@ -207,15 +221,10 @@ pub(super) fn state_of(outcome: Outcome) -> State {
 
 /// Only what still waits can be replaced, and only by whoever proposed it.
 fn supersedable(caller: &Caller, held: &Held<Action>) -> Result<Action, GateError> {
-    let Some(action) = held.body.clone() else {
+    let own = |action: &Action| caller.holds(&action.actor);
+    let Some(action) = held.body.clone().filter(own) else {
         return Err(GateError::Unknown(format!("there is no action `{}` that could be superseded", held.id)));
     };
-    if !caller.holds(&action.actor) {
-        return Err(GateError::Forbidden(format!(
-            "`{}` is not of an actor that this token may propose as",
-            held.id
-        )));
-    }
     match action.state {
         State::Held | State::Denied | State::Expired => Ok(action),
         other => Err(GateError::Conflict(format!(

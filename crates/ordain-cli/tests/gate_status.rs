@@ -1,0 +1,71 @@
+//! `ordain status`: its exit codes, its waiting, and lists that are longer than a page.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
+
+mod support;
+
+use serde_json::Value as Json;
+use support::{Kind, Room, proposal};
+
+/// Spends the permit of a new action and reports how it went.
+fn went(room: &Room, id: &str, number: u64, outcome: &str) {
+    let file = format!("{id}.json");
+    room.write(&file, &proposal(id, "crm", number).to_string());
+    let status = room.run(&["submit", &file, "--json"]).ended(0).json();
+    let permit = status["permit"]["permit_id"].as_str().unwrap();
+    room.run(&["permit", "use", permit, "--for", &file]).ended(0);
+    room.run(&["status", id]).ended(0).says("running");
+    room.run(&["permit", "outcome", permit, outcome]).ended(0);
+}
+
+#[test]
+fn the_exit_code_says_where_an_action_stands() {
+    let room = Room::new(Kind::File);
+    for (number, (outcome, code)) in
+        [("succeeded", 0), ("failed", 22), ("unknown", 23)].into_iter().enumerate()
+    {
+        went(&room, outcome, number as u64, outcome);
+        room.run(&["status", outcome]).ended(code).says(outcome);
+        room.run(&["status", outcome, "--json"]).ended(code);
+        // The same proposal again gives the recorded answer.
+        room.run(&["submit", &format!("{outcome}.json")]).ended(code);
+    }
+    room.write("held.json", &proposal("held", "sales", 7).to_string());
+    room.run(&["submit", "held.json"]).ended(20);
+    room.run(&["status", "held"]).ended(20);
+    room.run(&["reject", "held", "--reason", "no"]).ended(21);
+    room.run(&["status", "held"]).ended(21);
+    room.run(&["status"]).ended(0);
+    room.run(&["status", "nobody"]).ended(1);
+}
+
+#[test]
+fn nobody_waits_longer_than_there_is_time() {
+    let room = Room::new(Kind::File);
+    room.write("p.json", &proposal("p", "crm", 1).to_string());
+    room.run(&["submit", "p.json", "--wait", "18446744073709551615"]).ended(0);
+    for wait in ["18446744073709551615", "9223372036854775808", "0"] {
+        room.run(&["status", "p", "--wait", wait]).ended(0).says("allowed");
+    }
+}
+
+#[test]
+fn a_list_is_followed_to_its_end() {
+    let room = Room::new(Kind::File);
+    let ids: Vec<String> = (0..7).map(|number| format!("p{number}")).collect();
+    for (number, id) in ids.iter().enumerate() {
+        let mut long = proposal(id, "crm", number as u64);
+        long["parameters"]["updates"]["note"] = Json::String("x".repeat(900_000));
+        room.write("p.json", &long.to_string());
+        room.run(&["submit", "p.json"]).calm();
+    }
+    let token = room.token("audrey", &["auditor"]);
+    let server = room.serve();
+    let listed = |ran: support::Ran| -> Vec<String> {
+        ran.ended(0).lines().iter().map(|it| it["action_id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(listed(room.run(&["status", "--json"])), ids);
+    let mut remote = room.command(&["status", "--json", "--server", &server.url()]);
+    assert_eq!(listed(support::ran(remote.env("ORDAIN_TOKEN", token))), ids);
+    server.stop();
+}
