@@ -48,6 +48,21 @@ impl File {
         Ok(Self { path, place, identity, read_only: true })
     }
 
+    /// That nothing was cut off the end: SQLite reads what is missing of the last page as zeros.
+    pub(super) fn check_whole(&self, connection: &Connection) -> Result<(), StoreError> {
+        let page: u32 = connection
+            .query_row("PRAGMA page_size", [], |row| row.get(0))
+            .map_err(|error| of_sqlite(&self.place, &error))?;
+        let length = fs::metadata(&self.path).map_err(|error| of_system(&self.place, &error))?.len();
+        if length % u64::from(page) == 0 {
+            return Ok(());
+        }
+        Err(StoreError::Corrupt(format!(
+            "{} was cut off in the middle of a page; restore it from a backup",
+            self.place
+        )))
+    }
+
     /// A connection that writes.
     pub(super) fn connect(&self) -> Result<Connection, StoreError> {
         self.check()?;

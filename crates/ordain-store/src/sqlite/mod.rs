@@ -54,7 +54,9 @@ impl Sqlite {
     pub(crate) async fn open_to_read(path: PathBuf) -> Result<Self, StoreError> {
         let opened = spawn_blocking(move || {
             let file = File::open_to_read(&path)?;
-            schema::check(&file.connect_reader()?, &file.place)?;
+            let connection = file.connect_reader()?;
+            schema::check(&connection, &file.place)?;
+            file.check_whole(&connection)?;
             Ok(file)
         });
         let file = opened.await.map_err(|_| StoreError::Closed)??;
