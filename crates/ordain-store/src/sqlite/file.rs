@@ -14,8 +14,9 @@ use std::time::Instant;
 /// Closing a file drops all locks that the process has on it, those of SQLite too. So nobody opens while one creates.
 static CREATING: Mutex<()> = Mutex::new(());
 const STATEMENTS_CACHED: usize = 48;
-/// Pages of the log after which they are copied into the file, which takes two more syncs.
-const CHECKPOINT_PAGES: &str = "4096";
+/// Pages of the log after which they are copied into the file, which takes two more syncs. From then on the log is written
+/// over from its beginning and does not grow: a sync is quicker when the size of the file stays.
+const CHECKPOINT_PAGES: &str = "1000";
 
 /// A file that was there when the store was opened.
 #[derive(Clone)]
