@@ -1,10 +1,10 @@
 //! Whether what is kept beside the ledger follows from it: somebody who changes a record changes no entry.
 
+use super::audit::{Damage, or_damaged};
 use super::entry::Entry;
 use super::error::GateError;
 use super::expected::{Expected, ExpectedAction, ExpectedPermit, ExpectedToken, ExpectedUse};
 use super::judge::Inputs;
-use super::ledger::{Damage, or_damaged};
 use super::limits::PAGE_MAX;
 use super::open::document;
 use super::permits::effect;

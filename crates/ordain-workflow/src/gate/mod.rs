@@ -23,12 +23,14 @@ mod submit;
 mod sweep;
 mod tokens;
 
+mod audit;
 mod expected;
 mod fsck;
 mod ledger;
 mod replay;
 
 pub use approve::Say;
+pub use audit::{Audit, Damage, audit};
 pub use caller::{Caller, Role};
 pub use clock::Clock;
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event};
@@ -36,7 +38,7 @@ pub use error::{Fault, GateError};
 pub use evidence::Received;
 pub use fsck::check_records;
 pub use keyring::{Keyring, KeyringError};
-pub use ledger::{Audit, Damage, LedgerEntry, audit, check_grown, export, verifiers};
+pub use ledger::{LedgerEntry, check_grown, export, verifiers};
 pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};
