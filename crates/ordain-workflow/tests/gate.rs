@@ -7,8 +7,8 @@ use ordain_spec::approval::Verdict;
 use ordain_spec::decision::Outcome;
 use ordain_store::{Location, Store};
 use ordain_workflow::gate::{
-    ActionStatus, Caller, Clock, Gate, GateError, Keyring, NewToken, Report, Role, Say, Settings, Spend,
-    Spent, State, UseOutcome, audit, replay,
+    ActionStatus, Caller, Clock, Deed, Gate, GateError, Keyring, NewToken, Report, Role, Say, Settings,
+    Spend, Spent, State, UseOutcome, audit, check_records, replay,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -71,12 +71,21 @@ impl Scene {
     async fn spend(&self, status: &ActionStatus, proposal: &Json) -> Result<Spent, GateError> {
         let permit = status.permit.as_ref().unwrap();
         let (target, parameters) = (proposal["target"].to_string(), proposal["parameters"].to_string());
-        let spend = Spend {
-            permit: permit.token.as_deref().unwrap(),
+        let deed = Deed::Action {
             action_type: proposal["action_type"].as_str().unwrap(),
             target: &Value::read(target.as_bytes()).unwrap(),
             parameters: &Value::read(parameters.as_bytes()).unwrap(),
         };
+        let spend = Spend { permit: permit.token.as_deref().unwrap(), deed };
+        self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
+    }
+
+    /// The same, by a KernelRequest.
+    async fn spend_request(&self, status: &ActionStatus, request: &Json) -> Result<Spent, GateError> {
+        let permit = status.permit.as_ref().unwrap();
+        let request = request.to_string();
+        let deed = Deed::Request(&Value::read(request.as_bytes()).unwrap());
+        let spend = Spend { permit: permit.token.as_deref().unwrap(), deed };
         self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
     }
 
@@ -354,5 +363,82 @@ async fn a_permit_of_many_uses_keeps_a_short_record() {
     let refused =
         scene.gate.settle(&scene.operator, &permit.permit_id, &again).await.unwrap_err().to_string();
     assert!(refused.contains("settled already"), "{refused}");
-    assert_eq!(ordain_workflow::gate::check_records(scene.gate.store()).await.unwrap(), []);
+    assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+}
+
+/// The policies, with what the tool `deploy` does, what deploying takes, and where nobody may deploy to.
+fn tools(target: &str, takes: &str, forbidden: &str) -> PolicyFiles {
+    let mut files = policies("2");
+    let cedar = format!(
+        r#"
+@id("execute") @max_executions("2") {takes}
+permit(principal, action == Action::"execute", resource);
+@id("nowhere-else")
+forbid(principal, action == Action::"execute", resource) when {{ resource.id == "{forbidden}" }};
+"#
+    );
+    files.insert("deploy.cedar".to_owned(), cedar);
+    let mapping = format!(
+        "[deploy]\naction_type = \"execute\"\nresource_type = \"service\"\nresource_id = \"{target}\"\ndomain = \"cloud\"\n"
+    );
+    files.insert("tools.toml".to_owned(), mapping);
+    files
+}
+
+fn request(id: &str, tool: &str) -> Json {
+    json!({"request_id": id, "ts_ms": NOW, "actor": "agent", "intent": "bring it there",
+        "tool_call": {"name": tool, "params": {"version": 7}}})
+}
+
+/// What `request` stands for.
+fn deployed(target: &str) -> Json {
+    json!({"action_type": "execute", "parameters": {"version": 7},
+        "target": {"resource_type": "service", "resource_id": target, "domain": "cloud", "constraints": {}}})
+}
+
+#[tokio::test]
+async fn a_request_is_decided_approved_and_spent_as_what_it_stands_for() {
+    let scene = Scene::new().await;
+    let single = r#"@approval("single") @approvers("leads")"#;
+    scene.gate.set_policy(&scene.operator, &tools("prod", single, "staging")).await.unwrap();
+    let status = scene.submit(&request("r1", "deploy")).await;
+    assert_eq!((status.action_id.as_str(), status.state), ("r1", State::Held));
+    assert_eq!(status.view["proposal"]["target"], deployed("prod")["target"]);
+    let allowed = scene.say("ann", &status, Verdict::Approve).await.unwrap();
+    assert_eq!(allowed.state, State::Allowed);
+    let spent = scene.spend(&allowed, &deployed("prod")).await.unwrap();
+    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Succeeded);
+    let spent = scene.spend_request(&allowed, &request("r1", "deploy")).await.unwrap();
+    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Succeeded);
+    let mut other = request("r1", "deploy");
+    other["tool_call"]["params"]["version"] = json!(8);
+    let refused = scene.spend_request(&allowed, &other).await.unwrap_err().to_string();
+    assert!(refused.contains("another `parameters`"), "{refused}");
+    let refused = scene.spend_request(&allowed, &request("r1", "rm")).await.unwrap_err().to_string();
+    assert!(refused.contains("do not map"), "{refused}");
+
+    let unmapped = scene.submit(&request("r2", "rm")).await;
+    assert_eq!((unmapped.state, unmapped.decision.reasons[0].rule_id.as_str()), (State::Denied, "G2"));
+    let same = replay(&scene.gate, None, |_, _| {}).await.unwrap();
+    assert_eq!((same.decisions, same.same), (5, 5));
+    assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_request_that_stands_for_something_else_by_now_is_not_done() {
+    let scene = Scene::new().await;
+    let before = tools("prod", "", "staging");
+    scene.gate.set_policy(&scene.operator, &before).await.unwrap();
+    let allowed = scene.submit(&request("r1", "deploy")).await;
+    assert_eq!(allowed.state, State::Allowed);
+    // Now nobody may deploy to `prod`, and the tool deploys elsewhere.
+    scene.gate.set_policy(&scene.operator, &tools("staging", "", "prod")).await.unwrap();
+    let refused = scene.spend(&allowed, &deployed("prod")).await.unwrap_err().to_string();
+    assert!(refused.contains("stands for something else"), "{refused}");
+    let refused = scene.spend(&allowed, &deployed("staging")).await.unwrap_err().to_string();
+    assert!(refused.contains("another `target`"), "{refused}");
+    let refused = scene.spend_request(&allowed, &request("r1", "deploy")).await.unwrap_err().to_string();
+    assert!(refused.contains("another `target`"), "{refused}");
+    scene.gate.set_policy(&scene.operator, &before).await.unwrap();
+    scene.spend(&allowed, &deployed("prod")).await.unwrap();
 }

@@ -45,7 +45,7 @@ pub use ordain_store::{Counters, StoreError};
 pub use outcome::{FileChange, Report};
 pub use records::{Halt, Settled, State, Use, UseOutcome};
 pub use replay::{Flip, NotReplayed, Replay, replay};
-pub use spend::{Spend, Spent};
+pub use spend::{Deed, Spend, Spent};
 pub use status::{ActionStatus, GateStatus, Glance, KeyStatus, PermitStatus, TokenStatus};
 pub use submit::Submitted;
 pub use tokens::NewToken;
