@@ -309,6 +309,35 @@ async fn an_outcome_beyond_the_limits_has_failed() {
     assert!(settled.reason.contains("allows 3"), "{}", settled.reason);
 }
 
+/// Else a report that is beyond the limits would open the way for doing it again blindly.
+#[tokio::test]
+async fn what_nobody_knows_stays_unknown_beyond_the_limits() {
+    let scene = Scene::new().await;
+    let mut read = proposal("p1", "read");
+    read["risk_envelope"] = json!({"allowed_side_effects": [], "forbidden_effects": [], "max_affected_records": 3,
+        "reversible_required": false});
+    let status = scene.submit(&read).await;
+    let spent = scene.spend(&status, &read).await.unwrap();
+    let unknown = Report {
+        number: 1,
+        outcome: UseOutcome::Unknown,
+        affected_records: Some(4),
+        duration_ms: None,
+        reason: "the connection broke".to_owned(),
+        change: None,
+    };
+    let worker = Caller::local("worker");
+    let permit = scene.gate.settle(&worker, &spent.permit_id, &unknown).await.unwrap();
+    let settled = permit.uses[0].settled.clone().unwrap();
+    assert_eq!(settled.outcome, UseOutcome::Unknown);
+    assert!(settled.reason.contains("allows 3; the connection broke"), "{}", settled.reason);
+    let refused = scene.spend(&status, &read).await.unwrap_err().to_string();
+    assert!(refused.contains("nobody knows"), "{refused}");
+    // Who finds out that it happened does not make it allowed.
+    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Failed);
+    assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+}
+
 #[tokio::test]
 async fn the_ledger_verifies_and_replays() {
     let scene = Scene::new().await;

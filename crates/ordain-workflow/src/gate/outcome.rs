@@ -95,7 +95,9 @@ impl Gate {
         let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
         let now_ms = self.clock.now_ms();
         let action_id = permit.action_id.clone();
-        let settled = permit.settled(report, &caller.principal, now_ms);
+        let known = permit.uses.iter().find(|it| it.number == report.number);
+        let known = known.and_then(|it| it.settled.clone()).filter(|it| it.outcome == UseOutcome::Unknown);
+        let settled = permit.settled(report, known.as_ref(), &caller.principal, now_ms);
         let was_used = (1..=permit.used).contains(&report.number);
         let Some(used) = permit.uses.iter_mut().find(|it| it.number == report.number) else {
             return Err(match was_used {
@@ -215,24 +217,31 @@ impl Permit {
         self.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome)).collect()
     }
 
-    /// What a report comes to: what went beyond the permit's limits has failed, whatever was reported.
-    fn settled(&self, report: &Report, by: &str, at_ms: u64) -> Settled {
+    /// What a report comes to: what is said to have succeeded and went beyond the permit's limits has failed. What nobody
+    /// knows stays unknown, whatever else is known of it; else somebody could do it again. What was reported before about
+    /// records and duration counts as long as nobody says otherwise.
+    fn settled(&self, report: &Report, before: Option<&Settled>, by: &str, at_ms: u64) -> Settled {
         let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
             (Some(reported), Some(limit)) if reported > limit => {
                 Some(format!("{what} {reported}, and the permit allows {limit}"))
             }
             _ => None,
         };
-        let records = beyond("affected records:", report.affected_records, self.max_affected_records);
-        let duration = beyond("duration in ms:", report.duration_ms, self.max_duration_ms);
+        let affected_records = report.affected_records.or(before.and_then(|it| it.affected_records));
+        let duration_ms = report.duration_ms.or(before.and_then(|it| it.duration_ms));
+        let records = beyond("affected records:", affected_records, self.max_affected_records);
+        let duration = beyond("duration in ms:", duration_ms, self.max_duration_ms);
         let mut reasons: Vec<String> = records.into_iter().chain(duration).collect();
-        let outcome = if reasons.is_empty() { report.outcome } else { UseOutcome::Failed };
+        let outcome = match report.outcome {
+            UseOutcome::Succeeded if !reasons.is_empty() => UseOutcome::Failed,
+            outcome => outcome,
+        };
         reasons.extend((!report.reason.is_empty()).then(|| report.reason.clone()));
         Settled {
             outcome,
             reason: reasons.join("; "),
-            affected_records: report.affected_records,
-            duration_ms: report.duration_ms,
+            affected_records,
+            duration_ms,
             by: by.to_owned(),
             at_ms,
         }
