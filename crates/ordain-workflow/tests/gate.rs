@@ -204,6 +204,31 @@ async fn a_held_action_waits_for_two_others() {
 }
 
 #[tokio::test]
+async fn an_approval_during_a_halt_is_not_a_denial() {
+    let scene = Scene::new().await;
+    let write = proposal("p1", "write");
+    let status = scene.submit(&write).await;
+    scene.gate.halt(&scene.operator, "stop").await.unwrap();
+    let size = scene.gate.size().await.unwrap();
+    let Err(GateError::Refused { message, reasons }) = scene.say("ann", &status, Verdict::Approve).await
+    else {
+        panic!()
+    };
+    assert!(message.contains("it stays held") && reasons[0].rule_id == "G1", "{message} {reasons:?}");
+    // A halt makes nobody an approver.
+    let refused = scene.say("eve", &status, Verdict::Reject).await.unwrap_err().to_string();
+    assert!(refused.contains("does not count"), "{refused}");
+    assert_eq!(scene.gate.size().await.unwrap(), size);
+    scene.gate.resume(&scene.operator, "go").await.unwrap();
+    scene.say("ann", &status, Verdict::Approve).await.unwrap();
+    assert_eq!(scene.say("bob", &status, Verdict::Approve).await.unwrap().state, State::Allowed);
+    // Who may reject may do so at any time.
+    let status = scene.submit(&proposal("p2", "write")).await;
+    scene.gate.halt(&scene.operator, "stop").await.unwrap();
+    assert_eq!(scene.say("bob", &status, Verdict::Reject).await.unwrap().state, State::Denied);
+}
+
+#[tokio::test]
 async fn nobody_approves_under_another_name() {
     let scene = Scene::new().await;
     let ann = scene.token("ann", &[Role::Actor], &["agent"]).await;

@@ -12,7 +12,7 @@ use super::records::{Action, Held, State, Token, put};
 use super::status::ActionStatus;
 use super::submit::state_of;
 use ordain_spec::approval::{Approval, Verdict};
-use ordain_spec::decision::Outcome;
+use ordain_spec::decision::{Decision, Outcome, gate};
 use ordain_spec::{NonEmpty, Sha256};
 use ordain_store::StoreError;
 use schemars::JsonSchema;
@@ -114,14 +114,7 @@ impl Gate {
         };
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
         let mut judged = judge(&loaded, &inputs, &texts)?;
-        let counts = match say.verdict {
-            Verdict::Approve => judged.decision.approvals.have.contains(&caller.principal),
-            Verdict::Reject => judged.decision.outcome == Outcome::Deny,
-        };
-        if !counts {
-            let message = format!("the word of `{}` does not count for `{action_id}`", caller.principal);
-            return Err(GateError::Refused { message, reasons: judged.decision.reasons });
-        }
+        check_counts(caller, action_id, say.verdict, &judged.decision)?;
         let mint = judged.grant.take().map(|grant| self.minting(grant)).transpose()?;
         action.state = state_of(judged.decision.outcome);
         action.decision_document = judged.decision_document.clone();
@@ -197,6 +190,31 @@ impl Gate {
         let held = Held::<Action>::read(&self.store, action_id).await?;
         if held.body.is_none() { Err(no_action(action_id)) } else { Ok(held) }
     }
+}
+
+/// That a word has an effect. A rejection denies, if it is of somebody whom the policies name. An approval must leave the
+/// action held or allow it: what is denied for another reason, such as a halt, would stay denied when the reason is gone.
+fn check_counts(
+    caller: &Caller,
+    action_id: &str,
+    verdict: Verdict,
+    decision: &Decision,
+) -> Result<(), GateError> {
+    let counts = match verdict {
+        Verdict::Approve => decision.approvals.have.contains(&caller.principal),
+        Verdict::Reject => {
+            let rule = gate::REJECTED.name();
+            decision.reasons.iter().any(|reason| reason.rule_id == rule)
+        }
+    };
+    let message = match verdict {
+        _ if !counts => format!("the word of `{}` does not count for `{action_id}`", caller.principal),
+        Verdict::Approve if decision.outcome == Outcome::Deny => {
+            format!("`{action_id}` cannot be approved now: it would be denied; it stays held")
+        }
+        Verdict::Approve | Verdict::Reject => return Ok(()),
+    };
+    Err(GateError::Refused { message, reasons: decision.reasons.clone() })
 }
 
 fn earlier(approvals: &[Vec<u8>], caller: &Caller) -> Option<Approval> {
