@@ -313,6 +313,20 @@ async fn what_nobody_knows_is_not_done_again() {
 }
 
 #[tokio::test]
+async fn no_use_is_open_for_ever() {
+    let scene = Scene::new().await;
+    let mut read = proposal("p1", "read");
+    read["time_window"] = json!({"valid_from_ms": NOW, "valid_until_ms": NOW + 60_000,
+        "max_duration_ms": 9_007_199_254_740_991_u64});
+    let status = scene.submit(&read).await;
+    let spent = scene.spend(&status, &read).await.unwrap();
+    assert_eq!(spent.deadline_ms, NOW + 24 * 3_600_000);
+    scene.pass(24 * 3_600_000 + 5_001);
+    assert_eq!(scene.gate.sweep().await.unwrap(), 1);
+    assert_eq!(scene.gate.status(&scene.operator, "p1").await.unwrap().state, State::Unknown);
+}
+
+#[tokio::test]
 async fn an_outcome_beyond_the_limits_has_failed() {
     let scene = Scene::new().await;
     let mut read = proposal("p1", "read");

@@ -5,7 +5,7 @@ use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{DURATION_MS_DEFAULT, TRIES_MAX, USES_OPEN_MAX};
+use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, TRIES_MAX, USES_OPEN_MAX};
 use super::open::{Gate, Step, busy};
 use super::outcome::state_after;
 use super::records::{Effect, Held, Permit, Use, put};
@@ -175,7 +175,8 @@ impl Gate {
         }
         let number = used + 1;
         permit.used = number;
-        let deadline_ms = now_ms.saturating_add(permit.max_duration_ms.unwrap_or(DURATION_MS_DEFAULT));
+        let duration_ms = permit.max_duration_ms.unwrap_or(DURATION_MS_DEFAULT).min(DURATION_MS_MAX);
+        let deadline_ms = now_ms.saturating_add(duration_ms);
         permit.uses.push(Use {
             number,
             worker: caller.principal.clone(),
