@@ -246,6 +246,27 @@ async fn nobody_approves_under_another_name() {
     assert!(matches!(scene.gate.halt(&ann, "x").await, Err(GateError::Forbidden(_))));
 }
 
+/// A token makes its principal and its names one person, in both directions.
+#[tokio::test]
+async fn nobody_approves_what_a_token_of_theirs_could_have_proposed() {
+    let scene = Scene::new().await;
+    let mut write = proposal("p1", "write");
+    write["actor"] = json!("bot");
+    let service = scene.token("svc", &[Role::Actor], &["ann", "bot"]).await;
+    let status = scene.gate.submit(&service, write.to_string().as_bytes(), None).await.unwrap().status;
+    let refused = scene.say("ann", &status, Verdict::Approve).await.unwrap_err().to_string();
+    assert!(refused.contains("own proposal"), "{refused}");
+    scene.say("bob", &status, Verdict::Approve).await.unwrap();
+
+    let scene = Scene::new().await;
+    scene.token("bob", &[Role::Sensor], &["svc"]).await;
+    let service = scene.token("svc", &[Role::Actor], &["bot"]).await;
+    let status = scene.gate.submit(&service, write.to_string().as_bytes(), None).await.unwrap().status;
+    let refused = scene.say("bob", &status, Verdict::Approve).await.unwrap_err().to_string();
+    assert!(refused.contains("own proposal"), "{refused}");
+    scene.say("ann", &status, Verdict::Approve).await.unwrap();
+}
+
 #[tokio::test]
 async fn halt_window_policy_and_clock_are_asked_again_when_a_permit_is_spent() {
     let scene = Scene::new().await;
@@ -265,6 +286,9 @@ async fn halt_window_policy_and_clock_are_asked_again_when_a_permit_is_spent() {
     assert!(matches!(scene.spend(&status, &read).await, Err(GateError::Refused { .. })));
     let broken = PolicyFiles::from([("a.cedar".to_owned(), "permit(".to_owned())]);
     assert!(matches!(scene.gate.set_policy(&scene.operator, &broken).await, Err(GateError::Invalid { .. })));
+    // Those before it are still in force.
+    assert_eq!(scene.submit(&proposal("p3", "delete")).await.state, State::Allowed);
+    assert_eq!(scene.submit(&proposal("p4", "read")).await.state, State::Denied);
     scene.gate.set_policy(&scene.operator, &policies("2")).await.unwrap();
     // The window is five minutes, and a clock that is set back does not open it again.
     scene.pass(300_000);

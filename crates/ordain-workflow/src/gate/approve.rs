@@ -164,18 +164,23 @@ impl Gate {
     }
 
     /// Nobody approves what they proposed, whatever the name they proposed it under: the policy knows which names are
-    /// one person's, and the tokens know which names somebody proposes under.
+    /// one person's, and a token makes its principal and its names one. A token that was revoked or has expired counts
+    /// too: the proposal may have been made while it held, and who has it once had both names in hand.
     async fn check_not_own(
         &self,
         caller: &Caller,
         action: &Action,
         loaded: &Loaded,
     ) -> Result<(), GateError> {
-        let is_caller = |name: &str| same(loaded.set.person(name), loaded.set.person(&caller.principal));
-        let mut own = is_caller(&action.submitted_by) || is_caller(&action.actor);
+        let person = |name: &str| loaded.set.person(name).to_lowercase();
+        let caller_is = person(&caller.principal);
+        let proposers = [person(&action.submitted_by), person(&action.actor)];
+        let mut own = proposers.contains(&caller_is);
         for token in self.list::<Token>(None).await? {
             let Some(token) = token.body else { continue };
-            own |= is_caller(&token.principal) && token.names.iter().any(|name| same(name, &action.actor));
+            let people: Vec<String> =
+                [&token.principal].into_iter().chain(&token.names).map(|name| person(name)).collect();
+            own |= people.contains(&caller_is) && people.iter().any(|name| proposers.contains(name));
         }
         if own {
             return Err(GateError::Forbidden(format!(
@@ -220,10 +225,6 @@ fn check_counts(
 fn earlier(approvals: &[Vec<u8>], caller: &Caller) -> Option<Approval> {
     let all = approvals.iter().filter_map(|text| serde_json::from_slice::<Approval>(text).ok());
     all.into_iter().find(|approval| approval.approver.as_str() == caller.principal)
-}
-
-fn same(left: &str, right: &str) -> bool {
-    left.to_lowercase() == right.to_lowercase()
 }
 
 pub(super) fn no_action(action_id: &str) -> GateError {
