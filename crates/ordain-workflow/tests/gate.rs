@@ -5,10 +5,10 @@ use ordain_canon::Value;
 use ordain_decision::PolicyFiles;
 use ordain_spec::approval::Verdict;
 use ordain_spec::decision::Outcome;
-use ordain_store::{Location, Store};
+use ordain_store::{Change, Guard, Location, NewRecord, Store, Writes};
 use ordain_workflow::gate::{
-    ActionStatus, Caller, Clock, Deed, Gate, GateError, Keyring, NewToken, Report, Role, Say, Settings,
-    Spend, Spent, State, UseOutcome, audit, check_records, replay,
+    ActionStatus, Caller, Clock, Deed, Gate, GateError, Keyring, NewToken, Report, Role, Say,
+    Settings, Spend, Spent, State, UseOutcome, audit, check_records, replay,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -199,8 +199,8 @@ async fn a_held_action_waits_for_two_others() {
     scene.pass(24 * 3_600_000);
     assert_eq!(scene.gate.status(&scene.operator, "p4").await.unwrap().state, State::Expired);
     assert!(scene.say("bob", &edited, Verdict::Approve).await.is_err());
-    assert_eq!(scene.gate.sweep().await.unwrap(), 1);
-    assert_eq!(scene.gate.sweep().await.unwrap(), 0);
+    assert_eq!(scene.gate.sweep().await.unwrap().changed, 1);
+    assert_eq!(scene.gate.sweep().await.unwrap().changed, 0);
 }
 
 #[tokio::test]
@@ -318,7 +318,7 @@ async fn what_nobody_knows_is_not_done_again() {
     assert_eq!(silent.number, 2);
     scene.pass(5 * 60_000 + 5_001);
     assert_eq!(scene.gate.status(&scene.operator, "p1").await.unwrap().state, State::Unknown);
-    assert_eq!(scene.gate.sweep().await.unwrap(), 1);
+    assert_eq!(scene.gate.sweep().await.unwrap().changed, 1);
     let settled = Report {
         number: 2,
         outcome: UseOutcome::Succeeded,
@@ -337,6 +337,27 @@ async fn what_nobody_knows_is_not_done_again() {
 }
 
 #[tokio::test]
+async fn time_passes_by_a_record_that_cannot_be_read() {
+    let scene = Scene::new().await;
+    for id in ["p1", "p2", "p3"] {
+        scene.submit(&proposal(id, "write")).await;
+    }
+    let read = proposal("p4", "read");
+    let status = scene.submit(&read).await;
+    scene.spend(&status, &read).await.unwrap();
+    let broken = NewRecord::new("action", "p2", "held", "{");
+    let change = Change::new(vec![Guard::new("action", "p2", 1)], |_| Writes {
+        records: vec![broken],
+        ..Writes::default()
+    });
+    scene.gate.store().commit(change).await.unwrap();
+    scene.pass(24 * 3_600_000);
+    let swept = scene.gate.sweep().await.unwrap();
+    assert_eq!((swept.changed, swept.problems.len()), (3, 1));
+    assert!(swept.problems[0].contains("`p2`"), "{swept:?}");
+}
+
+#[tokio::test]
 async fn no_use_is_open_for_ever() {
     let scene = Scene::new().await;
     let mut read = proposal("p1", "read");
@@ -346,7 +367,7 @@ async fn no_use_is_open_for_ever() {
     let spent = scene.spend(&status, &read).await.unwrap();
     assert_eq!(spent.deadline_ms, NOW + 24 * 3_600_000);
     scene.pass(24 * 3_600_000 + 5_001);
-    assert_eq!(scene.gate.sweep().await.unwrap(), 1);
+    assert_eq!(scene.gate.sweep().await.unwrap().changed, 1);
     assert_eq!(scene.gate.status(&scene.operator, "p1").await.unwrap().state, State::Unknown);
 }
 

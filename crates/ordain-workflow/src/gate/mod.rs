@@ -48,4 +48,5 @@ pub use replay::{Flip, NotReplayed, Replay, replay};
 pub use spend::{Deed, Spend, Spent};
 pub use status::{ActionStatus, GateStatus, Glance, KeyStatus, PermitStatus, TokenStatus};
 pub use submit::Submitted;
+pub use sweep::Swept;
 pub use tokens::NewToken;
