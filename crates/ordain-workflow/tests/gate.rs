@@ -7,7 +7,7 @@ use ordain_spec::approval::Verdict;
 use ordain_spec::decision::Outcome;
 use ordain_store::{Change, Guard, Location, NewRecord, Store, Writes};
 use ordain_workflow::gate::{
-    ActionStatus, Caller, Clock, Deed, Gate, GateError, Keyring, NewToken, Report, Role, Say,
+    ActionStatus, Caller, Clock, Deed, FileChange, Gate, GateError, Keyring, NewToken, Report, Role, Say,
     Settings, Spend, Spent, State, UseOutcome, audit, check_records, replay,
 };
 use serde_json::{Value as Json, json};
@@ -334,6 +334,61 @@ async fn what_nobody_knows_is_not_done_again() {
         scene.gate.settle(&scene.operator, &silent.permit_id, &otherwise).await,
         Err(GateError::Conflict(_))
     ));
+}
+
+#[tokio::test]
+async fn only_a_permit_of_a_patch_set_leaves_a_change_of_files() {
+    let scene = Scene::new().await;
+    let all = "@id(\"all\") permit(principal, action, resource);".to_owned();
+    let all = PolicyFiles::from([("all.cedar".to_owned(), all)]);
+    scene.gate.set_policy(&scene.operator, &all).await.unwrap();
+    let hash = |digit: &str| format!("sha256:{}", digit.repeat(64));
+    let report = |outcome: UseOutcome, patch_hash: String, record: &str| Report {
+        number: 1,
+        outcome,
+        affected_records: None,
+        duration_ms: None,
+        reason: String::new(),
+        change: Some(FileChange { patch_hash, record: record.to_owned(), undone: false }),
+    };
+    let settle = async |spent: &Spent, report: Report| {
+        scene.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await
+    };
+    let read = proposal("p1", "read");
+    let status = scene.submit(&read).await;
+    let spent = scene.spend(&status, &read).await.unwrap();
+    let refused = settle(&spent, report(UseOutcome::Succeeded, hash("1"), "1-a")).await;
+    assert!(refused.unwrap_err().to_string().contains("no change of files"));
+
+    for (id, resource, parameters) in [
+        ("p2", hash("1"), json!({"operations": [{"op": "create", "path": "a"}]})),
+        (
+            "p3",
+            "1-a".to_owned(),
+            json!({"operations": [{"op": "create", "path": "b"}], "patch_hash": hash("1")}),
+        ),
+    ] {
+        let mut patch = proposal(id, "write");
+        patch["target"] = json!({"resource_type": "patch_set", "resource_id": resource, "domain": "workspace",
+            "constraints": {}});
+        patch["parameters"] = parameters;
+        let status = scene.submit(&patch).await;
+        let spent = scene.spend(&status, &patch).await.unwrap();
+        for (wrong, why) in [
+            (report(UseOutcome::Failed, hash("1"), "1-a"), "what has succeeded"),
+            (report(UseOutcome::Unknown, hash("1"), "1-a"), "what has succeeded"),
+            (report(UseOutcome::Succeeded, hash("2"), "1-a"), "another patch set"),
+            (report(UseOutcome::Succeeded, "1-a".to_owned(), "1-a"), "another patch set"),
+            (report(UseOutcome::Succeeded, hash("1"), ""), "must not be empty"),
+            (report(UseOutcome::Succeeded, hash("1"), "a\nb"), "control characters"),
+        ] {
+            let refused = settle(&spent, wrong).await.unwrap_err().to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
+        settle(&spent, report(UseOutcome::Succeeded, hash("1"), "1-a")).await.unwrap();
+    }
+    let entries = scene.gate.ledger_entries(&scene.operator, 0, 100).await.unwrap();
+    assert_eq!(entries.iter().filter(|it| it.entry.event.name() == "applied").count(), 2);
 }
 
 #[tokio::test]
