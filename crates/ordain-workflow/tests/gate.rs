@@ -7,8 +7,8 @@ use ordain_spec::approval::Verdict;
 use ordain_spec::decision::Outcome;
 use ordain_store::{Change, Guard, Location, NewRecord, Store, Writes};
 use ordain_workflow::gate::{
-    ActionStatus, Caller, Clock, Deed, FileChange, Gate, GateError, Keyring, NewToken, Report, Role, Say,
-    Settings, Spend, Spent, State, UseOutcome, audit, check_records, replay,
+    ActionStatus, Caller, Clock, Deed, Event, FileChange, Gate, GateError, Keyring, NewToken, Report, Role,
+    Say, Settings, Spend, Spent, State, UseOutcome, audit, check_records, replay,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -29,7 +29,12 @@ impl Scene {
     }
 
     async fn on(store: Store) -> Self {
-        let hands = Arc::new(AtomicU64::new(NOW));
+        Self::at(store, NOW).await
+    }
+
+    /// Another node, by whose clock it is then.
+    async fn at(store: Store, now_ms: u64) -> Self {
+        let hands = Arc::new(AtomicU64::new(now_ms));
         let shown = hands.clone();
         let clock = Clock::of(move || shown.load(Ordering::Relaxed));
         let gate =
@@ -475,6 +480,100 @@ async fn what_nobody_knows_stays_unknown_beyond_the_limits() {
     // Who finds out that it happened does not make it allowed.
     assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Failed);
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn nodes_with_different_clocks_write_one_order_of_times() {
+    let first = Scene::new().await;
+    let second = Scene::at(first.gate.store().clone(), NOW - 59_000).await;
+    // Neither has seen the other's last entry when it begins.
+    for round in 0..5 {
+        first.submit(&proposal(&format!("a{round}"), "read")).await;
+        first.pass(59_000);
+        second.submit(&proposal(&format!("b{round}"), "write")).await;
+        second.pass(59_000);
+        first.submit(&proposal(&format!("c{round}"), "write")).await;
+    }
+    let entries = first.gate.ledger_entries(&first.operator, 0, 500).await.unwrap();
+    assert!(entries.windows(2).all(|pair| pair[0].entry.at_ms <= pair[1].entry.at_ms));
+    let found = audit(first.gate.store(), &[], &[], |_, _| {}).await.unwrap();
+    assert_eq!(found.damage, []);
+    assert_eq!(check_records(first.gate.store()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_node_whose_clock_is_far_behind_writes_nothing() {
+    let first = Scene::new().await;
+    let read = proposal("p1", "read");
+    let status = first.submit(&read).await;
+    let spent = first.spend(&status, &read).await.unwrap();
+    let held = first.submit(&proposal("p2", "write")).await;
+    let second = Scene::at(first.gate.store().clone(), NOW - 60_000).await;
+    second.gate.check_head().await.unwrap();
+    second.hands.store(NOW - 60_001, Ordering::Relaxed);
+    let size = first.gate.size().await.unwrap();
+    let packet = json!({"evidence_id": "e1", "packet_type": "attestation", "sensor_id": "s", "sensor_type": "s",
+        "observed_at_ms": 1, "received_at_ms": 1, "payload": {},
+        "payload_hash": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"});
+    let new = NewToken {
+        principal: "x".to_owned(),
+        roles: [Role::Actor].into(),
+        names: Default::default(),
+        expires_at_ms: None,
+    };
+    let p3 = proposal("p3", "read").to_string();
+    let refusals = [
+        second.gate.submit(&second.operator, p3.as_bytes(), None).await.err(),
+        second.say("ann", &held, Verdict::Approve).await.err(),
+        second.spend(&status, &read).await.err(),
+        second.report(&spent, UseOutcome::Succeeded).await.err(),
+        second.gate.receive(&second.operator, packet.to_string().as_bytes()).await.err(),
+        second.gate.create_token(&second.operator, &new).await.err(),
+        second.gate.halt(&second.operator, "stop").await.err(),
+        second.gate.check_head().await.err(),
+    ];
+    for refusal in refusals {
+        let refusal = refusal.unwrap();
+        let told = refusal.to_string();
+        assert!(matches!(refusal, GateError::Unavailable(_)), "{told}");
+        assert!(told.contains("2027-01-15T07:58:59.999Z") && told.contains("2027-01-15T08:00:00Z"), "{told}");
+    }
+    assert_eq!(first.gate.size().await.unwrap(), size);
+    // The others go on, and so does it when its clock is right.
+    first.gate.halt(&first.operator, "stop").await.unwrap();
+    second.pass(60_000);
+    second.gate.resume(&second.operator, "go").await.unwrap();
+}
+
+/// A machine that sleeps for an hour, at any moment: what was decided before is not written after.
+#[tokio::test]
+async fn what_was_decided_long_ago_is_decided_again() {
+    let store = Store::open(&Location::Memory).await.unwrap();
+    // When it is looked at so often from now on, an hour passes.
+    let looks = Arc::new(AtomicU64::new(u64::MAX));
+    let (looked, hands) = (looks.clone(), AtomicU64::new(NOW));
+    let clock = Clock::of(move || match looked.fetch_sub(1, Ordering::Relaxed) {
+        0 => hands.fetch_add(3_600_000, Ordering::Relaxed) + 3_600_000,
+        _ => hands.load(Ordering::Relaxed),
+    });
+    let keyring = Keyring::ephemeral().unwrap();
+    let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
+    let operator = Caller::local("operator");
+    gate.set_policy(&operator, &policies("2")).await.unwrap();
+    for moment in 0..4 {
+        looks.store(moment, Ordering::Relaxed);
+        let proposal = proposal(&format!("p{moment}"), "read").to_string();
+        gate.submit(&operator, proposal.as_bytes(), None).await.unwrap();
+        assert!(looks.load(Ordering::Relaxed) > u64::MAX / 2, "an hour has passed");
+    }
+    for held in gate.ledger_entries(&operator, 0, 500).await.unwrap() {
+        let Event::Decided { decision_document, .. } = held.entry.event else { continue };
+        let hash = ordain_canon::ContentHash::parse(&decision_document).unwrap();
+        let decision = gate.store().document(&hash).await.unwrap().unwrap();
+        let decision: Json = serde_json::from_slice(&decision).unwrap();
+        assert!(held.entry.at_ms - decision["decided_at_ms"].as_u64().unwrap() <= 60_000, "{decision}");
+    }
+    assert_eq!(check_records(gate.store()).await.unwrap(), []);
 }
 
 #[tokio::test]

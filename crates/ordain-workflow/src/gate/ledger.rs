@@ -4,7 +4,7 @@ use super::caller::{Caller, Role};
 use super::entry::Entry;
 use super::error::GateError;
 use super::keyring::Keyring;
-use super::open::Gate;
+use super::open::{Gate, time_of};
 use super::records::{CONTROL_ID, Control, Held, Key, list};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::VerifyingKey;
@@ -90,7 +90,7 @@ impl Gate {
         Ok(self.store.head().await?.size)
     }
 
-    /// That the head fits what stands at the end of the ledger.
+    /// That the head fits what stands at the end of the ledger, and that what is written now can follow it.
     pub async fn check_head(&self) -> Result<u64, GateError> {
         let head = self.store.head().await?;
         let Some(last) = head.size.checked_sub(1) else { return Ok(0) };
@@ -99,6 +99,7 @@ impl Gate {
         let proof = self.store.inclusion(last, head.size).await?;
         let fits = verify_inclusion(Hash::of_leaf(&row.bytes), last, head.size, &proof, head.root);
         fits.map_err(|error| GateError::Damaged(format!("the head does not fit entry {last}: {error}")))?;
+        self.clock.check(time_of(&row.bytes))?;
         Ok(head.size)
     }
 
