@@ -34,11 +34,14 @@ impl Scene {
 
     /// Another node, by whose clock it is then.
     async fn at(store: Store, now_ms: u64) -> Self {
+        Self::with(store, Keyring::ephemeral().unwrap(), now_ms).await
+    }
+
+    async fn with(store: Store, keyring: Keyring, now_ms: u64) -> Self {
         let hands = Arc::new(AtomicU64::new(now_ms));
         let shown = hands.clone();
         let clock = Clock::of(move || shown.load(Ordering::Relaxed));
-        let gate =
-            Gate::open(store, Keyring::ephemeral().unwrap(), clock, Settings::default()).await.unwrap();
+        let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
         let operator = Caller::local("operator");
         gate.set_policy(&operator, &policies("2")).await.unwrap();
         Self { gate, hands, operator }
@@ -480,6 +483,97 @@ async fn what_nobody_knows_stays_unknown_beyond_the_limits() {
     // Who finds out that it happened does not make it allowed.
     assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Failed);
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+}
+
+/// A folder for keys, removed at the end.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ordain-gate-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn key(&self) -> String {
+        std::fs::read_to_string(self.0.join("signing.key")).unwrap()
+    }
+
+    fn files(&self) -> usize {
+        std::fs::read_dir(&self.0).unwrap().count()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The ids of the keys that signed the permits, in order.
+async fn signers(scene: &Scene) -> Vec<String> {
+    let entries = scene.gate.ledger_entries(&scene.operator, 0, 500).await.unwrap();
+    let key = |event: Event| match event {
+        Event::PermitMinted { key_id, .. } => Some(key_id),
+        _ => None,
+    };
+    entries.into_iter().filter_map(|it| key(it.entry.event)).collect()
+}
+
+#[tokio::test]
+async fn a_retired_key_signs_nothing_in_a_process_that_does_not_know_yet() {
+    let (folder, elsewhere) = (Folder::new("keys"), Folder::new("keys-elsewhere"));
+    let keyring = Keyring::open(&folder.0).unwrap();
+    std::fs::copy(folder.0.join("signing.key"), elsewhere.0.join("signing.key")).unwrap();
+    let first = Scene::with(Store::open(&Location::Memory).await.unwrap(), keyring, NOW).await;
+    let store = || first.gate.store().clone();
+    let second = Scene::with(store(), Keyring::open(&folder.0).unwrap(), NOW).await;
+    let third = Scene::with(store(), Keyring::open(&elsewhere.0).unwrap(), NOW).await;
+    let old = first.gate.keyring().public().id();
+    let new = first.gate.rotate_key(&first.operator).await.unwrap().key_id;
+    second.submit(&proposal("p1", "read")).await;
+    assert_eq!(signers(&second).await, [new.clone()]);
+    assert_ne!(new, old);
+    second.gate.checkpoint().await.unwrap();
+    // Its folder has only the retired key.
+    let read = proposal("p2", "read").to_string();
+    let refused = third.gate.submit(&third.operator, read.as_bytes(), None).await.err().unwrap();
+    assert!(refused.to_string().contains("was retired"), "{refused}");
+    let refused = third.gate.checkpoint().await.unwrap_err().to_string();
+    assert!(refused.contains("was retired"), "{refused}");
+    // What needs no signature goes on, and a new key makes it whole.
+    assert_eq!(third.submit(&proposal("p3", "write")).await.state, State::Held);
+    third.gate.rotate_key(&third.operator).await.unwrap();
+    third.submit(&proposal("p4", "read")).await;
+    assert_eq!((folder.files(), elsewhere.files()), (1, 1));
+    assert_eq!(check_records(first.gate.store()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_rotation_that_is_broken_off_leaves_one_key() {
+    let folder = Folder::new("broken-off");
+    let path = folder.0.join("store.db");
+    let open = async || Store::open(&Location::File(path.clone())).await.unwrap();
+    let scene = Scene::with(open().await, Keyring::open(&folder.0).unwrap(), NOW).await;
+    let before = folder.key();
+    // The store fails: the old key is still the one.
+    scene.gate.store().clone().close().await.unwrap();
+    assert!(scene.gate.rotate_key(&scene.operator).await.is_err());
+    assert_eq!((folder.key(), folder.files()), (before.clone(), 2));
+    let scene = Scene::with(open().await, Keyring::open(&folder.0).unwrap(), NOW).await;
+    scene.submit(&proposal("p1", "read")).await;
+    assert_eq!(scene.gate.keys().await.unwrap().len(), 1);
+    // The process ends when the new key is on record, and not in its place.
+    let new = scene.gate.rotate_key(&scene.operator).await.unwrap().key_id;
+    let draft = folder.0.join(format!("signing.key.{new}.new"));
+    std::fs::rename(folder.0.join("signing.key"), &draft).unwrap();
+    let options = std::fs::metadata(&draft).unwrap().permissions();
+    std::fs::write(folder.0.join("signing.key"), before).unwrap();
+    std::fs::set_permissions(folder.0.join("signing.key"), options).unwrap();
+    let again = Scene::with(scene.gate.store().clone(), Keyring::open(&folder.0).unwrap(), NOW).await;
+    again.submit(&proposal("p2", "read")).await;
+    assert_eq!(signers(&again).await.last(), Some(&new));
+    assert!(!draft.exists());
 }
 
 #[tokio::test]

@@ -115,14 +115,17 @@ impl Gate {
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
         let mut judged = judge(&loaded, &inputs, &texts)?;
         check_counts(caller, action_id, say.verdict, &judged.decision)?;
-        let mint = judged.grant.take().map(|grant| self.minting(grant)).transpose()?;
+        let mint = match judged.grant.take() {
+            Some(grant) => Some(self.minting(grant).await?),
+            None => None,
+        };
         action.state = state_of(judged.decision.outcome);
         action.decision_document = judged.decision_document.clone();
         if action.state != State::Held {
             action.expires_at_ms = None;
         }
         let mut guards = vec![held.guard(), control_held.guard()];
-        guards.extend(mint.as_ref().map(Mint::guard));
+        guards.extend(mint.iter().flat_map(Mint::guards));
         let (id, by, verdict) = (action_id.to_owned(), caller.principal.clone(), say.verdict);
         let build = move |index: u64| {
             let mut step = Step { documents: judged.documents, ..Step::default() };

@@ -43,7 +43,7 @@ impl Gate {
     pub async fn checkpoint(&self) -> Result<SignedNote, GateError> {
         let (_, control) = self.control().await?;
         let head = self.store.head().await?;
-        let keyring = self.keyring();
+        let (keyring, _) = self.signing().await?;
         let unusable = |error: String| GateError::Damaged(format!("the head cannot be signed: {error}"));
         let signer = NoteSigner::new(&control.origin, keyring.key().as_ref().clone())
             .map_err(|error| unusable(error.to_string()))?;

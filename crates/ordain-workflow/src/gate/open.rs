@@ -1,6 +1,7 @@
 //! Opening a gate: a store, a key, the time, and the policies in force.
 
 use super::clock::Clock;
+use super::control::retired;
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::keyring::{Keyring, random_hex};
@@ -73,6 +74,8 @@ impl Gate {
         let gate = Self { store, clock, settings, shared: Arc::new(shared) };
         gate.see_last_entry().await?;
         gate.begin().await?;
+        let keyring = gate.successor(&keyring).await?;
+        gate.sign_with(keyring.clone());
         gate.register(&keyring, None, "ordain").await?;
         Ok(gate)
     }
@@ -108,7 +111,7 @@ impl Gate {
         Err(busy())
     }
 
-    /// Puts the public part of a key on record, if it is not there.
+    /// Puts the public part of a key on record, if it is not there; in the place of another that is valid still.
     pub(super) async fn register(
         &self,
         keyring: &Keyring,
@@ -120,11 +123,7 @@ impl Gate {
         for _ in 0..TRIES_MAX {
             let known = Held::<Key>::read(&self.store, &id).await?;
             if let Some(known) = &known.body {
-                if known.retired_at_ms.is_some() {
-                    let problem = format!("the key {id} was retired; `ordain keys rotate` makes another");
-                    return Err(GateError::Conflict(problem));
-                }
-                return Ok(());
+                return if known.is_valid() { Ok(()) } else { Err(retired(&id)) };
             }
             let now_ms = self.clock.now_ms();
             let key = Key { public_key: public.to_string(), created_at_ms: now_ms, retired_at_ms: None };
@@ -133,10 +132,12 @@ impl Gate {
             if let Some(old_id) = retires {
                 let old = Held::<Key>::read(&self.store, old_id).await?;
                 guards.push(old.guard());
-                if let Some(mut old) = old.body {
-                    old.retired_at_ms = Some(now_ms);
-                    records.push(put(old_id, &old));
-                }
+                let Some(mut old) = old.body.filter(Key::is_valid) else {
+                    let problem = format!("the key {old_id} was rotated by another at the same time");
+                    return Err(GateError::Conflict(problem));
+                };
+                old.retired_at_ms = Some(now_ms);
+                records.push(put(old_id, &old));
             }
             let event = Event::KeyRotated {
                 key_id: id.clone(),

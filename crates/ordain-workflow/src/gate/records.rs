@@ -269,10 +269,17 @@ pub(super) struct Key {
     pub(super) retired_at_ms: Option<u64>,
 }
 
+impl Key {
+    /// Whether it may still sign.
+    pub(super) fn is_valid(&self) -> bool {
+        self.retired_at_ms.is_none()
+    }
+}
+
 impl Kept for Key {
     const KIND: &'static str = "key";
     fn state(&self) -> &'static str {
-        if self.retired_at_ms.is_some() { "retired" } else { "valid" }
+        if self.is_valid() { "valid" } else { "retired" }
     }
 }
 
