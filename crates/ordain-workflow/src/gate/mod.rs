@@ -24,6 +24,7 @@ mod sweep;
 mod tokens;
 
 mod audit;
+mod doubts;
 mod expected;
 mod fsck;
 mod ledger;
