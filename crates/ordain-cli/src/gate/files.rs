@@ -201,12 +201,13 @@ impl Permitted {
         let duration_ms = u64::try_from(self.started.elapsed().as_millis()).ok();
         let (outcome, records, reason, change) = match done {
             Ok(applied) => {
-                let change = FileChange {
+                // Without a record nothing was changed.
+                let change = applied.record.clone().map(|record| FileChange {
                     patch_hash: self.patch_hash,
-                    record: applied.record.clone().unwrap_or_default(),
+                    record,
                     undone: self.undone,
-                };
-                (UseOutcome::Succeeded, applied.files.len() as u64, String::new(), Some(change))
+                });
+                (UseOutcome::Succeeded, applied.files.len() as u64, String::new(), change)
             }
             Err(error) => (UseOutcome::Failed, 0, error.to_string(), None),
         };
