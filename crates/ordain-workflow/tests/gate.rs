@@ -231,6 +231,10 @@ async fn halt_window_policy_and_clock_are_asked_again_when_a_permit_is_spent() {
     assert!(matches!(scene.spend(&status, &read).await, Err(GateError::Refused { .. })));
     let broken = PolicyFiles::from([("a.cedar".to_owned(), "permit(".to_owned())]);
     assert!(matches!(scene.gate.set_policy(&scene.operator, &broken).await, Err(GateError::Invalid { .. })));
+    // What is refused changes nothing: the policies before it still decide.
+    for (id, action, state) in [("p3", "read", State::Denied), ("p4", "delete", State::Allowed)] {
+        assert_eq!(scene.submit(&proposal(id, action)).await.state, state, "{action}");
+    }
     scene.gate.set_policy(&scene.operator, &policies("2")).await.unwrap();
     // The window is five minutes, and a clock that is set back does not open it again.
     scene.pass(300_000);
