@@ -165,6 +165,11 @@ when { resource has path && resource.path like "docs/*" };
 @approvers("leads, finance")
 permit (principal, action == Action::"delete", resource in Domain::"workspace")
 when { resource has path && resource.path like "docs/drafts/*" };
+
+@id("no-keys")
+@reason("keys stay where they are")
+forbid (principal, action, resource in Domain::"workspace")
+when { resource has path && resource.path like "*.pem" };
 '''
 
 SCHEMA = '''\
@@ -339,6 +344,31 @@ def deny(*reasons: tuple, **approvals: Any) -> dict:
     return expect("DENY", *reasons, **approvals)
 
 
+# Each required field, and the rule that misses it.
+REQUIRED = [
+    ("/proposal_id", "V-PROP-001"), ("/ts_ms", "V-PROP-002"), ("/actor", "V-PROP-003"), ("/action_type", "V-PROP-004"),
+    ("/target", "V-PROP-005"), ("/target/resource_type", "V-PROP-005"), ("/target/resource_id", "V-PROP-005"),
+    ("/target/domain", "V-PROP-005"), ("/target/constraints", "V-PROP-005"), ("/parameters", "V-PROP-006"),
+    ("/preconditions/0/field", "V-PROP-000"), ("/preconditions/0/operator", "V-PROP-000"),
+    ("/preconditions/0/value", "V-PROP-000"), ("/preconditions/0/evidence_ref", "V-PROP-013"),
+    ("/risk_envelope/allowed_side_effects", "V-PROP-000"), ("/risk_envelope/forbidden_effects", "V-PROP-000"),
+    ("/risk_envelope/max_affected_records", "V-PROP-012"), ("/risk_envelope/reversible_required", "V-PROP-000"),
+    ("/time_window/valid_from_ms", "V-PROP-011"), ("/time_window/valid_until_ms", "V-PROP-010"),
+    ("/time_window/max_duration_ms", "V-PROP-000"),
+]
+
+
+def removed(path: str) -> dict:
+    """The change that takes one field of the example away."""
+    names = path.split("/")[1:]
+    if names[0] == "preconditions":
+        return {"preconditions": [{key: it for key, it in PRECONDITION.items() if key != names[-1]}]}
+    change: Any = None
+    for name in reversed(names):
+        change = {name: change}
+    return change
+
+
 def target(**changed: Any) -> dict:
     return {"target": changed}
 
@@ -351,8 +381,10 @@ def example_cases() -> list:
         on_example("before its window opens it is allowed, and its permit starts later", allow,
                    evidence=[packet(observed_at_ms=NOW - 100000, received_at_ms=NOW - 100000)],
                    now_ms=1705171199999),
+        on_example("the last moment of its window", allow, now_ms=1705171499999),
+        on_example("the end of its window", deny(("V-PROP-010", "/time_window/valid_until_ms")), now_ms=1705171500000),
         on_example("a minute after its window", deny(("V-PROP-010", "/time_window/valid_until_ms")),
-                   now_ms=1705171500000),
+                   now_ms=1705171560000),
         on_example("a window that ends before it starts", deny(("V-PROP-011", "/time_window/valid_from_ms")),
                    {"time_window": {"valid_from_ms": 1705171500001}}),
         on_example("no id", deny(("V-PROP-001", "/proposal_id")), {"proposal_id": ""}),
@@ -388,6 +420,18 @@ def example_cases() -> list:
                    {"parameters": {"updates": {"notes": {"parts": [{"ssn": "1"}]}}}}),
         on_example("a forbidden field, by a path to it", deny(("V-PROP-016", "/parameters/updates/person.SSN")),
                    {"parameters": {"updates": {"person.SSN": "1"}}, "target": {"constraints": {"allowed_fields": None}}}),
+        *(on_example(f"a forbidden path, {how}", deny(("V-PROP-016", f"/parameters/updates/{at}")),
+                     {"parameters": {"updates": updates},
+                      "target": {"constraints": {"allowed_fields": None, "forbidden_fields": ["address.zip"]}}})
+          for how, at, updates in [
+              ("written out", "address.zip", {"address.zip": 1}),
+              ("nested to hide it", "address/zip", {"address": {"city": "Bonn", "zip": 1}}),
+              ("nested deeper", "customer/Address/0/ZIP", {"customer": {"Address": [{"ZIP": 1}]}}),
+              ("half nested", "home.address/zip", {"home.address": {"zip": 1}}),
+          ]),
+        on_example("fields that share their names with a forbidden path",
+                   allow, {"parameters": {"updates": {"zip": 1, "address": {"city": {"zip": 1}}}},
+                           "target": {"constraints": {"allowed_fields": None, "forbidden_fields": ["address.zip"]}}}),
         on_example("updates, nested to hide them", deny(("V-PROP-016", "/parameters/batch/0/updates/ssn")),
                    {"parameters": {"batch": [{"updates": {"ssn": "1"}}]},
                     "target": {"constraints": {"allowed_fields": None}}}),
@@ -414,6 +458,17 @@ def example_cases() -> list:
                    target(resource_type="hr_record")),
         on_example("an approval that nobody can give", deny(("V-PROP-014", "/approval_class")), {"approval_class": "single"}),
         on_example("a halted gate", deny(("G1", "")), halted=True),
+        *(on_example(f"a precondition with another {key}: {canonical(value)}", deny(("G5", "/preconditions/0")),
+                     {"preconditions": [{**PRECONDITION, key: value}]})
+          for key, value in [("field", "record_owner"), ("operator", "ne"), ("value", False), ("value", "true")]),
+        on_example("a precondition with another evidence_ref", deny(("V-PROP-013", "/preconditions/0/evidence_ref")),
+                   {"preconditions": [{**PRECONDITION, "evidence_ref": "evidence-002"}]}),
+        on_example("a precondition with an unknown operator", deny(("V-PROP-000", "/preconditions/0/operator")),
+                   {"preconditions": [{**PRECONDITION, "operator": "is"}]}),
+        on_example("two approvals that nobody can give", deny(("V-PROP-014", "/approval_class")), {"approval_class": "dual"}),
+        on_example("a threshold that nobody says", deny(("V-PROP-014", "/approval_class")), {"approval_class": "threshold"}),
+        on_example("an unknown approval class", deny(("V-PROP-014", "/approval_class")), {"approval_class": "board"}),
+        *(on_example(f"without {path}", deny((rule, path)), removed(path)) for path, rule in REQUIRED),
         on_example("three things at once", deny(("G1", ""), ("G5", "/preconditions/0"), ("V-PROP-016", "/parameters/updates/ssn")),
                    {"parameters": {"updates": {"ssn": "1"}}}, [packet({"record_exists": False})], halted=True),
     ]
@@ -489,6 +544,18 @@ def operator_cases() -> list:
     secret = {"preconditions": [{**PRECONDITION, "field": "ssn", "value": "1"}]}
     cases.append(on_example("a secret field is not shown", deny(("G5", "/preconditions/0")), secret,
                             [packet({"ssn": "never in a message"})]))
+    secret = {"preconditions": [{**PRECONDITION, "field": "person.ssn", "operator": "ne", "value": "never in a message"}]}
+    cases.append(on_example("what gives a secret field away is not shown", deny(("G5", "/preconditions/0")), secret,
+                            [packet({"person": {"ssn": "never in a message"}})]))
+    around = {"preconditions": [{**PRECONDITION, "field": "people", "value": [{"ssn": "never in a message, too"}]}]}
+    cases.append(on_example("a secret field inside another is not shown", deny(("G5", "/preconditions/0")), around,
+                            [packet({"people": [{"name": "Ann", "ssn": "never in a message"}]})]))
+    end = {"preconditions": [{**PRECONDITION, "field": "it", "value": "b" * 70}]}
+    cases.append(on_example("a long value that differs at its end", deny(("G5", "/preconditions/0")), end,
+                            [packet({"it": "b" * 71})]))
+    long = {"preconditions": [{**PRECONDITION, "field": "it", "value": "\u200b" + "b" * 70}]}
+    cases.append(on_example("a long value is cut, and shows what nobody sees", deny(("G5", "/preconditions/0")), long,
+                            [packet({"it": "b" * 70})]))
     return cases
 
 
@@ -643,11 +710,13 @@ def gate_cases() -> list:
     drafts = operations({"op": "modify", "path": "docs/b.md"}, {"op": "delete", "path": "docs/drafts/a.md"})
     request = {"request_id": "r-1", "ts_ms": 1705171200000, "actor": "agent-sales-001", "intent": "look at a page",
                "tool_call": {"name": "web.get", "params": {"host": "example.com", "path": "/news"}}}
-    first = "/parameters/operations/0"
+    listed = "/parameters/operations"
+    first = f"{listed}/0"
     return [
         case("sales may do custom things", expect("ALLOW"), custom),
         case("a policy that overflows denies", deny(("G11", "", ["small-numbers-only"])), huge),
         case("a number that is no Long", deny(("G8", "/parameters/count")), {**custom, "parameters": {"count": 1.5}}),
+        case("a number that no Long can hold", deny(("G8", "/parameters/count")), {**custom, "parameters": {"count": 1e21}}),
         case("a text where a Long is declared", deny(("G8", "/parameters/count")), {**custom, "parameters": {"count": "7"}}),
         case("a set with an element of another type", deny(("G8", "/parameters/tags/1")),
              {**custom, "parameters": {"tags": ["a", 1]}}),
@@ -672,6 +741,8 @@ def gate_cases() -> list:
              {**custom, "actor": "Agent-Sales-001"}),
         case("an actor with an invisible character", deny(("G3", "/actor"), no_permit, ("G12", "", ["custom-for-sales"])),
              {**custom, "actor": "agent-sales-001\u200b"}),
+        case("an actor with a line feed", deny(("G3", "/actor"), no_permit, ("G12", "", ["custom-for-sales"])),
+             {**custom, "actor": "agent-\nsales-001"}),
         case("a domain that looks like another", deny(("G3", "/target/domain")),
              merged(custom, target(domain="ex\u0430mple.com"))),
         case("a resource type in another case", deny(("G3", "/target/resource_type")),
@@ -701,6 +772,32 @@ def gate_cases() -> list:
              deny(("G12", "/parameters/operations/1", []), ("G12", "/parameters/operations/1", ["docs-by-path"]),
                   ("G14", "/approval_class", ["docs-by-path"])),
              operations({"op": "modify", "path": "docs/b.md"}, {"op": "modify", "path": "src/main.rs"})),
+        case("a patch set with three paths that nothing permits",
+             deny(*(("G12", f"{listed}/{at}", policies) for at, policies in [
+                 (1, []), (1, ["docs-by-path"]), (2, []), (2, ["docs-by-path"]), (2, ["single-create"]),
+                 (3, []), (3, ["delete-drafts"]), (3, ["dual-delete"])]), ("G14", "/approval_class", ["docs-by-path"])),
+             operations({"op": "modify", "path": "docs/b.md"}, {"op": "modify", "path": "src/main.rs"},
+                        {"op": "create", "path": "src/lib.rs"}, {"op": "delete", "path": "src/old.rs"})),
+        case("a patch set with two paths that are forbidden",
+             deny(("G10", f"{listed}/0", ["no-keys"]), ("G10", f"{listed}/2", ["no-keys"]),
+                  ("G14", "/approval_class", ["docs-by-path"])),
+             operations({"op": "create", "path": "docs/a.pem"}, {"op": "modify", "path": "docs/b.md"},
+                        {"op": "modify", "path": "docs/c.pem"})),
+        case("a patch set with one path that is forbidden and another that nothing permits",
+             deny(("G10", f"{listed}/0", ["no-keys"]), ("G12", f"{listed}/1", []), ("G12", f"{listed}/1", ["docs-by-path"]),
+                  ("G14", "/approval_class", ["docs-by-path"])),
+             operations({"op": "modify", "path": "docs/a.pem"}, {"op": "modify", "path": "src/main.rs"})),
+        case("the same operation twice is refused once",
+             deny(("G12", f"{listed}/0", []), ("G12", f"{listed}/0", ["docs-by-path"])),
+             operations({"op": "modify", "path": "src/main.rs"}, {"op": "modify", "path": "src/main.rs"})),
+        case("of eighteen operations that are refused, two are only counted",
+             deny(*(("G12", f"{listed}/{at}", policies) for at in range(16) for policies in ([], ["docs-by-path"])),
+                  ("G12", listed, [])),
+             operations(*({"op": "modify", "path": f"src/{at}.rs"} for at in range(18)))),
+        case("of eighteen operations that are forbidden, two are only counted",
+             deny(*(("G10", f"{listed}/{at}", ["no-keys"]) for at in range(16)), ("G10", listed, ["no-keys"]),
+                  ("G14", "/approval_class", ["docs-by-path"])),
+             operations(*({"op": "modify", "path": f"docs/{at}.pem"} for at in range(18)))),
         case("a path that leaves the folder", deny(("G9", first)), operations({"op": "modify", "path": "docs/../.env"})),
         *(case(f"a path that is not what it looks like: {path!r}", deny(("G9", first)), operations({"op": "modify", "path": path}))
           for path in ("docs/a\u200b.md", "docs/\u202egnp.md", "docs/cafe\u0301.md", "docs/\u212b.md", "docs/a\u0085.md")),

@@ -1,5 +1,5 @@
-//! A case of `conformance/decide` with anything in it: deciding never panics, gives a valid decision, the same one twice,
-//! and a permit only with an ALLOW.
+//! A case of `conformance/decide` with anything in it: deciding never panics, gives a valid decision, the same one twice
+//! and in any spelling, a permit only with an ALLOW, nothing while halted, and no ALLOW by leaving an approval out.
 
 #![no_main]
 
@@ -60,10 +60,25 @@ fuzz_target!(|input: &[u8]| {
     let allowed = judgement.decision.outcome == Outcome::Allow;
     assert_eq!(judgement.grant.is_some(), allowed);
     assert!(!(allowed && case.halted), "allowed although halted");
-    let without = decide(&Case { approvals: &[], evidence: &[], ..case });
-    if without.decision.outcome == Outcome::Allow && !allowed {
-        // More evidence can only deny by being wrong, and approvals by being rejections.
-        assert!(!case.approvals.is_empty() || !case.evidence.is_empty());
+    // A halt denies, and hides nothing that is wrong besides.
+    let halted = decide(&Case { halted: true, ..case }).decision;
+    assert_eq!(halted.outcome, Outcome::Deny);
+    assert!(halted.reasons.iter().any(|reason| reason.rule_id == "G1"));
+    if judgement.decision.outcome == Outcome::Deny {
+        assert!(judgement.decision.reasons.iter().all(|reason| halted.reasons.contains(reason)));
+    }
+    // No policy here minds an approval, so what is allowed without some is allowed with them.
+    let verdict = |approval: &&Value<'_>| approval.get("verdict").and_then(Value::as_str) == Some("approve");
+    let others: Vec<Value<'_>> = case.approvals.iter().filter(|it| !verdict(it)).cloned().collect();
+    let without = decide(&Case { approvals: &others, ..case }).decision;
+    assert!(without.outcome != Outcome::Allow || allowed, "allowed only without approvals");
+    // The order of approvals and the spelling of the proposal make no difference.
+    let reversed: Vec<Value<'_>> = case.approvals.iter().rev().cloned().collect();
+    assert_eq!(judgement, decide(&Case { approvals: &reversed, ..case }), "approvals in another order");
+    if let Ok(Value::Object(members)) = Value::read(&proposal) {
+        let turned = Value::Object(members.into_iter().rev().collect());
+        let spelled = serde_json::to_vec_pretty(&turned).expect("a value can be written");
+        assert_eq!(judgement, decide(&Case { proposal: &spelled, ..case }), "another spelling");
     }
     if let Some(grant) = &judgement.grant {
         let key = SigningKey::from_bytes(&[7; 32]);

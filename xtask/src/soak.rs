@@ -9,7 +9,8 @@ const CASES: &str = "200000";
 const WORKSPACE_CASES: &str = "10000";
 const WORKSPACE_TESTS: &str = "package(ordain-harness) + binary(apply_faults)";
 const HTTP_TESTS: &str = "test(strangers)";
-const SERVER_TESTS: &str = "binary(exactly_once) & package(ordain-cli) + binary(kills) + binary(tamper)";
+const SERVER_TESTS: &str =
+    "binary(exactly_once) & package(ordain-cli) + binary(kills) + binary(tamper) + binary(steady)";
 const FUZZ_SECONDS: u64 = 600;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -44,7 +45,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let server = postgres::Server::start()?;
     let mut stores = cargo(&["nextest", "run", "--release", "-p", "ordain-store", "--no-fail-fast"]);
     let stores = run_command(stores.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
-    println!("==> servers: killed 50 times on each store, permits wanted by many, stores tampered with");
+    println!(
+        "==> servers: killed 50 times on each store, permits wanted by many, stores tampered with, a million decisions"
+    );
     let mut servers = cargo(&["nextest", "run", "--release", "-E", SERVER_TESTS, "--no-fail-fast"]);
     let servers = run_command(servers.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
     drop(server);

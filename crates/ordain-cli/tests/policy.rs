@@ -21,7 +21,8 @@ fn check_names_every_problem_with_its_place() {
     );
     project.write(
         "policy/b.cedar",
-        "@id(\"one\")\npermit(principal, action, resource) when { context.nothing };\n",
+        "@id(\"one\")\npermit(principal, action, resource);\n\n\
+         @id(\"three\")\npermit(principal, action, resource)\nwhen { context.nothing };\n",
     );
     project.write("policy/c.cedar", "permit(principal, action, resource;\n");
     project.write("policy/effects.toml", "[fly.file]\neffects = []\n");
@@ -29,13 +30,14 @@ fn check_names_every_problem_with_its_place() {
     let ran = ran.says(&[
         "policy/a.cedar:4  `two`: `@approvers`: `nobody` is no group and no actor",
         "policy/b.cedar:1  `one`: is in a.cedar too",
+        "policy/b.cedar:6  `three`: attribute `nothing` in context not found; did you mean `now`?\n",
         "policy/c.cedar:1: ",
         "policy/effects.toml: `fly` is no action type",
-        "invalid  policy: 4 errors",
+        "invalid  policy: 5 errors",
     ]);
-    assert_eq!(ran.stdout.lines().count(), 5, "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().count(), 6, "{}", ran.stdout);
     let checked = project.run(&["policy", "check", "policy", "--json"]).ended(1).json();
-    assert_eq!((&checked["ok"], checked["problems"].as_array().unwrap().len()), (&json!(false), 4));
+    assert_eq!((&checked["ok"], checked["problems"].as_array().unwrap().len()), (&json!(false), 5));
     assert_eq!(checked["problems"][0]["line"], 4);
 }
 
@@ -56,6 +58,88 @@ fn check_warns_and_can_be_told_to_refuse() {
     let checked = project.run(&["policy", "check", "--json"]).ended(0).json();
     assert_eq!(checked["problems"][0]["severity"], "warning");
     assert_eq!(checked["policy_hash"].as_str().unwrap().len(), "sha256:".len() + 64);
+}
+
+#[test]
+fn check_warns_about_what_can_never_matter_and_nothing_else() {
+    let people = json!([
+        {"uid": {"type": "Group", "id": "leads"}, "attrs": {}, "parents": []},
+        {"uid": {"type": "Actor", "id": "lea"}, "attrs": {}, "parents": [{"type": "Group", "id": "leads"}]},
+    ]);
+    let all = "@id(\"all\")\npermit(principal, action, resource);\n";
+    let mail = "permit(principal, action == Action::\"communicate\", resource);\n";
+    for (name, policies, said) in [
+        (
+            "never",
+            "@id(\"never\")\npermit(principal, action, resource)\nwhen { 1 > 2 };\n".to_owned(),
+            "`never`: never applies: `1 > 2` is never true",
+        ),
+        (
+            "false",
+            "@id(\"never\")\npermit(principal, action, resource)\nwhen { false };\n".to_owned(),
+            "`never`: ",
+        ),
+        (
+            "below",
+            format!(
+                "@id(\"no-mail\")\nforbid(principal, action in Action::\"external\", resource);\n@id(\"mail\")\n{mail}"
+            ),
+            "`mail`: never permits anything: `no-mail` forbids all of it",
+        ),
+        (
+            "covered",
+            format!("{all}@id(\"mail\")\n{mail}"),
+            "`mail`: makes no difference: `all` covers all of it",
+        ),
+        // Who may approve is asked of all permits in scope, so this one has a say.
+        ("approvers", format!("{all}@id(\"mail\")\n@approvers(\"leads\")\n{mail}"), ""),
+    ] {
+        let project = Project::empty(&format!("check-matters-{name}"));
+        project.write("policy/a.cedar", &policies);
+        project.write("policy/entities.json", &people.to_string());
+        let ran = project.run(&["policy", "check"]).ended(0);
+        match said {
+            "" => assert!(!ran.stdout.contains("warning  "), "{}", ran.stdout),
+            said => drop(ran.says(&["warning  policy/a.cedar:", said, ", 1 warning"])),
+        }
+    }
+}
+
+/// The hash covers everything that decisions depend on, and nothing else.
+#[test]
+fn the_policy_hash_covers_every_file_but_the_tests() {
+    let project = Project::started("policy-hash");
+    project.write("policy/redact.toml", "fields = [\"ssn\"]\n");
+    let hash = || project.run(&["policy", "check", "--json"]).ended(0).json()["policy_hash"].clone();
+    let mut seen = vec![hash()];
+    for name in [
+        "files.cedar",
+        "schema.cedarschema",
+        "entities.json",
+        "effects.toml",
+        "sensors.toml",
+        "tools.toml",
+        "redact.toml",
+    ] {
+        let file = format!("policy/{name}");
+        project.write(&file, &format!("{}\n", project.read(&file)));
+        let changed = hash();
+        assert!(!seen.contains(&changed), "{name}");
+        seen.push(changed);
+    }
+    project.write(
+        "policy/more.cedar",
+        "@id(\"more\")\npermit(principal, action == Action::\"custom\", resource);\n",
+    );
+    assert!(!seen.contains(&hash()), "another file");
+    seen.push(hash());
+    std::fs::remove_file(project.path("policy/redact.toml")).unwrap();
+    assert!(!seen.contains(&hash()), "a file less");
+    let before = hash();
+    project.write("policy/tests/money.json", "[]\n");
+    project.write("policy/tests/more/new.json", "[]\n");
+    project.write("policy/README.md", "Other words.\n");
+    assert_eq!(hash(), before);
 }
 
 /// What could be meant to have a say must not be passed over.
@@ -424,6 +508,31 @@ fn explain_looks_at_the_operation_that_matters() {
         "Policies that apply, modify .github/ci.yml (1)\n  forbid  keep-controls",
         "`keep-controls` forbids it",
     ]);
+}
+
+/// A permit that no change of the proposal can make match is no advice.
+#[test]
+fn explain_names_no_permit_that_can_never_match() {
+    let project = Project::empty("explain-never");
+    project.write(
+        "policy/a.cedar",
+        "@id(\"off\")\npermit(principal, action, resource)\nwhen { false };\n\
+         @id(\"groups\")\npermit(principal is Group, action, resource);\n",
+    );
+    let proposal = json!({"proposal_id": "1", "ts_ms": 1, "actor": "agent", "action_type": "read", "parameters": {},
+        "target": {"resource_type": "page", "resource_id": "news", "domain": "example.com", "constraints": {}}});
+    project.write("read.json", &proposal.to_string());
+    let ran = project.run(&["policy", "explain", "read.json"]).ended(0);
+    let words: Vec<&str> = ran.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("no permit for `read` can ever match"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("would be permitted by"), "{}", ran.stdout);
+    // One that could is named alone.
+    project
+        .write("policy/b.cedar", "@id(\"docs\")\npermit(principal, action, resource in Domain::\"docs\");\n");
+    let ran = project.run(&["policy", "explain", "read.json"]).ended(0);
+    let (_, changes) = ran.stdout.split_once("What would have to change").unwrap();
+    assert!(changes.contains("would be permitted by `docs` if"), "{changes}");
+    assert!(!changes.contains("`off`") && !changes.contains("`groups`"), "{changes}");
 }
 
 #[test]

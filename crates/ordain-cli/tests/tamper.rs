@@ -272,6 +272,14 @@ fn records(store: &Store) {
     check(None, "its principal, names or roles", &|it| {
         edit(it, "token", &store.revoked, None, |body| body["roles"] = json!(["operator"]));
     });
+    check(None, "its secret, or until when it holds", &|it| {
+        let hash = format!("sha256:{}", "0".repeat(64));
+        edit(it, "token", &store.revoked, None, |body| body["secret_hash"] = json!(hash));
+    });
+    check(None, "its secret, or until when it holds", &|it| {
+        let end = json!(4_000_000_000_000_u64);
+        edit(it, "token", &store.revoked, None, |body| body["expires_at_ms"] = end);
+    });
     check(None, "the gate is open on record and halted by the ledger", &|it| {
         edit(it, "control", "gate", Some("open"), |body| body["halt"] = Json::Null);
     });

@@ -22,6 +22,8 @@ pub const NOW_MS_MAX: u64 = 253_402_300_799_999;
 pub(crate) const MISSES_LOOKED_AT: usize = 256;
 /// Nearest misses that are reported.
 pub(crate) const MISSES_TOLD: usize = 3;
+/// Operations of a patch set of which the same is said one by one; the others are counted.
+pub(crate) const OPERATIONS_TOLD: usize = 16;
 /// Bytes of a file of policies, or of a schema.
 pub(crate) const POLICY_BYTES_MAX: usize = 4 << 20;
 /// How deep brackets may go in them.

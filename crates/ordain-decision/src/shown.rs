@@ -3,6 +3,7 @@
 use crate::policy::PolicySet;
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::action::{KernelRequest, is_request, map_request};
+use ordain_spec::is_invisible;
 use serde_json::Value as Json;
 
 impl PolicySet {
@@ -39,11 +40,50 @@ impl PolicySet {
 
     /// Whether a JSON Pointer or a dotted path leads to, or through, a redacted name.
     pub(crate) fn names_secret(&self, field: &str) -> bool {
-        let unescaped = |part: &str| part.replace("~1", "/").replace("~0", "~");
-        field
-            .split(['/', '.'])
-            .any(|part| self.redact.contains(part) || self.redact.contains(&unescaped(part)))
+        // A name may have a dot or a slash itself: doubt hides.
+        let is_secret = |part: &str| {
+            self.redact.contains(part) || self.redact.contains(&part.replace("~1", "/").replace("~0", "~"))
+        };
+        is_secret(field)
+            || field.split('/').any(is_secret)
+            || field.split('.').any(is_secret)
+            || field.split(['/', '.']).any(is_secret)
     }
+}
+
+/// The first character of a text that nobody sees: which, and where.
+pub(crate) fn unseen(text: &str) -> Option<String> {
+    let (at, character) = text.chars().enumerate().find(|(_, it)| is_unseen(*it))?;
+    let sort = if character.is_control() { "a control character" } else { "an invisible character" };
+    Some(format!("{sort}, U+{:04X}, at position {}", u32::from(character), at + 1))
+}
+
+/// The text with the characters that nobody sees written out.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match is_unseen(character) {
+            true => shown.extend(character.escape_unicode()),
+            false => shown.push(character),
+        }
+    }
+    shown
+}
+
+fn is_unseen(character: char) -> bool {
+    character.is_control() || is_invisible(character)
+}
+
+/// Characters of a value that a message shows.
+pub(crate) const CHARS_SHOWN: usize = 60;
+
+/// The start of a text, for a message.
+pub(crate) fn start_of(text: &str) -> String {
+    let mut shown: String = text.chars().take(CHARS_SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 fn hidden(value: &Json, salt: &str) -> String {
@@ -55,8 +95,28 @@ fn hidden(value: &Json, salt: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::panic, reason = "a test may fail loudly")]
 mod tests {
+    use super::{start_of, unseen, visible};
     use crate::{PolicyFiles, PolicySet};
     use serde_json::json;
+
+    #[test]
+    fn what_nobody_sees_is_written_out() {
+        for (text, found, shown) in [
+            ("agent\u{200b}-1", Some("an invisible character, U+200B, at position 6"), "agent\\u{200b}-1"),
+            (
+                "caf\u{e9}\u{202e}",
+                Some("an invisible character, U+202E, at position 5"),
+                "caf\u{e9}\\u{202e}",
+            ),
+            ("a\nb\u{feff}", Some("a control character, U+000A, at position 2"), "a\\u{a}b\\u{feff}"),
+            ("\u{c1}gnes \u{6771}\u{4eac}", None, "\u{c1}gnes \u{6771}\u{4eac}"),
+        ] {
+            assert_eq!(unseen(text).as_deref(), found, "{text:?}");
+            assert_eq!(visible(text), shown);
+        }
+        assert_eq!(start_of(&"x".repeat(60)), "x".repeat(60));
+        assert_eq!(start_of(&"\u{e9}".repeat(61)), format!("{}…", "\u{e9}".repeat(60)));
+    }
 
     #[test]
     fn named_fields_are_hidden_wherever_they_are() {

@@ -377,3 +377,76 @@ fn keys_that_look_like_operators_hide_nothing() {
         }
     }
 }
+
+/// A number that Cedar would see as another one must not reach it.
+#[test]
+fn numbers_at_the_edge_are_exact_or_refused() {
+    let of = |number: &str| {
+        let policies = format!(
+            "@id(\"p\") permit(principal, action, resource) when {{ context.parameters.count == {number} }};"
+        );
+        let known = number.parse::<i64>().is_ok_and(|number| number > i64::MIN);
+        let policies = if known { policies.as_str() } else { EVERYTHING };
+        let set = load(policies, &[], "type Parameters = { count: Long };", "fields = []").unwrap();
+        let text = proposal("read", ["d", "t", "1"], &json!({"count": 0}))
+            .to_string()
+            .replace("\"count\":0", &format!("\"count\":{number}"));
+        let case = Case {
+            proposal: text.as_bytes(),
+            policies: &set,
+            evidence: &[],
+            approvals: &[],
+            now_ms: 1_000,
+            halted: false,
+        };
+        let decision = decide(&case).decision;
+        let said = decision.reasons.iter().map(|it| format!("{} {} {}", it.rule_id, it.path, it.message));
+        (decision.outcome.name(), said.collect::<Vec<_>>().join("\n"))
+    };
+    for number in ["9007199254740991", "-9007199254740991", "0", "-1"] {
+        let (outcome, said) = of(number);
+        assert_eq!(outcome, "ALLOW", "{number}: {said}");
+    }
+    for number in [
+        "9007199254740992",
+        "-9007199254740992",
+        "9007199254740993",
+        "9223372036854775807",
+        "-9223372036854775807",
+        "-9223372036854775808",
+        "9223372036854775808",
+    ] {
+        let (outcome, said) = of(number);
+        let place = said.starts_with("PARSE /parameters/count ") && said.lines().count() == 1;
+        assert!(outcome == "DENY" && place && said.contains("2^53"), "{number}: {said}");
+    }
+    for number in ["1e21", "-1e21", "9007199254740992.0", "9.007199254740993e15", "0.5"] {
+        let (outcome, said) = of(number);
+        assert!(outcome == "DENY" && !said.contains("G12"), "{number}: {said}");
+        let wrong = said.starts_with("G8 /parameters/count ") || said.starts_with("PARSE /parameters/count ");
+        assert!(wrong && said.contains("2^53"), "{number}: {said}");
+    }
+}
+
+/// A failure of a policy is said of each operation, too, and what is too much is counted.
+#[test]
+fn a_policy_that_fails_is_named_at_every_operation() {
+    let schema = "type Parameters = { count: Long };";
+    let policies = "@id(\"all\") permit(principal, action, resource);\n\
+        @id(\"f\") forbid(principal, action, resource) when { context.parameters.count + 9223372036854775807 > 0 };";
+    let set = load(policies, &[], schema, "fields = []").unwrap();
+    for (operations, told, counted) in
+        [(3, 3, ""), (17, 16, "1 more operation\""), (20, 16, "4 more operations\"")]
+    {
+        let listed: Vec<Json> =
+            (0..operations).map(|at| json!({"op": "modify", "path": format!("a{at}")})).collect();
+        let patch =
+            proposal("write", ["workspace", "patch_set", "x"], &json!({"count": 1, "operations": listed}));
+        let (outcome, said) = answer(&set, &patch, &[]);
+        assert_eq!(outcome, "DENY");
+        assert_eq!(said.matches("path: \"/parameters/operations/").count(), told, "{said}");
+        let rest =
+            format!("path: \"/parameters/operations\", message: \"`f` cannot be evaluated for {counted}");
+        assert_eq!(said.contains(&rest), !counted.is_empty(), "{said}");
+    }
+}

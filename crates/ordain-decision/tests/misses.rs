@@ -1,6 +1,7 @@
 //! A default deny says what would have to change. Changing just that turns the decision.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
+use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_decision::{Case, Judgement, PolicyFiles, PolicySet, decide};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -16,13 +17,31 @@ unless { context.rollback == "none" };
 @id("docs") permit(principal, action == Action::"create", resource) when { resource has path && resource.path like "docs/*" };
 @id("cheap") permit(principal, action == Action::"transact", resource)
 when { context.parameters has amount && context.parameters.amount < 100 && context.parameters has region && context.parameters.region != "us" };
+@id("either") permit(principal, action == Action::"communicate", resource)
+when { context.approval_class == "dual" || context.parameters has region };
+@id("brief") permit(principal, action == Action::"navigate", resource)
+when { if context has window then context.window.max_duration_ms <= 1000 else false };
+@id("seen") permit(principal, action == Action::"read", resource)
+when { context.evidence.preconditions_hold && context.evidence.sensors.contains("crm") };
+@id("staff") permit(principal in Group::"staff", action == Action::"custom", resource);
 @id("strict") @approvers("leads") permit(principal, action == Action::"delete", resource) when { context.approval_class != "none" && context has envelope && context.envelope.reversible_required };
 "#;
 
 const SCHEMA: &str = "type Parameters = { region?: String, amount?: Long };";
 
+/// Of a patch set each operation has its own misses.
+const PATCH_POLICIES: &str = r#"
+@id("docs") permit(principal, action in [Action::"create", Action::"write"], resource in Domain::"workspace")
+when { resource has path && resource.path like "docs/*" };
+@id("drafts") permit(principal in Group::"agents", action == Action::"delete", resource)
+when { resource has path && resource.path like "drafts/*" };
+"#;
+
+#[derive(Clone)]
 struct World {
+    texts: &'static str,
     proposal: Json,
+    evidence: Vec<Json>,
     /// The groups that actors are in.
     members: Vec<(String, String)>,
 }
@@ -37,10 +56,13 @@ impl World {
         members.dedup();
         let policies = sets.entry(members).or_insert_with(|| self.policies());
         let proposal = serde_json::to_vec(&self.proposal).unwrap();
+        let evidence: Vec<String> = self.evidence.iter().map(Json::to_string).collect();
+        let evidence: Vec<Value<'_>> =
+            evidence.iter().map(|it| Value::read(it.as_bytes()).unwrap()).collect();
         decide(&Case {
             proposal: &proposal,
             policies,
-            evidence: &[],
+            evidence: &evidence,
             approvals: &[],
             now_ms: 1_000,
             halted: false,
@@ -49,8 +71,12 @@ impl World {
 
     fn policies(&self) -> PolicySet {
         let mut entities = vec![];
-        for group in ["sales", "agents", "leads"] {
+        for group in ["sales", "agents", "leads", "staff"] {
             entities.push(json!({"uid": {"type": "Group", "id": group}, "attrs": {}, "parents": []}));
+        }
+        for (group, parent) in [("office", "staff"), ("desk", "office")] {
+            let parents = json!([{"type": "Group", "id": parent}]);
+            entities.push(json!({"uid": {"type": "Group", "id": group}, "attrs": {}, "parents": parents}));
         }
         let mut actors: Vec<&String> = self.members.iter().map(|(actor, _)| actor).collect();
         actors.sort();
@@ -65,15 +91,16 @@ impl World {
             entities.push(json!({"uid": {"type": "Actor", "id": actor}, "attrs": {}, "parents": groups}));
         }
         let files = PolicyFiles::from([
-            ("p.cedar".to_owned(), POLICIES.to_owned()),
+            ("p.cedar".to_owned(), self.texts.to_owned()),
+            ("sensors.toml".to_owned(), "[sensors.crm]\n".to_owned()),
             ("schema.cedarschema".to_owned(), SCHEMA.to_owned()),
             ("entities.json".to_owned(), Json::Array(entities).to_string()),
         ]);
         PolicySet::load(&files).unwrap_or_else(|problems| panic!("{problems:#?}"))
     }
 
-    /// Makes one condition true.
-    fn follow(&mut self, condition: &str) {
+    /// Makes one condition true of what stands at a place: the proposal, or an operation of a patch set.
+    fn follow(&mut self, path: &str, condition: &str) {
         let quoted = || condition.split('"').nth(1).unwrap_or_default().to_owned();
         let envelope = |proposal: &mut Json| {
             if proposal.get("risk_envelope").is_none() {
@@ -82,6 +109,11 @@ impl World {
             }
         };
         match condition {
+            // A group further down will do.
+            _ if condition == "principal in Group::\"staff\"" => {
+                let actor = self.proposal["actor"].as_str().unwrap().to_owned();
+                self.members.push((actor, "desk".to_owned()));
+            }
             _ if condition.starts_with("principal in Group") => {
                 let actor = self.proposal["actor"].as_str().unwrap().to_owned();
                 self.members.push((actor, quoted()));
@@ -101,6 +133,9 @@ impl World {
                 }
             }
             "resource has path" => self.proposal["target"]["resource_id"] = "docs/a.md".into(),
+            _ if condition.starts_with("resource.path like") && !path.is_empty() => {
+                self.proposal.pointer_mut(path).unwrap()["path"] = quoted().replace('*', "a.md").into();
+            }
             _ if condition.starts_with("resource.path like") => {
                 self.proposal["target"]["resource_id"] = quoted().replace('*', "a.md").into();
             }
@@ -123,6 +158,26 @@ impl World {
             "context.parameters has amount" | "context.parameters.amount < 100" => {
                 self.proposal["parameters"]["amount"] = 99.into();
             }
+            _ if condition.contains("||") => {
+                assert!(condition.contains("context.parameters has region"), "{condition}");
+                self.proposal["parameters"]["region"] = "eu".into();
+            }
+            _ if condition.starts_with("if ") => {
+                assert!(condition.contains("context.window.max_duration_ms <= 1000"), "{condition}");
+                self.proposal["time_window"] =
+                    json!({"valid_from_ms": 1, "valid_until_ms": 2_000, "max_duration_ms": 1_000});
+            }
+            "context.evidence.preconditions_hold" | "context.evidence.sensors.contains(\"crm\")" => {
+                let payload = json!({"open": true});
+                let hash = ContentHash::of(Canonicalizer::new().value(&payload).unwrap()).to_string();
+                self.proposal["preconditions"] =
+                    json!([{"field": "open", "operator": "eq", "value": true, "evidence_ref": "e"}]);
+                self.evidence = vec![
+                    json!({"evidence_id": "e", "packet_type": "api_response", "sensor_id": "crm",
+                    "sensor_type": "api", "observed_at_ms": 1_000, "received_at_ms": 1_000, "payload": payload,
+                    "payload_hash": hash}),
+                ];
+            }
             "context.approval_class != \"none\"" => self.proposal["approval_class"] = "dual".into(),
             other => panic!("the test does not know how to follow `{other}`"),
         }
@@ -144,7 +199,18 @@ fn following_the_nearest_miss_turns_the_decision() {
         "reversible_required": false});
     let (mut followed, mut denied, mut sets) = (0, 0, Sets::new());
     for actor in ["agent", "deployer"] {
-        for action in ["write", "create", "delete", "execute", "transact", "approve"] {
+        for action in [
+            "write",
+            "create",
+            "delete",
+            "execute",
+            "transact",
+            "approve",
+            "communicate",
+            "navigate",
+            "read",
+            "custom",
+        ] {
             for (domain, kind, id) in targets {
                 for parameters in &parameters {
                     for with_envelope in [false, true] {
@@ -160,7 +226,7 @@ fn following_the_nearest_miss_turns_the_decision() {
                                 .map(|(actor, group)| ((*actor).to_owned(), (*group).to_owned()))
                                 .collect();
                             members.extend(["ann", "ben"].map(|lead| (lead.to_owned(), "leads".to_owned())));
-                            let world = World { proposal, members };
+                            let world = World { texts: POLICIES, proposal, evidence: vec![], members };
                             let (turned, was_denied) = follow_all(world, &mut sets);
                             followed += turned;
                             denied += was_denied;
@@ -184,9 +250,9 @@ fn follow_all(world: World, sets: &mut Sets) -> (usize, usize) {
         assert!(decision.reasons[0].message.contains("no permit for `approve` at all"), "{decision:#?}");
     }
     for miss in &misses {
-        let mut world = World { proposal: world.proposal.clone(), members: world.members.clone() };
+        let mut world = world.clone();
         for condition in conditions(&miss.message) {
-            world.follow(&condition);
+            world.follow(&miss.path, &condition);
         }
         let after = world.decide(sets).decision;
         let by: Vec<&str> =
@@ -195,4 +261,29 @@ fn follow_all(world: World, sets: &mut Sets) -> (usize, usize) {
         assert_ne!(after.outcome.name(), "DENY", "{miss:#?}\n{after:#?}");
     }
     (misses.len(), 1)
+}
+
+/// All that is wrong is said at once: who follows all of it need not ask a third time.
+#[test]
+fn following_the_misses_of_a_patch_set_turns_the_decision_at_once() {
+    let operation = |op: &str, path: &str| json!({"op": op, "path": path});
+    let proposal = json!({"proposal_id": "1", "ts_ms": 1, "actor": "agent", "action_type": "write",
+        "parameters": {"operations": [operation("modify", "src/a.rs"), operation("create", "docs/b.md"),
+            operation("create", "src/c.rs"), operation("delete", "src/d.rs"), operation("delete", "drafts/e.md")]},
+        "target": {"resource_type": "patch_set", "resource_id": "p", "domain": "workspace", "constraints": {}}});
+    let mut world = World { texts: PATCH_POLICIES, proposal, evidence: vec![], members: vec![] };
+    let mut sets = Sets::new();
+    let decision = world.decide(&mut sets).decision;
+    assert_eq!(decision.outcome.name(), "DENY");
+    let misses: Vec<_> = decision.reasons.iter().filter(|reason| !reason.policies.is_empty()).collect();
+    let at: Vec<&str> = misses.iter().map(|miss| miss.path.as_str()).collect();
+    let refused = [0, 2, 3, 4].map(|at| format!("/parameters/operations/{at}"));
+    assert_eq!(at, refused.each_ref().map(String::as_str), "{decision:#?}");
+    for miss in misses {
+        for condition in conditions(&miss.message) {
+            world.follow(&miss.path, &condition);
+        }
+    }
+    let after = world.decide(&mut sets).decision;
+    assert_eq!(after.outcome.name(), "ALLOW", "{after:#?}");
 }

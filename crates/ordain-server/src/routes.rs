@@ -71,6 +71,11 @@ fn action_form(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [proposal, request], "properties": names})
 }
 
+fn use_form(generator: &mut SchemaGenerator) -> Schema {
+    let (action, request) = (form::<permits::UseRequest>(generator), form::<permits::RequestUse>(generator));
+    json_schema!({"anyOf": [action, request]})
+}
+
 fn packet_form(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"allOf": [form::<EvidencePacket>(generator)], "properties": named(&["evidence_id", "sensor_id"])})
 }
@@ -257,7 +262,7 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Spend one use of a permit; everything is checked again",
         who: Who::Roles(&[Role::Worker]),
         query: &[],
-        body: Some(form::<permits::UseRequest>),
+        body: Some(use_form),
         answers: &[json(200, "One use is spent: act now", form::<Spent>), UNKNOWN, CONFLICT],
         handler: || post(permits::spend),
     },

@@ -130,8 +130,11 @@ async fn beside(app: App, background: Background, mut stopped: watch::Receiver<b
         tokio::select! {
             _ = sweep.tick() => {
                 let started = Instant::now();
-                if let Err(error) = app.gate.sweep().await {
-                    tracing::warn!(error = %error, "cannot record what time has done");
+                match app.gate.sweep().await {
+                    Ok(swept) => swept.problems.iter().for_each(|problem| {
+                        tracing::error!(problem, "time passes by a record that cannot be used");
+                    }),
+                    Err(error) => tracing::warn!(error = %error, "cannot record what time has done"),
                 }
                 // With very many held actions it takes longer, and is done less often.
                 sweep.reset_after(SWEEP_EVERY.max(started.elapsed() * SWEEP_SHARE));

@@ -2,7 +2,7 @@
 
 use crate::limits::BATCH_BYTES_MAX;
 use crate::queue::{Answer, Counts, Job};
-use crate::{Change, Committed, EntryRow, Guard, Record, StoreError, checks};
+use crate::{Change, Committed, End, EntryRow, Guard, Record, StoreError, checks};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Edge, Hash, Tiles};
 use std::collections::BTreeMap;
@@ -14,6 +14,8 @@ pub(crate) type Key = (String, String);
 /// The changes of one transaction, and the rows that they come to.
 pub(crate) struct Batch {
     edge: Edge,
+    /// The last entry that was there before.
+    last: Option<Vec<u8>>,
     versions: BTreeMap<Key, u64>,
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     bytes: usize,
@@ -27,9 +29,10 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(edge: Edge) -> Self {
+    pub(crate) fn new(edge: Edge, last: Option<Vec<u8>>) -> Self {
         Self {
             edge,
+            last,
             versions: BTreeMap::new(),
             answers: Vec::new(),
             bytes: 0,
@@ -88,7 +91,8 @@ impl Batch {
             }
         }
         let first_index = self.edge.size();
-        let writes = (change.build)(first_index);
+        let last = self.entries.last().map(|entry| &entry.bytes).or(self.last.as_ref());
+        let writes = (change.build)(End { index: first_index, last: last.map(Vec::as_slice) });
         self.bytes += checks::writes(&change.guards, &writes)?;
         for (index, bytes) in (first_index..).zip(writes.entries) {
             let leaf_hash = Hash::of_leaf(&bytes);

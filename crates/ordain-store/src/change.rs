@@ -4,15 +4,24 @@
 pub struct Change {
     /// Each record that is read or written, and the version it must have. Whoever writes a record guards it here.
     pub guards: Vec<Guard>,
-    /// Called inside the transaction, after all guards held, with the index that the first new entry gets. It must be
-    /// quick and touch nothing else: everybody waits for it, and what it gives may still fail to be written.
-    pub build: Box<dyn FnOnce(u64) -> Writes + Send>,
+    /// Called inside the transaction, after all guards held, with the end of the ledger. It must be quick and touch nothing
+    /// else: everybody waits for it, and what it gives may still fail to be written.
+    pub build: Box<dyn FnOnce(End<'_>) -> Writes + Send>,
+}
+
+/// The end of the ledger, as a change finds it: nobody appends in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End<'a> {
+    /// The index that the first new entry gets.
+    pub index: u64,
+    /// The last entry before it, of whatever node; none on an empty ledger.
+    pub last: Option<&'a [u8]>,
 }
 
 impl Change {
-    /// Of guards and what to write if they hold.
+    /// Of guards and what to write if they hold, by the index that the first new entry gets.
     pub fn new(guards: Vec<Guard>, build: impl FnOnce(u64) -> Writes + Send + 'static) -> Self {
-        Self { guards, build: Box::new(build) }
+        Self { guards, build: Box::new(|end| build(end.index)) }
     }
 }
 

@@ -18,7 +18,7 @@ mod tree;
 mod postgres;
 mod sqlite;
 
-pub use change::{Change, Committed, Guard, NewRecord, Writes};
+pub use change::{Change, Committed, End, Guard, NewRecord, Writes};
 pub use error::StoreError;
 pub use location::Location;
 pub use rows::{Counters, EntryRow, Head, Query, Record};

@@ -13,7 +13,7 @@ mod support;
 use ordain_canon::ContentHash;
 use ordain_ledger::{Hash, TileId, Tiles, tiles_of, verify_consistency, verify_inclusion};
 use ordain_store::{
-    Change, Committed, Guard, Location, NewRecord, Query, Record, Store, StoreError, Writes, limits,
+    Change, Committed, End, Guard, Location, NewRecord, Query, Record, Store, StoreError, Writes, limits,
 };
 use std::collections::BTreeSet;
 use std::sync::mpsc;
@@ -63,9 +63,9 @@ on_every_store! {
 mod shared {
     use super::*;
 
-    on_stores! { file File: reopened, two_handles, many_open_at_once, a_newer_store_is_refused,
+    on_stores! { file File: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
     a_failed_batch_is_not_the_end, damage_is_named, nobody_blocks_the_writer, nobody_waits_for_the_writer, }
-    on_stores! { postgres Postgres: reopened, two_handles, many_open_at_once, a_newer_store_is_refused,
+    on_stores! { postgres Postgres: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
     a_failed_batch_is_not_the_end, damage_is_named, nobody_blocks_the_writer, nobody_waits_for_the_writer, }
 }
 
@@ -127,6 +127,20 @@ async fn what_was_written_is_read(place: &Place) {
     assert_eq!(store.record("action", "a-1").await.unwrap().unwrap().version, 3);
     let counters = store.counters();
     assert_eq!((counters.batches, counters.changes, counters.entries), (3, 3, 4));
+}
+
+/// Also where another process wrote it.
+async fn a_change_sees_the_last_entry(place: &Place) {
+    let stores = [place.open().await, place.open().await];
+    for number in 0..6_u8 {
+        let expected = number.checked_sub(1).map(|last| vec![last]);
+        let build = Box::new(move |end: End<'_>| {
+            assert_eq!((end.index, end.last), (u64::from(number), expected.as_deref()));
+            Writes { entries: vec![vec![number]], ..Writes::default() }
+        });
+        let store = &stores[usize::from(number / 2 % 2)];
+        store.commit(Change { guards: Vec::new(), build }).await.unwrap();
+    }
 }
 
 async fn a_conflict_writes_nothing(place: &Place) {

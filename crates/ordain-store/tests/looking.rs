@@ -62,3 +62,19 @@ fn a_closed_file_is_whole_without_its_log() {
         assert_eq!(check_tree(&place.open().await).await.len(), 1);
     });
 }
+
+#[test]
+fn a_file_that_was_cut_off_is_noticed() {
+    let place = Place::new(Kind::File);
+    runtime().block_on(async {
+        let store = place.open().await;
+        store.commit(append(vec![b"x".to_vec()])).await.unwrap();
+        store.close().await.unwrap();
+        let whole = fs::read(place.file()).unwrap();
+        for missing in [1, 512, 4095] {
+            fs::write(place.file(), &whole[..whole.len() - missing]).unwrap();
+            let error = Store::open_to_read(&place.location).await.err().unwrap();
+            assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+        }
+    });
+}

@@ -10,6 +10,7 @@ use crate::input::Source;
 use crate::page::Page;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{PublicKey, PublicKeys, verify_permit};
+use ordain_spec::action::is_request;
 use ordain_workflow::gate::{PermitStatus, Report, Spent};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -115,9 +116,13 @@ fn spend(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     let text = source.text()?;
     let document = text.read(&text.json).map_err(|wrong| document_failure(&source, &wrong))?;
     let mut body: BTreeMap<&str, &Value<'_>> = BTreeMap::new();
-    for field in ["action_type", "target", "parameters"] {
-        let problem = || Failure::Document { path: source.name(), problem: format!("has no `{field}`") };
-        body.insert(field, document.get(field).ok_or_else(problem)?);
+    if is_request(&document) {
+        body.insert("request", &document);
+    } else {
+        for field in ["action_type", "target", "parameters"] {
+            let problem = || Failure::Document { path: source.name(), problem: format!("has no `{field}`") };
+            body.insert(field, document.get(field).ok_or_else(problem)?);
+        }
     }
     let token = Value::String(token.into());
     body.insert("permit", &token);

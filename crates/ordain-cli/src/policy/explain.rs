@@ -7,8 +7,8 @@ use crate::page::{PLAIN, Page};
 use crate::report::{BOLD, GREEN, RED, YELLOW};
 use crate::view;
 use ordain_canon::{Canonicalizer, Value};
-use ordain_decision::{Check, Examined, explain};
-use ordain_spec::decision::{Decision, Outcome as Decided, gate};
+use ordain_decision::{Check, Examined, explain, nearest};
+use ordain_spec::decision::{Decision, Outcome as Decided, Reason, gate};
 use serde::Serialize;
 use std::io::Write;
 
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> 
     let decision = given.decide()?;
     let (mut policies, operations) = given.ask(|case| (explain(case), operations(case.proposal)))?;
     // By operation; what applies first, then the permits that lack the least.
-    let rank = |it: &Examined| (!it.applies(), it.effect == "forbid" && !it.applies(), failing(it));
+    let rank = |it: &Examined| (!it.applies(), it.effect == "forbid" && !it.applies(), it.distance());
     policies.sort_by_key(|it| (it.path.clone(), rank(it), it.policy.clone()));
     let mut out = anstream::stdout().lock();
     if json {
@@ -55,16 +55,11 @@ pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> 
         let mut page = Page::default();
         view::decision::show(&mut page, &decision, given.wants().as_deref());
         show(&mut page, &policies, &operations);
-        show_changes(&mut page, &decision, &policies);
+        show_changes(&mut page, &decision, &policies, &operations);
         out.write_all(page.text().as_bytes())?;
     }
     out.flush()?;
     Ok(Outcome::Ok)
-}
-
-/// How many conditions keep it from applying. One that cannot be evaluated follows from another.
-fn failing(policy: &Examined) -> usize {
-    policy.checks.iter().filter(|check| !check.holds && !check.failed).count()
 }
 
 /// The operations of a patch set as people read them, by their pointers.
@@ -80,14 +75,17 @@ fn operations(proposal: &[u8]) -> Vec<(String, String)> {
     operations.unwrap_or_default().iter().enumerate().map(named).collect()
 }
 
+fn operation<'o>(operations: &'o [(String, String)], path: &str) -> Option<&'o str> {
+    operations.iter().find(|(pointer, _)| pointer == path).map(|(_, it)| it.as_str())
+}
+
 fn show(page: &mut Page, policies: &[Examined], operations: &[(String, String)]) {
     if policies.is_empty() {
         page.section("Policies");
         page.item("none was asked: what is wrong above has to be put right first");
     }
     for path in paths(policies) {
-        let about = operations.iter().find(|(pointer, _)| pointer == path).map(|(_, it)| format!(", {it}"));
-        let about = about.unwrap_or_default();
+        let about = operation(operations, path).map(|it| format!(", {it}")).unwrap_or_default();
         let of = |applies: bool| -> Vec<&Examined> {
             policies.iter().filter(|it| it.path == path && it.applies() == applies).collect()
         };
@@ -100,16 +98,18 @@ fn show(page: &mut Page, policies: &[Examined], operations: &[(String, String)])
 }
 
 /// The forbids that apply, and for what nothing permits the permits that lack the least.
-fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
+fn show_changes(
+    page: &mut Page,
+    decision: &Decision,
+    policies: &[Examined],
+    operations: &[(String, String)],
+) {
     page.section("What would have to change");
-    let missing = |it: &Examined| -> Vec<String> {
-        let checks = it.checks.iter().filter(|check| !check.holds);
-        checks.map(|check| format!("`{}`", check.condition)).collect()
-    };
-    let mut changes = Vec::new();
     if decision.outcome == Decided::Hold {
         return page.item("nothing but the approvals that are missing");
     }
+    let about = |path: &str| operation(operations, path).map(|it| format!("{it}: ")).unwrap_or_default();
+    let mut changes = Vec::new();
     for forbid in policies.iter().filter(|it| it.effect == "forbid" && it.applies()) {
         let ends = forbid.checks.iter().map(|check| {
             match check.condition.strip_prefix("!(").and_then(|inner| inner.strip_suffix(')')) {
@@ -119,32 +119,34 @@ fn show_changes(page: &mut Page, decision: &Decision, policies: &[Examined]) {
         });
         let ends = ends.collect::<Vec<_>>().join(" or ");
         let until = if ends.is_empty() { String::new() } else { format!(" until {ends}") };
-        changes.push(format!("`{}` forbids it{until}", forbid.policy));
+        changes.push(format!("{}`{}` forbids it{until}", about(&forbid.path), forbid.policy));
     }
-    for path in paths(policies) {
-        let permits: Vec<&Examined> =
-            policies.iter().filter(|it| it.path == path && it.effect == "permit").collect();
-        if permits.iter().any(|it| it.applies()) {
-            continue;
+    let permits = gate::PERMIT.name();
+    let unpermitted = |it: &&Reason| it.rule_id == permits && it.policies.is_empty();
+    let denied = decision.outcome == Decided::Deny;
+    for reason in decision.reasons.iter().filter(unpermitted).filter(|_| denied) {
+        let of_it = |it: &&Examined| it.path == reason.path && it.effect == "permit";
+        let misses = nearest(policies.iter().filter(of_it).cloned().collect());
+        if misses.is_empty() {
+            changes.push(format!("{}{}", about(&reason.path), reason.message));
         }
-        let least = permits.iter().map(|it| failing(it)).min().unwrap_or_default();
-        for permit in permits.iter().filter(|it| failing(it) == least) {
-            let missing = missing(permit).join(" and ");
-            changes.push(format!("would be permitted by `{}` if {missing}", permit.policy));
+        for miss in misses {
+            let missing = miss.would_if();
+            changes.push(format!(
+                "{}would be permitted by `{}` if {missing}",
+                about(&reason.path),
+                miss.policy
+            ));
         }
     }
     if changes.is_empty() {
         changes.push(match decision.outcome {
             Decided::Allow => "nothing".to_owned(),
-            Decided::Deny if decision.reasons.iter().any(|it| it.rule_id == gate::PERMIT.name()) => {
-                "a policy that permits it: there is none for this action".to_owned()
-            }
             Decided::Hold | Decided::Deny => {
                 "nothing in the policies; the reasons above say what else is wrong".to_owned()
             }
         });
     }
-    changes.dedup();
     changes.iter().for_each(|change| page.item(change));
 }
 

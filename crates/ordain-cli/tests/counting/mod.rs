@@ -2,6 +2,7 @@
 //! machine.
 
 #![allow(
+    dead_code,
     unreachable_pub,
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,13 +21,18 @@ pub fn instructions(arguments: &[&str], text: &str) -> u64 {
     let number = FILES.fetch_add(1, Ordering::Relaxed);
     let file = std::env::temp_dir().join(format!("ordain-growth-{}-{number}.json", std::process::id()));
     std::fs::write(&file, text).unwrap();
-    let output = Command::new("valgrind")
+    let collected = collected(Command::new("valgrind"), &[arguments, &[file.to_str().unwrap()]].concat());
+    std::fs::remove_file(&file).unwrap();
+    collected
+}
+
+/// The same with these arguments alone; the command says where it runs.
+pub fn collected(mut valgrind: Command, arguments: &[&str]) -> u64 {
+    let output = valgrind
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_ordain")])
         .args(arguments)
-        .arg(&file)
         .output()
         .expect("valgrind runs; `cargo xtask test` installs it");
-    std::fs::remove_file(&file).unwrap();
     let report = String::from_utf8_lossy(&output.stderr);
     let line = report.lines().find(|line| line.contains("Collected :")).unwrap_or_else(|| panic!("{report}"));
     line.split_whitespace().last().unwrap().parse().unwrap()

@@ -283,6 +283,10 @@ impl Server {
         Ok(Self { child, address: url.trim_start_matches("http://").to_owned(), log: log.to_owned() })
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -2,11 +2,12 @@
 
 use super::Judge;
 use super::approvals::{self, Approved, Demands, STEPS_ALL_MAX, Seen, counted};
-use super::misses::{examine, forbid_message, nearest};
-use super::subject::{Asker, Subject};
-use crate::limits::APPROVALS_MAX;
+use super::misses::{Examiner, forbid_message, nearest};
+use super::subject::{Asker, OPERATIONS, Subject};
+use crate::limits::{APPROVALS_MAX, OPERATIONS_TOLD};
 use crate::policy::schema::action_name;
 use crate::policy::{Statement, Verdicts};
+use crate::shown::visible;
 use cedar_policy::Effect;
 use ordain_spec::Kind;
 use ordain_spec::action::{ApprovalClass, Proposal};
@@ -21,14 +22,14 @@ pub(super) struct Answer {
     pub(super) permit_ids: BTreeSet<String>,
     forbids: Vec<(String, usize)>,
     errors: Vec<(String, String, usize)>,
-    /// The first subject that nothing permits.
-    unpermitted: Option<usize>,
+    /// The subjects that nothing permits.
+    unpermitted: Vec<usize>,
 }
 
 impl Answer {
     fn add(&mut self, at: usize, verdicts: Verdicts) {
         if verdicts.permits.is_empty() {
-            self.unpermitted.get_or_insert(at);
+            self.unpermitted.push(at);
         }
         for id in verdicts.permits {
             if self.permit_ids.insert(id.clone()) {
@@ -40,7 +41,7 @@ impl Answer {
     }
 
     fn allows(&self) -> bool {
-        self.unpermitted.is_none() && self.forbids.is_empty() && self.errors.is_empty()
+        self.unpermitted.is_empty() && self.forbids.is_empty() && self.errors.is_empty()
     }
 }
 impl<'a> Judge<'a> {
@@ -73,7 +74,8 @@ impl<'a> Judge<'a> {
         let number = |more: usize| {
             people.iter().map(|people| approved.count_in(people, more)).min().unwrap_or_default()
         };
-        let now = self.ask(subjects, asker, number(0));
+        self.seen = number(0);
+        let now = self.ask(subjects, asker, self.seen);
         let wanted = |answer: &Answer| Demands::of(set, proposal, &answer.permit_ids, approved);
         let wanted_now = wanted(&now);
         let met = wanted_now.are_met(approved);
@@ -121,7 +123,7 @@ impl<'a> Judge<'a> {
             }
             _ => {}
         }
-        self.deny_policies(subjects, asker, number(0), &now);
+        self.deny_policies(subjects, asker, &now);
         if !now.permit_ids.is_empty() {
             self.set_class(proposal, &now, wanted_now.largest());
             wanted_now.say_missing(approved, &mut self.reasons);
@@ -148,7 +150,7 @@ impl<'a> Judge<'a> {
             match asker.ask(at, approvals) {
                 Ok(verdicts) => answer.add(at, verdicts),
                 Err(message) => {
-                    answer.unpermitted.get_or_insert(at);
+                    answer.unpermitted.push(at);
                     answer.errors.push((String::new(), message, at));
                 }
             }
@@ -214,53 +216,95 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// G10, G11 and G12, denying.
-    fn deny_policies(
-        &mut self,
-        subjects: &[Subject<'_>],
-        asker: &Asker<'_>,
-        approvals: usize,
-        answer: &Answer,
-    ) {
+    /// G10, G11 and G12, denying: one reason for each subject and policy.
+    fn deny_policies(&mut self, subjects: &[Subject<'_>], asker: &Asker<'_>, answer: &Answer) {
         let set = self.case.policies;
         let path = |at: usize| subjects.get(at).map(|subject| subject.path.clone()).unwrap_or_default();
+        let mut forbids: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (id, at) in &answer.forbids {
-            if self.reasons.first(gate::FORBID, &[id]) {
+            forbids.entry(id).or_default().push(*at);
+        }
+        for (id, all) in &forbids {
+            let (told, more) = told(all);
+            for at in told {
                 let message = set.statement(id).map(forbid_message).unwrap_or_default();
                 self.reasons.deny_by(gate::FORBID, path(*at), message, &[id]);
             }
-        }
-        for (id, message, at) in &answer.errors {
-            let policies: Vec<&str> = [id.as_str()].into_iter().filter(|id| !id.is_empty()).collect();
-            if self.reasons.first(gate::EVALUATION, &policies) {
-                let message =
-                    format!("`{id}` cannot be evaluated, and what is in doubt is denied: {message}");
-                self.reasons.deny_by(gate::EVALUATION, path(*at), message, &policies);
+            if let Some(more) = more {
+                self.reasons.deny_by(gate::FORBID, OPERATIONS, format!("`{id}` forbids {more}"), &[id]);
             }
         }
-        let Some(at) = answer.unpermitted else { return };
-        let Some(subject) = subjects.get(at) else { return };
+        let mut errors: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
+        for (id, message, at) in &answer.errors {
+            errors.entry(id).or_default().push((*at, message));
+        }
+        for (id, all) in &errors {
+            let (told, more) = told(all);
+            let failed = if id.is_empty() { "the policies".to_owned() } else { format!("`{id}`") };
+            let policies = if id.is_empty() { &[][..] } else { &[*id][..] };
+            for (at, message) in told {
+                let message =
+                    format!("{failed} cannot be evaluated, and what is in doubt is denied: {message}");
+                self.reasons.deny_by(gate::EVALUATION, path(*at), message, policies);
+            }
+            if let Some(more) = more {
+                let message = format!("{failed} cannot be evaluated for {more}");
+                self.reasons.deny_by(gate::EVALUATION, OPERATIONS, message, policies);
+            }
+        }
+        let mut examiner = Examiner::new(set, asker, self.seen);
+        let (unpermitted, more) = told(&answer.unpermitted);
+        for at in unpermitted {
+            let failed = answer.errors.iter().any(|(_, _, failed)| failed == at);
+            if let Some(subject) = subjects.get(*at) {
+                self.deny_unpermitted(&mut examiner, subject, *at, failed);
+            }
+        }
+        if let Some(more) = more {
+            self.reasons.deny(gate::PERMIT, OPERATIONS, format!("no policy permits {more}"));
+        }
+    }
+
+    /// G12 of one subject, with the permits that come closest.
+    fn deny_unpermitted(
+        &mut self,
+        examiner: &mut Examiner<'_>,
+        subject: &Subject<'_>,
+        at: usize,
+        failed: bool,
+    ) {
+        let set = self.case.policies;
         let action = action_name(subject.action);
-        let misses = nearest(examine(set, asker, at, action, approvals, Some(Effect::Permit)));
+        let misses = nearest(examiner.examine(at, action, Some(Effect::Permit)));
         let mut message = format!(
             "no policy permits `{action}` on the {} `{}` of `{}`",
-            subject.resource_type, subject.resource_id, subject.domain
+            visible(subject.resource_type),
+            visible(subject.resource_id),
+            visible(subject.domain)
         );
         // Where a policy failed, that is what is wrong.
-        if misses.is_empty() && answer.errors.is_empty() {
+        if misses.is_empty() && !failed {
             let about = |it: &Statement| it.effect == Effect::Permit && it.actions.contains(&action);
             message.push_str(&match set.statements.iter().any(about) {
                 true => format!("; no permit for `{action}` can ever match"),
                 false => format!("; there is no permit for `{action}` at all"),
             });
         }
-        if !set.people.has_actor(asker.actor()) {
-            message.push_str(&format!("; the policy does not know the actor `{}`", asker.actor()));
+        if !set.people.has_actor(examiner.actor()) {
+            message
+                .push_str(&format!("; the policy does not know the actor `{}`", visible(examiner.actor())));
         }
-        self.reasons.deny(gate::PERMIT, path(at), message);
+        self.reasons.deny(gate::PERMIT, subject.path.clone(), message);
         for miss in misses {
             let message = format!("would be permitted by `{}` if {}", miss.policy, miss.would_if());
-            self.reasons.deny_by(gate::PERMIT, path(at), message, &[&miss.policy]);
+            self.reasons.deny_by(gate::PERMIT, subject.path.clone(), message, &[&miss.policy]);
         }
     }
+}
+
+/// The subjects of which something is said one by one, and how many others there are, in words.
+fn told<T>(all: &[T]) -> (&[T], Option<String>) {
+    let told = all.get(..OPERATIONS_TOLD).unwrap_or(all);
+    let more = all.len() - told.len();
+    (told, (more > 0).then(|| counted(more, "more operation")))
 }

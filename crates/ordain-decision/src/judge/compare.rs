@@ -2,17 +2,21 @@
 
 use super::timestamp::Timestamp;
 use crate::limits::{PATTERN_BYTES_MAX, PATTERN_CLASSES_MAX, PATTERN_MEMORY_MAX};
+use crate::shown::CHARS_SHOWN;
 use ordain_canon::Value;
 use ordain_spec::action::Operator;
 use regex::RegexBuilder;
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{self, Ast, ClassSetItem, Visitor};
 use regex_syntax::hir::translate::Translator;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// Whether it holds; if not, why, as the end of a sentence about the field.
 pub(crate) fn compare(field: &Value<'_>, operator: Operator, value: &Value<'_>) -> Result<(), String> {
     match operator {
-        Operator::Eq => same_type(field, value).and_then(|()| holds(field.same_as(value), "is not equal")),
+        Operator::Eq => {
+            same_type(field, value).and_then(|()| holds(field.same_as(value), &unequal(field, value)))
+        }
         Operator::Ne => same_type(field, value).and_then(|()| holds(!field.same_as(value), "is equal")),
         Operator::Gt => ordered(field, value, |field, value| field > value, "is not greater"),
         Operator::Lt => ordered(field, value, |field, value| field < value, "is not less"),
@@ -33,6 +37,21 @@ fn same_type(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
     holds(std::mem::discriminant(field) == std::mem::discriminant(value), &types(field, value))
 }
 
+/// That two values are not equal, and where texts differ in what a message would not show.
+fn unequal(field: &Value<'_>, value: &Value<'_>) -> String {
+    let (Value::String(field), Value::String(value)) = (field, value) else {
+        return "is not equal".to_owned();
+    };
+    let same = field.chars().zip(value.chars()).take_while(|(field, value)| field == value).count();
+    if field.nfc().eq(value.nfc()) {
+        format!("is not equal (the same text in another Unicode form, from character {} on)", same + 1)
+    } else if same >= CHARS_SHOWN {
+        format!("is not equal (it differs from character {} on)", same + 1)
+    } else {
+        "is not equal".to_owned()
+    }
+}
+
 /// Numbers, or moments in time.
 fn ordered(
     field: &Value<'_>,
@@ -47,13 +66,17 @@ fn ordered(
         (Value::String(field), Value::String(value)) => {
             let moment = |text: &str, whose: &str| {
                 Timestamp::parse(text).map(Ordered::Moment).ok_or_else(|| {
-                    format!("cannot be compared: {whose} is no RFC 3339 timestamp with a zone")
+                    format!("cannot be ordered: texts are, as RFC 3339 timestamps with a zone, and {whose} is none")
                 })
             };
             let (field, value) = (moment(field, "it")?, moment(value, "the expected value")?);
             holds(compare(&field, &value), otherwise)
         }
-        _ => Err(types(field, value)),
+        _ => Err(format!(
+            "is {} and the expected value {}, and only two numbers or two timestamps have an order",
+            field.kind(),
+            value.kind()
+        )),
     }
 }
 
@@ -72,13 +95,17 @@ fn contains(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
             holds(elements.iter().any(|element| element.same_as(value)), "has no such element")
         }
         (Value::String(_), other) => Err(format!("is a string and cannot contain {}", other.kind())),
-        (field, _) => Err(format!("is {} and contains nothing", field.kind())),
+        (field, _) => Err(format!("is {}, and only a string or an array contains something", field.kind())),
     }
 }
 
 fn matches(field: &Value<'_>, value: &Value<'_>) -> Result<(), String> {
     let (Value::String(field), Value::String(pattern)) = (field, value) else {
-        return Err(types(field, value));
+        return Err(format!(
+            "is {} and the pattern {}, and only a string matches, and only a string is a pattern",
+            field.kind(),
+            value.kind()
+        ));
     };
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(format!("cannot be matched: the pattern has more than {PATTERN_BYTES_MAX} bytes"));

@@ -4,7 +4,8 @@ use super::compare::compare;
 use super::reasons::Reasons;
 use crate::limits::PRECONDITIONS_MAX;
 use crate::policy::PolicySet;
-use ordain_canon::{Value, with_number_text};
+use crate::shown::{start_of, visible};
+use ordain_canon::{Value, compare_utf16, with_number_text};
 use ordain_spec::action::{Operator, Proposal, field_value};
 use ordain_spec::decision::gate;
 use ordain_spec::{Facts, Kind, verify_value};
@@ -196,25 +197,64 @@ fn precondition_problem(
         Operator::Contains => "contains",
         Operator::Matches => "matches",
     };
+    // What a secret is compared with can give it away: that it is not unequal to something says what it is.
     let secret = set.names_secret(field);
-    let shown = if secret { None } else { scalar(found) };
-    let found = shown.map(|found| format!(", found {found}")).unwrap_or_default();
-    // What was expected is as much a secret as what was found.
-    let expected = if secret { Some("a value that is not shown".to_owned()) } else { scalar(expected) };
-    let expected = expected.map(|value| format!(" {value}")).unwrap_or_default();
-    Some(format!("`{field}` {why}: expected {name}{expected}{found}"))
+    if secret {
+        return Some(format!(
+            "`{field}` {why}: expected {name}; `redact.toml` keeps the values out of messages"
+        ));
+    }
+    Some(format!("`{field}` {why}: expected {name} {}, found {}", short(set, expected), short(set, found)))
 }
 
-/// A short value, for a message.
-fn scalar(value: &Value<'_>) -> Option<String> {
-    const CHARS_MAX: usize = 60;
-    match value {
-        Value::Null => Some("null".to_owned()),
-        Value::Bool(value) => Some(value.to_string()),
-        Value::Number(number) => Some(with_number_text(*number, str::to_owned)),
-        Value::String(text) if text.chars().count() <= CHARS_MAX => {
-            Some(format!("`{}`", text.escape_debug()))
-        }
-        _ => None,
+/// A value for a message, cut if it is long, with secrets left out.
+fn short(set: &PolicySet, value: &Value<'_>) -> String {
+    if let Value::String(text) = value {
+        return format!("`{}`", visible(&start_of(text)));
     }
+    let mut text = String::new();
+    write_start(set, value, &mut text);
+    match value {
+        Value::Array(_) | Value::Object(_) => format!("`{}`", visible(&start_of(&text))),
+        _ => text,
+    }
+}
+
+/// Writes canonical JSON until there is more than enough of it.
+fn write_start(set: &PolicySet, value: &Value<'_>, text: &mut String) {
+    const BYTES_ENOUGH: usize = 256;
+    match value {
+        _ if text.len() > BYTES_ENOUGH => {}
+        Value::Null => text.push_str("null"),
+        Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => with_number_text(*number, |number| text.push_str(number)),
+        Value::String(string) => write_string(&start_of(string), text),
+        Value::Array(elements) => {
+            text.push('[');
+            for (at, element) in elements.iter().enumerate().take(BYTES_ENOUGH) {
+                text.push_str(if at > 0 { "," } else { "" });
+                write_start(set, element, text);
+            }
+            text.push(']');
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by(|(left, _), (right, _)| compare_utf16(left, right));
+            text.push('{');
+            for (at, (name, member)) in members.into_iter().enumerate().take(BYTES_ENOUGH) {
+                text.push_str(if at > 0 { "," } else { "" });
+                write_string(&start_of(name), text);
+                text.push(':');
+                match set.redact.contains(name.as_ref()) {
+                    true => text.push_str("\"not shown\""),
+                    false => write_start(set, member, text),
+                }
+            }
+            text.push('}');
+        }
+    }
+}
+
+fn write_string(string: &str, text: &mut String) {
+    text.push_str(&serde_json::Value::from(string).to_string());
 }

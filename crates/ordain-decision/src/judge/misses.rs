@@ -2,9 +2,10 @@
 
 use super::subject::Asker;
 use crate::limits::{MISSES_LOOKED_AT, MISSES_TOLD};
-use crate::policy::{Condition, PolicySet, Reads, Statement};
+use crate::policy::{Condition, PolicySet, Reads, Statement, depends_on_request};
 use cedar_policy::{Effect, EvalResult, Expression, eval_expression};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// A condition of a policy and whether it holds.
@@ -25,9 +26,7 @@ pub struct Check {
 impl Check {
     /// Whether another proposal could make a difference: a condition about nothing that is asked stays as it is.
     fn can_change(&self) -> bool {
-        ["principal", "action", "resource", "context"]
-            .iter()
-            .any(|variable| self.condition.contains(variable))
+        depends_on_request(&self.condition)
     }
 }
 
@@ -57,8 +56,14 @@ impl Examined {
         self.checks.iter().filter(|check| !check.holds)
     }
 
+    /// How many conditions keep it from applying. One that cannot be evaluated follows from another that does not hold, so it
+    /// does not count.
+    pub fn distance(&self) -> usize {
+        self.failing().filter(|check| !check.failed).count()
+    }
+
     /// What is missing, in words.
-    pub(crate) fn would_if(&self) -> String {
+    pub fn would_if(&self) -> String {
         let missing: Vec<String> = self
             .failing()
             .map(|check| match &check.found {
@@ -70,60 +75,75 @@ impl Examined {
     }
 }
 
-/// Looks at all policies about a subject's action, those of its scope or near it first.
-pub(crate) fn examine(
-    set: &PolicySet,
-    asker: &Asker<'_>,
-    at: usize,
-    action: &str,
+/// Looks at policies condition by condition.
+pub(crate) struct Examiner<'a> {
+    set: &'a PolicySet,
+    asker: &'a Asker<'a>,
     approvals: usize,
-    effect: Option<Effect>,
-) -> Vec<Examined> {
-    let Ok((request, entities)) = asker.question(at, approvals, &Reads::all()) else { return Vec::new() };
-    let about = |statement: &&Statement| {
-        statement.actions.contains(&action) && effect.is_none_or(|effect| statement.effect == effect)
-    };
-    let mut candidates: Vec<&Statement> = set.statements.iter().filter(about).collect();
-    candidates
-        .sort_by_key(|statement| asker.scope_of(at, statement).iter().filter(|(fits, _)| !fits).count());
-    candidates.truncate(MISSES_LOOKED_AT);
-    let mut examined = Vec::new();
-    for statement in candidates {
-        let mut checks: Vec<Check> = asker
-            .scope_of(at, statement)
-            .into_iter()
-            .filter(|(_, text)| text != "true")
-            .map(|(holds, condition)| Check { condition, holds, failed: false, found: None })
-            .collect();
-        for condition in &statement.conditions {
-            let value = |text: &str| {
-                let expression = Expression::from_str(text).ok()?;
-                eval_expression(&request, &entities, &expression).ok()
-            };
-            let result = value(&condition.text);
-            let holds = matches!(result, Some(EvalResult::Bool(true)));
-            let found = condition.compared.as_ref().filter(|_| !holds && may_show(set, condition));
-            let found = found.and_then(|text| value(text)).as_ref().and_then(short);
-            checks.push(Check { condition: condition.text.clone(), holds, failed: result.is_none(), found });
-        }
-        examined.push(Examined {
-            policy: statement.id.clone(),
-            effect: if statement.effect == Effect::Permit { "permit" } else { "forbid" },
-            path: String::new(),
-            checks,
-            reason: statement.terms.reason.clone(),
-        });
-    }
-    examined
+    /// The conditions read so far, by their texts: the operations of a patch set are asked about the same ones.
+    read: BTreeMap<&'a str, Option<Expression>>,
 }
 
-/// The permits that come closest, without those that can never match: those with the fewest conditions that do not hold. One that cannot be evaluated follows
-/// from another that does not hold, so it does not count.
-pub(crate) fn nearest(mut permits: Vec<Examined>) -> Vec<Examined> {
-    let distance = |permit: &Examined| permit.failing().filter(|check| !check.failed).count();
+impl<'a> Examiner<'a> {
+    pub(crate) fn new(set: &'a PolicySet, asker: &'a Asker<'a>, approvals: usize) -> Self {
+        Self { set, asker, approvals, read: BTreeMap::new() }
+    }
+
+    pub(crate) fn actor(&self) -> &'a str {
+        self.asker.actor()
+    }
+
+    /// Looks at all policies about a subject's action, those of its scope or near it first.
+    pub(crate) fn examine(&mut self, at: usize, action: &str, effect: Option<Effect>) -> Vec<Examined> {
+        let (set, asker) = (self.set, self.asker);
+        let Ok((request, entities)) = asker.question(at, self.approvals, &Reads::all()) else {
+            return Vec::new();
+        };
+        let about = |statement: &&Statement| {
+            statement.actions.contains(&action) && effect.is_none_or(|effect| statement.effect == effect)
+        };
+        let mut candidates: Vec<&Statement> = set.statements.iter().filter(about).collect();
+        candidates.sort_by_cached_key(|statement| {
+            asker.scope_of(at, statement).iter().filter(|(fits, _)| !fits).count()
+        });
+        candidates.truncate(MISSES_LOOKED_AT);
+        let mut value = |text: &'a str| {
+            let read = self.read.entry(text).or_insert_with(|| Expression::from_str(text).ok());
+            eval_expression(&request, &entities, read.as_ref()?).ok()
+        };
+        let mut examined = Vec::new();
+        for statement in candidates {
+            let mut checks: Vec<Check> = asker
+                .scope_of(at, statement)
+                .into_iter()
+                .filter(|(_, text)| text != "true")
+                .map(|(holds, condition)| Check { condition, holds, failed: false, found: None })
+                .collect();
+            for condition in &statement.conditions {
+                let result = value(&condition.text);
+                let holds = matches!(result, Some(EvalResult::Bool(true)));
+                let found = condition.compared.as_deref().filter(|_| !holds && may_show(set, condition));
+                let found = found.and_then(&mut value).as_ref().and_then(short);
+                let (condition, failed) = (condition.text.clone(), result.is_none());
+                checks.push(Check { condition, holds, failed, found });
+            }
+            examined.push(Examined {
+                policy: statement.id.clone(),
+                effect: if statement.effect == Effect::Permit { "permit" } else { "forbid" },
+                path: String::new(),
+                checks,
+                reason: statement.terms.reason.clone(),
+            });
+        }
+        examined
+    }
+}
+
+/// The permits that come closest, without those that can never match: those with the fewest conditions that do not hold.
+pub fn nearest(mut permits: Vec<Examined>) -> Vec<Examined> {
     permits.retain(|permit| !permit.applies() && permit.failing().all(Check::can_change));
-    let least = permits.iter().map(distance).min().unwrap_or_default();
-    permits.retain(|permit| distance(permit) == least);
+    let least = permits.iter().map(Examined::distance).min().unwrap_or_default();
+    permits.retain(|permit| permit.distance() == least);
     permits.sort_by(|left, right| left.policy.cmp(&right.policy));
     permits.truncate(MISSES_TOLD);
     permits

@@ -15,7 +15,7 @@ use crate::policy::schema::action_name;
 use crate::policy::{PolicySet, name_fault};
 use approvals::Approved;
 use ask::Answer;
-use misses::examine;
+use misses::Examiner;
 use ordain_canon::{
     ActionHash, Canonicalizer, ContentHash, EvidenceSetHash, PacketHash, ParametersHash, TargetHash, Value,
 };
@@ -29,7 +29,7 @@ use reasons::Reasons;
 use std::collections::BTreeSet;
 use subject::{Asker, Subject, rollback, subjects, table_effects};
 
-pub use misses::{Check, Examined};
+pub use misses::{Check, Examined, nearest};
 
 /// Everything that a decision depends on.
 #[derive(Clone, Copy)]
@@ -107,6 +107,8 @@ struct Judge<'a> {
     proposal_hash: Option<ActionHash>,
     evidence_hash: Option<EvidenceSetHash>,
     approvals: Approvals,
+    /// How many approvals the policies see.
+    seen: usize,
     grant: Option<Grant>,
     evaluated: usize,
     explaining: Option<Vec<Examined>>,
@@ -130,6 +132,7 @@ impl<'a> Judge<'a> {
             proposal_hash: None,
             evidence_hash: None,
             approvals: Approvals { class: ApprovalClass::None, required: 0, have: Vec::new() },
+            seen: 0,
             grant: None,
             evaluated: 0,
             explaining: None,
@@ -221,10 +224,10 @@ impl<'a> Judge<'a> {
         let answer = self.ask_and_wait(&proposal, &subjects, &mut asker, &approved, &scopes);
         self.evaluated = asker.evaluated;
         if self.explaining.is_some() {
-            let approvals = self.approvals.have.len();
+            let mut examiner = Examiner::new(set, &asker, self.seen);
             let told = subjects.iter().enumerate().filter(|(_, it)| self.reasons.point_to(&it.path));
             let told = told.flat_map(|(at, subject)| {
-                let examined = examine(set, &asker, at, action_name(subject.action), approvals, None);
+                let examined = examiner.examine(at, action_name(subject.action), None);
                 examined.into_iter().map(|it| Examined { path: subject.path.clone(), ..it })
             });
             self.explaining = Some(told.collect());
@@ -250,7 +253,7 @@ impl<'a> Judge<'a> {
         ];
         for (path, what, name, known) in names {
             if let Some(fault) = name_fault(name) {
-                self.reasons.deny(gate::NAMES, path, format!("the name {fault}"));
+                self.reasons.deny(gate::NAMES, path, fault);
             } else if let Some(other) =
                 if what == "domain" { known.like_host(name) } else { known.like(name) }
             {

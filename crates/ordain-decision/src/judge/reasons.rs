@@ -11,8 +11,6 @@ pub(crate) struct Reasons {
     permits: Vec<Reason>,
     denied: bool,
     waiting: bool,
-    /// What was said of one operation of a patch set is not said of the others.
-    said: BTreeSet<(String, Vec<String>)>,
 }
 
 impl Reasons {
@@ -59,11 +57,6 @@ impl Reasons {
         for violation in report.violations() {
             self.deny(violation.rule, violation.path.clone(), violation.message.clone());
         }
-    }
-
-    /// Whether this is the first time that the rule is broken on account of these policies.
-    pub(crate) fn first(&mut self, rule: RuleId, policies: &[&str]) -> bool {
-        self.said.insert((rule.name().into_owned(), policies.iter().map(|&id| id.to_owned()).collect()))
     }
 
     fn push(&mut self, rule: RuleId, path: String, message: String, policies: &[&str]) {

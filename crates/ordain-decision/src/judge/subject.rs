@@ -7,11 +7,12 @@ use crate::limits::NOW_MS_MAX;
 use crate::policy::people::{actor_uid, resource_type_uid, resource_uid};
 use crate::policy::schema::action_name;
 use crate::policy::{Declared, InScope, Mismatch, Place, PolicySet, Reads, Statement, Verdicts};
+use crate::shown::{unseen, visible};
 use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpression as Expression};
 use ordain_canon::Value;
 use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
 use ordain_spec::decision::gate;
-use ordain_spec::{folded_path, is_invisible, path_problem};
+use ordain_spec::{folded_path, path_problem};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use unicode_normalization::is_nfc;
 
@@ -19,6 +20,8 @@ use unicode_normalization::is_nfc;
 const PATCH_SET: &str = "patch_set";
 const WORKSPACE: &str = "workspace";
 const FILE: &str = "file";
+/// Where the operations of a patch set stand.
+pub(crate) const OPERATIONS: &str = "/parameters/operations";
 
 /// An action on a resource.
 pub(crate) struct Subject<'p> {
@@ -67,18 +70,21 @@ pub(crate) fn subjects<'p>(
             path: String::new(),
         }];
     }
-    let list = "/parameters/operations";
     let operations = document.get("parameters").and_then(|parameters| parameters.get("operations"));
     let Some(operations) = operations.and_then(Value::as_array).filter(|operations| !operations.is_empty())
     else {
-        reasons.deny(gate::OPERATIONS, list, "a patch set names at least one operation, as `{op, path}`");
+        reasons.deny(
+            gate::OPERATIONS,
+            OPERATIONS,
+            "a patch set names at least one operation, as `{op, path}`",
+        );
         return Vec::new();
     };
     let mut subjects = Vec::new();
     let mut seen = BTreeSet::new();
     let mut whole = true;
     for (at, operation) in operations.iter().enumerate() {
-        let place = format!("{list}/{at}");
+        let place = format!("{OPERATIONS}/{at}");
         match read_operation(operation) {
             Ok((action, path)) => {
                 // The same operation again asks nothing new.
@@ -106,8 +112,8 @@ pub(crate) fn subjects<'p>(
 fn file_problem(path: &str) -> Option<String> {
     if let Some(problem) = path_problem(path) {
         Some(problem)
-    } else if path.chars().any(is_invisible) {
-        Some(format!("path `{}` has an invisible character", path.escape_unicode()))
+    } else if let Some(unseen) = unseen(path) {
+        Some(format!("path `{}` has {unseen}", visible(path)))
     } else if !is_nfc(path) {
         Some(format!("path `{path}` is not in Unicode's composed form (NFC)"))
     } else {

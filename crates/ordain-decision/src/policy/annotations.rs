@@ -67,6 +67,10 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
     if get("approvers").is_some() && approver_names.is_empty() {
         wrong("`@approvers` names nobody".to_owned());
     }
+    let effects = get("effects").map(list).unwrap_or_default();
+    if get("effects").is_some() && effects.is_empty() {
+        wrong("`@effects` names none; leave it out where there are none".to_owned());
+    }
     let persons = people.persons(&approvers).len();
     if approvals > 0 && get("approvers").is_none() {
         wrong("asks for approvals and does not say whose; add `@approvers(\"…\")`".to_owned());
@@ -87,7 +91,7 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
         approvals,
         approver_names,
         approvers,
-        effects: get("effects").map(list).unwrap_or_default(),
+        effects,
         max_executions,
     }
 }

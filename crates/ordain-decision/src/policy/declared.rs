@@ -75,7 +75,11 @@ impl Declared {
             (Self::String, Value::String(text)) => Some(RestrictedExpression::new_string(text.to_string())),
             (Self::Long, Value::Number(_)) => match value.as_integer() {
                 Some(integer) => Some(RestrictedExpression::new_long(integer)),
-                None => refuse("the policy declares a `Long`, and this is no whole number".to_owned()),
+                None => refuse(
+                    "the policy declares a `Long`, and this is no whole number between -9007199254740991 and \
+                     9007199254740991 (2^53 - 1)"
+                        .to_owned(),
+                ),
             },
             (Self::Decimal, Value::Number(number)) => match decimal_text(*number) {
                 Some(text) => Some(RestrictedExpression::new_decimal(text)),

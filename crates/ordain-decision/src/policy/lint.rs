@@ -1,8 +1,40 @@
-//! Policies that can never make a difference, as far as scopes tell.
+//! Policies that can never make a difference, as far as scopes and constant conditions tell.
 
-use super::problem::Problem;
-use super::statement::{Scope, Statement};
-use cedar_policy::Effect;
+use super::people::{action_uid, actor_uid, resource_uid};
+use super::problem::{Problem, Severity};
+use super::statement::{Condition, Scope, Statement};
+use cedar_policy::{Context, Effect, Entities, EvalResult, Expression, Request, eval_expression};
+use std::str::FromStr;
+
+/// Policies that never apply. Cedar finds those whose types say so, and these are left out; `1 > 2` has the type of any other
+/// comparison.
+pub(crate) fn never(statements: &[Statement], known: &[Problem]) -> Vec<Problem> {
+    let says_it = |problem: &&Problem| {
+        problem.severity == Severity::Error || problem.message.contains("policy is impossible")
+    };
+    let is_known =
+        |it: &Statement| known.iter().filter(says_it).any(|problem| problem.policy.as_ref() == Some(&it.id));
+    let mut found = Vec::new();
+    for statement in statements.iter().filter(|it| !is_known(it)) {
+        if let Some(condition) = statement.conditions.iter().find(|it| is_never_true(it)) {
+            let message = format!("never applies: `{}` is never true", condition.text);
+            found.push(Problem::warning(&statement.file, message).at(statement.line).about(&statement.id));
+        }
+    }
+    found
+}
+
+/// Whether a condition is about nothing that is asked, and does not hold.
+fn is_never_true(condition: &Condition) -> bool {
+    if condition.depends_on_request() {
+        return false;
+    }
+    let anything = Request::new(actor_uid(""), action_uid("read"), resource_uid(""), Context::empty(), None);
+    let (Ok(request), Ok(expression)) = (anything, Expression::from_str(&condition.text)) else {
+        return false;
+    };
+    !matches!(eval_expression(&request, &Entities::empty(), &expression), Ok(EvalResult::Bool(true)))
+}
 
 /// Policies that another one makes useless.
 pub(crate) fn warnings(statements: &[Statement]) -> Vec<Problem> {
@@ -36,9 +68,11 @@ fn shadows(other: &Statement, statement: &Statement) -> bool {
             statement.effect == Effect::Permit || !shadowed_back(other, statement)
         }
         (Effect::Permit, Effect::Permit) => {
-            // The strictest of all permits that match holds, so a permit with terms of its own still matters.
+            // The strictest of all permits that match holds, so a permit with terms of its own still matters. So does one that
+            // names other approvers: who may approve is asked of all permits in scope.
             let plain = |it: &Statement| it.terms.approvals == 0 && it.terms.effects.is_empty();
             plain(statement)
+                && statement.terms.approvers.is_subset(&other.terms.approvers)
                 && statement.terms.max_executions >= other.terms.max_executions
                 && !shadowed_back(other, statement)
         }

@@ -31,7 +31,7 @@ pub(crate) use index::{InScope, Index, Place, Verdicts};
 pub(crate) use names::{Known, fault as name_fault};
 pub use problem::{Problem, Severity};
 pub use schema::schema_text;
-pub(crate) use statement::{Condition, Reads, Statement};
+pub(crate) use statement::{Condition, Reads, Statement, depends_on_request};
 
 /// The files of a policy folder: names and texts, without its tests.
 pub type PolicyFiles = BTreeMap<String, String>;
@@ -156,6 +156,7 @@ impl PolicySet {
         }
         let constraints = declared_or_nothing("Constraints", problems);
         let known = known_names(&people, &effects, &statements, problems);
+        problems.extend(lint::never(&statements, problems));
         problems.extend(lint::warnings(&statements));
         let index =
             Index::of(&statements).map_err(|message| problems.push(Problem::error("", message))).ok()?;
@@ -326,14 +327,35 @@ fn validate(
         }
         None => problem,
     };
+    // Cedar looks at each action by itself. What is wrong with all that a policy is about is said once.
+    let mut by_action: BTreeMap<Problem, BTreeSet<String>> = BTreeMap::new();
     for error in result.validation_errors() {
         let text = place(error.policy_id()).and_then(|statement| files.get(&statement.file));
         let problem = Problem::of_diagnostic("", text.map(String::as_str).unwrap_or_default(), error);
-        problems.push(located(without_policy(problem), error.policy_id()));
+        let problem = located(without_policy(problem), error.policy_id());
+        let (message, action) = without_action(&problem.message);
+        by_action.entry(Problem { message, ..problem }).or_default().extend(action);
+    }
+    for (problem, actions) in by_action {
+        let all = problem.policy.as_deref().and_then(|id| place(&PolicyId::new(id)));
+        let named = match all.is_some_and(|statement| statement.actions.len() == actions.len()) {
+            true => String::new(),
+            false => actions.iter().map(|action| format!(", for `{action}`")).collect(),
+        };
+        problems.push(Problem { message: format!("{}{named}", problem.message), ..problem });
     }
     for warning in result.validation_warnings() {
         let problem = Problem::warning("", warning.to_string());
         problems.push(located(without_policy(problem), warning.policy_id()));
+    }
+}
+
+/// The message without the action that it is about, and that action.
+fn without_action(message: &str) -> (String, Option<String>) {
+    let parts = message.split_once(" for Action::\"");
+    match parts.and_then(|(before, rest)| Some((before, rest.split_once('"')?))) {
+        Some((before, (action, after))) => (format!("{before}{after}"), Some(action.to_owned())),
+        None => (message.to_owned(), None),
     }
 }
 

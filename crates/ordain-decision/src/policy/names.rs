@@ -1,6 +1,6 @@
 //! Names that look like other names.
 
-use ordain_spec::is_invisible;
+use crate::shown::{start_of, unseen, visible};
 use std::collections::{BTreeMap, BTreeSet};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::confusable_detection::skeleton;
@@ -63,17 +63,14 @@ fn host_of(name: &str) -> String {
     host.trim().trim_end_matches('.').to_owned()
 }
 
-/// What is wrong with a name by itself.
-pub(crate) fn fault(name: &str) -> Option<&'static str> {
-    if name.trim() != name {
-        Some("starts or ends with a blank")
-    } else if name.chars().any(char::is_control) {
-        Some("has a control character")
-    } else if name.chars().any(is_invisible) {
-        Some("has an invisible character")
-    } else {
-        None
-    }
+/// What is wrong with a name by itself, in a sentence.
+pub(crate) fn fault(name: &str) -> Option<String> {
+    let wrong = match unseen(name) {
+        Some(unseen) => format!("has {unseen}"),
+        None if name.trim() != name => "starts or ends with a blank".to_owned(),
+        None => return None,
+    };
+    Some(format!("the name `{}` {wrong}", start_of(&visible(name))))
 }
 
 #[cfg(test)]
@@ -115,9 +112,13 @@ mod tests {
         {
             assert_eq!(hosts.like_host(name), None, "{name}");
         }
-        assert_eq!(fault("agent\u{200b}"), Some("has an invisible character"));
-        assert_eq!(fault("agent "), Some("starts or ends with a blank"));
-        assert_eq!(fault("agent\n1"), Some("has a control character"));
+        for (name, expected) in [
+            ("agent\u{200b}", "the name `agent\\u{200b}` has an invisible character, U+200B, at position 6"),
+            ("agent ", "the name `agent ` starts or ends with a blank"),
+            ("agent\n1", "the name `agent\\u{a}1` has a control character, U+000A, at position 6"),
+        ] {
+            assert_eq!(fault(name).as_deref(), Some(expected));
+        }
         assert_eq!(fault("Ágnes 東京"), None);
     }
 }

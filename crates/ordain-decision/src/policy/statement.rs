@@ -161,6 +161,18 @@ pub(crate) struct Condition {
     pub(crate) negated: bool,
 }
 
+impl Condition {
+    /// Whether another request could make a difference.
+    pub(crate) fn depends_on_request(&self) -> bool {
+        depends_on_request(&self.text)
+    }
+}
+
+/// Whether a condition names anything of the request.
+pub(crate) fn depends_on_request(condition: &str) -> bool {
+    ["principal", "action", "resource", "context"].iter().any(|variable| condition.contains(variable))
+}
+
 impl Statement {
     /// Takes a policy apart. `None` if it cannot be: then the set is refused.
     pub(crate) fn of(

@@ -6,8 +6,8 @@ use crate::request::{By, JsonBytes, Named, Typed, ok};
 use axum::extract::State;
 use axum::response::Response;
 use ordain_canon::Value;
-use ordain_spec::action::{ActionType, Target};
-use ordain_workflow::gate::{Report, Spend};
+use ordain_spec::action::{ActionType, KernelRequest, Target};
+use ordain_workflow::gate::{Deed, Report, Spend};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -27,6 +27,17 @@ pub(crate) struct UseRequest {
     parameters: Map<String, Json>,
 }
 
+/// What a worker is about to do, where a KernelRequest was submitted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "its form is checked; the gate reads the text as it came")]
+pub(crate) struct RequestUse {
+    /// The permit.
+    permit: String,
+    /// The request; the policies in force say what it stands for.
+    request: KernelRequest,
+}
+
 pub(crate) async fn show(
     State(app): State<App>,
     By(caller): By,
@@ -42,14 +53,23 @@ pub(crate) async fn spend(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
     let value = Value::read(&body).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
-    value.to_typed::<UseRequest>().map_err(|error| Problem::invalid("", error.without_values()))?;
-    let text = |field: &str| value.get(field).and_then(Value::as_str);
-    let (Some(permit), Some(action_type), Some(target), Some(parameters)) =
-        (text("permit"), text("action_type"), value.get("target"), value.get("parameters"))
-    else {
-        return Err(Problem::invalid("", "needs `permit`, `action_type`, `target` and `parameters`"));
+    let unfit = |error: ordain_canon::TypeError| Problem::invalid("", error.without_values());
+    let request = value.get("request");
+    match request {
+        Some(_) => value.to_typed::<RequestUse>().map(drop).map_err(unfit)?,
+        None => value.to_typed::<UseRequest>().map(drop).map_err(unfit)?,
+    }
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let part = |field: &str| value.get(field).unwrap_or(&Value::Null);
+    let deed = match request {
+        Some(request) => Deed::Request(request),
+        None => Deed::Action {
+            action_type: text("action_type"),
+            target: part("target"),
+            parameters: part("parameters"),
+        },
     };
-    ok(&app.gate.spend(&caller, &id, &Spend { permit, action_type, target, parameters }).await?)
+    ok(&app.gate.spend(&caller, &id, &Spend { permit: text("permit"), deed }).await?)
 }
 
 pub(crate) async fn outcome(

@@ -105,6 +105,12 @@ fn a_permit_holds_in_its_window_only_and_no_clock_brings_it_back() {
             .text()
             .contains("ordain_clock_behind_milliseconds 59000")
     );
+    // More than a minute before the last entry nothing is written, and both times are named.
+    server.set_clock(NOW - 1);
+    let told = "2027-01-15T08:01:00Z";
+    server.ask_with(None, "GET", "/ready", None).refused(503, told);
+    server.post("andy", "/v1/actions", &proposal("c", "read")).refused(503, told);
+    server.get("andy", "/v1/actions/a").expect(200);
 }
 
 #[test]

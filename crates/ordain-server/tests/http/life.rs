@@ -88,6 +88,30 @@ fn a_held_action_is_approved_rejected_or_superseded() {
 }
 
 #[test]
+fn a_request_is_accepted_wherever_a_proposal_is() {
+    let server = Server::new();
+    let mapping = "[\"crm.note\"]\naction_type = \"transact\"\nresource_type = \"crm_record\"\nresource_id = \"contact-{contact}\"\ndomain = \"crm\"\n";
+    server.folder.lock().unwrap().insert("tools.toml".to_owned(), mapping.to_owned());
+    server.ask("olga", "POST", "/v1/policy/reload", None).expect(200);
+    let request = json!({"request_id": "r1", "ts_ms": NOW, "actor": "agent", "intent": "note it",
+        "tool_call": {"name": "crm.note", "params": {"contact": 7}}});
+    let status = server.submit(&request);
+    assert_eq!((text(&status["action_id"]), text(&status["state"])), ("r1", "held"));
+    server.approve("ann", &status).expect(200);
+    let allowed = server.get("will", "/v1/actions/r1").expect(200);
+    let path = format!("/v1/permits/{}/use", text(&allowed["permit"]["permit_id"]));
+    let permit = &allowed["permit"]["token"];
+    // Either the request or what it stands for, and not half of each.
+    let both = json!({"permit": permit, "request": request, "action_type": "transact"});
+    server.post("will", &path, &both).refused(400, "action_type");
+    server.post("will", &path, &json!({"permit": permit, "request": {"request_id": "r1"}})).refused(400, "");
+    let mut other = request.clone();
+    other["tool_call"]["params"]["contact"] = json!(8);
+    server.post("will", &path, &json!({"permit": permit, "request": other})).refused(403, "another `target`");
+    server.post("will", &path, &json!({"permit": permit, "request": request})).expect(200);
+}
+
+#[test]
 fn what_no_policy_permits_is_denied_with_a_reason() {
     let server = Server::new();
     let status = server.submit(&proposal("p1", "delete"));

@@ -1,5 +1,6 @@
 //! Action proposals: one typed action that an agent asks to perform.
 
+mod fields;
 mod request;
 mod rules;
 

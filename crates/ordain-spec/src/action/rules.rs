@@ -1,8 +1,8 @@
 //! V-PROP-000–006 and 010–016 (PROPOSAL_SPEC §4), in spec order.
 
 use crate::action::check_evidence;
+use crate::action::fields::updates_obey_fields;
 use crate::facts::Facts;
-use crate::invisible::is_invisible;
 use crate::kind::Kind;
 use crate::limits::{OPEN_OBJECT_BYTES_MAX, OPEN_OBJECT_DEPTH_MAX};
 use crate::node::Node;
@@ -12,7 +12,6 @@ use crate::rule::{Category, Findings, Rule, by_shape};
 use ordain_canon::{Canonicalizer, Value};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use unicode_normalization::UnicodeNormalization as _;
 
 const VP: Kind = Kind::Action;
 
@@ -208,86 +207,6 @@ fn effects_are_disjoint(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findi
         if let Some(name) = effect.str().filter(|name| allowed.contains(name)) {
             found.at(effect, format!("`{}` is allowed as well", shorten(name)));
         }
-    }
-}
-
-/// V-PROP-016. A list that cannot be read, and updates that have no names, cannot be judged and are refused. `updates` is
-/// looked for at every depth, and so are forbidden names below it: nesting hides nothing.
-fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
-    let target = proposal.get("target");
-    let constraints = target.get("constraints");
-    let mut list = |key: &'static str| -> Option<BTreeSet<_>> {
-        let list = constraints.get(key);
-        let names = list.array().and_then(|names| names.iter().map(Value::as_str).collect());
-        if names.is_none() && !list.is_missing() {
-            found.at(list, "must be an array of field names");
-        }
-        names
-    };
-    let allowed = list("allowed_fields");
-    let forbidden = list("forbidden_fields");
-    // Once, not again for every name that is compared with them.
-    let forbidden = forbidden.map(|names| names.iter().map(|name| name.to_lowercase()).collect());
-    let lists = FieldLists { allowed, forbidden };
-    if lists.allowed.is_some() || lists.forbidden.is_some() {
-        lists.look_for_updates(proposal.get("parameters"), found);
-    }
-}
-
-struct FieldLists<'v> {
-    allowed: Option<BTreeSet<&'v str>>,
-    /// In lower case.
-    forbidden: Option<BTreeSet<String>>,
-}
-
-impl FieldLists<'_> {
-    fn look_for_updates(&self, node: Node<'_, '_>, found: &mut Findings) {
-        for (name, member) in node.members() {
-            if !name.eq_ignore_ascii_case("updates") {
-                self.look_for_updates(member, found);
-            } else if member.value().is_some_and(|updates| updates.as_object().is_none()) {
-                found.at(member, "must be an object, so that the target's field lists can be enforced");
-            } else {
-                for (name, update) in member.members() {
-                    self.check_update(name, update, found);
-                }
-            }
-        }
-        node.elements().for_each(|element| self.look_for_updates(element, found));
-    }
-
-    fn check_update(&self, name: &str, update: Node<'_, '_>, found: &mut Findings) {
-        let not_allowed = self.allowed.as_ref().is_some_and(|names| !names.contains(name));
-        let mut reasons = Vec::new();
-        if not_allowed {
-            reasons.push("is not among the allowed fields");
-        }
-        if self.forbids(name) {
-            reasons.push("is a forbidden field");
-        }
-        if !reasons.is_empty() {
-            found.at(update, format!("`{}` {}", shorten(name), reasons.join(" and ")));
-        }
-        self.check_inside(update, found);
-    }
-
-    fn check_inside(&self, node: Node<'_, '_>, found: &mut Findings) {
-        for (name, member) in node.members() {
-            if self.forbids(name) {
-                found.at(member, format!("`{}` is a forbidden field", shorten(name)));
-            }
-            self.check_inside(member, found);
-        }
-        node.elements().for_each(|element| self.check_inside(element, found));
-    }
-
-    /// Many systems know a field in any case, and by a path to it.
-    fn forbids(&self, name: &str) -> bool {
-        let Some(forbidden) = &self.forbidden else { return false };
-        let plain: String = name.nfkc().filter(|it| !is_invisible(*it)).collect::<String>().to_lowercase();
-        let plain = plain.replace("~1", "/");
-        let is = |part: &str| forbidden.contains(part);
-        is(&plain) || plain.split(|it: char| !it.is_alphanumeric() && it != '_').any(is)
     }
 }
 

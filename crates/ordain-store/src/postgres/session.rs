@@ -97,6 +97,7 @@ macro_rules! statements {
 statements! {
     head: "SELECT size, root FROM ordain.head",
     lock_head: "SELECT size, root FROM ordain.head FOR UPDATE",
+    last_entry: "SELECT bytes FROM ordain.entries WHERE position = (SELECT size - 1 FROM ordain.head)",
     versions: "SELECT kind, id, version FROM ordain.records
         JOIN unnest($1::text[], $2::text[]) AS wanted (kind, id) USING (kind, id)",
     record: "SELECT kind, id, version, state, body, changed_at FROM ordain.records WHERE kind = $1 AND id = $2",

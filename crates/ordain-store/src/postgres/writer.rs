@@ -83,7 +83,7 @@ impl Writer {
             Some(session) => session,
             None => Session::open(&self.server).await?,
         };
-        let (edge, versions) =
+        let Begun { edge, last, versions } =
             match timeout(TRANSACTION_WAIT, begin(&session, self.edge.take(), &guards)).await {
                 Ok(begun) => begun?,
                 Err(_) => {
@@ -94,7 +94,7 @@ impl Writer {
                     )));
                 }
             };
-        let mut batch = Batch::new(edge);
+        let mut batch = Batch::new(edge, last);
         for (key, version) in versions {
             batch.learn(key, version);
         }
@@ -132,12 +132,16 @@ fn guards_of<'a>(jobs: impl Iterator<Item = &'a Job>) -> BTreeSet<Key> {
     guards.map(|guard| (guard.kind.clone(), guard.id.clone())).collect()
 }
 
-/// One round trip: begin, lock the head, what other nodes appended since, all guards. One more if they appended much.
-async fn begin(
-    session: &Session,
-    edge: Option<Edge>,
-    guards: &BTreeSet<Key>,
-) -> Result<(Edge, Vec<(Key, u64)>), StoreError> {
+/// What a transaction begins with.
+struct Begun {
+    edge: Edge,
+    /// The last entry.
+    last: Option<Vec<u8>>,
+    versions: Vec<(Key, u64)>,
+}
+
+/// One round trip: begin, lock the head, the last entry, what other nodes appended since, all guards. One more if they appended much.
+async fn begin(session: &Session, edge: Option<Edge>, guards: &BTreeSet<Key>) -> Result<Begun, StoreError> {
     let failed = |error: Error| of_postgres(&session.place, &error);
     let (client, sql) = (&session.client, &session.sql);
     let (kinds, ids) = columns(guards);
@@ -146,10 +150,11 @@ async fn begin(
         Some(size) => (to_signed(size)?, to_signed(size.saturating_add(CATCH_UP_MAX))?),
         None => (0, 0),
     };
-    let (begun, head, newer, versions) = tokio::join!(
+    let (begun, head, last, newer, versions) = tokio::join!(
         biased;
         client.batch_execute(BEGIN),
         client.query(&sql.lock_head, &[]),
+        client.query_opt(&sql.last_entry, &[]),
         async { client.query(&sql.leaf_hashes, &[&from, &to]).await },
         async {
             match kinds.is_empty() {
@@ -160,17 +165,19 @@ async fn begin(
     );
     begun.map_err(failed)?;
     let Head { size, root } = session.head_of(&head.map_err(failed)?)?;
+    let last = last.map_err(failed)?.map(|row| row.try_get(0)).transpose().map_err(failed)?;
     let newer = session.positions_and_hashes(&newer.map_err(failed)?)?;
     let versions = session.versions_of(versions.map_err(failed)?)?;
     let caught_up = edge.filter(|edge| edge.size() + newer.len() as u64 == size);
     let Some(mut edge) = caught_up else {
-        return Ok((edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?, versions));
+        let edge = edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?;
+        return Ok(Begun { edge, last, versions });
     };
     for (_, leaf) in newer {
         edge.append(hash_of(&leaf)?, |_, _| ());
     }
     same_root(&edge, root)?;
-    Ok((edge, versions))
+    Ok(Begun { edge, last, versions })
 }
 
 /// One round trip: all rows and the commit. If they cannot be written, the server turns the commit into a rollback.

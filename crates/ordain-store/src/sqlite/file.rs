@@ -14,8 +14,9 @@ use std::time::Instant;
 /// Closing a file drops all locks that the process has on it, those of SQLite too. So nobody opens while one creates.
 static CREATING: Mutex<()> = Mutex::new(());
 const STATEMENTS_CACHED: usize = 48;
-/// Pages of the log after which they are copied into the file, which takes two more syncs.
-const CHECKPOINT_PAGES: &str = "4096";
+/// Pages of the log after which they are copied into the file, which takes two more syncs. From then on the log is written
+/// over from its beginning and does not grow: a sync is quicker when the size of the file stays.
+const CHECKPOINT_PAGES: &str = "1000";
 
 /// A file that was there when the store was opened.
 #[derive(Clone)]
@@ -46,6 +47,21 @@ impl File {
         let path = path.canonicalize().map_err(failed)?;
         let identity = Identity::of(&path).map_err(failed)?;
         Ok(Self { path, place, identity, read_only: true })
+    }
+
+    /// That nothing was cut off the end: SQLite reads what is missing of the last page as zeros.
+    pub(super) fn check_whole(&self, connection: &Connection) -> Result<(), StoreError> {
+        let page: u32 = connection
+            .query_row("PRAGMA page_size", [], |row| row.get(0))
+            .map_err(|error| of_sqlite(&self.place, &error))?;
+        let length = fs::metadata(&self.path).map_err(|error| of_system(&self.place, &error))?.len();
+        if length % u64::from(page) == 0 {
+            return Ok(());
+        }
+        Err(StoreError::Corrupt(format!(
+            "{} was cut off in the middle of a page; restore it from a backup",
+            self.place
+        )))
     }
 
     /// A connection that writes.

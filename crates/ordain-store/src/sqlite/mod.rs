@@ -23,6 +23,8 @@ use writer::Writer;
 
 /// How messages name a store without a file.
 const IN_MEMORY: &str = "the store in memory";
+/// Documents or entries that are read at once.
+const FEW: usize = 4;
 
 /// A connection that the writer and, in memory, readers use in turn.
 type Shared = Arc<Mutex<Connection>>;
@@ -54,7 +56,9 @@ impl Sqlite {
     pub(crate) async fn open_to_read(path: PathBuf) -> Result<Self, StoreError> {
         let opened = spawn_blocking(move || {
             let file = File::open_to_read(&path)?;
-            schema::check(&file.connect_reader()?, &file.place)?;
+            let connection = file.connect_reader()?;
+            schema::check(&connection, &file.place)?;
+            file.check_whole(&connection)?;
             Ok(file)
         });
         let file = opened.await.map_err(|_| StoreError::Closed)??;
@@ -80,12 +84,12 @@ impl Sqlite {
     }
 
     pub(crate) async fn head(&self) -> Result<Head, StoreError> {
-        self.read(|rows| rows.head()).await
+        self.read_few(|rows| rows.head()).await
     }
 
     pub(crate) async fn record(&self, kind: &str, id: &str) -> Result<Option<Record>, StoreError> {
         let (kind, id) = (kind.to_owned(), id.to_owned());
-        self.read(move |rows| rows.record(&kind, &id)).await
+        self.read_few(move |rows| rows.record(&kind, &id)).await
     }
 
     pub(crate) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
@@ -95,16 +99,32 @@ impl Sqlite {
 
     pub(crate) async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let hashes = hashes.to_vec();
-        self.read(move |rows| rows.documents(&hashes)).await
+        match hashes.len() {
+            0..=FEW => self.read_few(move |rows| rows.documents(&hashes)).await,
+            _ => self.read(move |rows| rows.documents(&hashes)).await,
+        }
     }
 
     pub(crate) async fn entries(&self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
-        self.read(move |rows| rows.entries(from, limit)).await
+        match limit {
+            0..=FEW => self.read_few(move |rows| rows.entries(from, limit)).await,
+            _ => self.read(move |rows| rows.entries(from, limit)).await,
+        }
     }
 
     pub(crate) async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
         let ids = ids.clone();
         self.read(move |rows| rows.tiles_of_snapshot(&ids, size)).await
+    }
+
+    async fn read_few<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if self.queue.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        Readers::read_few(&self.readers, work).await
     }
 
     async fn read<T: Send + 'static>(

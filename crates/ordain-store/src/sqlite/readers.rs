@@ -20,10 +20,12 @@ pub(super) struct Readers {
 enum Source {
     /// There is only the writer's connection.
     Memory(Shared),
-    File {
-        file: File,
-        idle: Mutex<Vec<Connection>>,
-    },
+    File(Pool),
+}
+
+struct Pool {
+    file: File,
+    idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
@@ -32,8 +34,8 @@ impl Readers {
     }
 
     pub(super) fn of_file(file: File) -> Self {
-        let source = Source::File { file, idle: Mutex::new(Vec::with_capacity(READERS)) };
-        Self { source, turns: Arc::new(Semaphore::new(READERS)) }
+        let pool = Pool { file, idle: Mutex::new(Vec::with_capacity(READERS)) };
+        Self { source: Source::File(pool), turns: Arc::new(Semaphore::new(READERS)) }
     }
 
     pub(super) async fn read<T: Send + 'static>(
@@ -50,16 +52,40 @@ impl Readers {
         done.await.map_err(|_| StoreError::Closed)?
     }
 
+    /// Reads a few rows, at once where that is possible: handing so little to another thread takes longer than the work.
+    pub(super) async fn read_few<T: Send + 'static>(
+        readers: &Arc<Self>,
+        work: impl FnOnce(Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match &readers.source {
+            Source::Memory(connection) => {
+                if let Ok(connection) = connection.try_lock() {
+                    return work(Rows { connection: &connection, place: IN_MEMORY });
+                }
+            }
+            Source::File(pool) => {
+                if let Ok(_turn) = readers.turns.try_acquire()
+                    && let Some(connection) = pool.idle.try_lock().ok().and_then(|mut idle| idle.pop())
+                {
+                    pool.file.check()?;
+                    return pool.work(connection, work);
+                }
+            }
+        }
+        Self::read(readers, work).await
+    }
+
     /// Waits for those who read, and closes their connections: whoever is last to close a file copies its log into it, and
     /// a connection that only reads could not.
     pub(super) async fn close(&self) {
-        let Source::File { idle, .. } = &self.source else { return };
+        let Source::File(pool) = &self.source else { return };
         let Ok(everybody) = self.turns.acquire_many(READERS_U32).await else { return };
         self.turns.close();
-        idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         drop(everybody);
     }
 
+    /// For a thread that may wait.
     fn with_connection<T>(
         &self,
         work: impl FnOnce(Rows<'_>) -> Result<T, StoreError>,
@@ -69,20 +95,30 @@ impl Readers {
                 let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
                 work(Rows { connection: &connection, place: IN_MEMORY })
             }
-            Source::File { file, idle } => {
-                file.check()?;
-                let taken = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            Source::File(pool) => {
+                pool.file.check()?;
+                let taken = pool.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let connection = match taken {
                     Some(connection) => connection,
-                    None => file.connect_reader()?,
+                    None => pool.file.connect_reader()?,
                 };
-                let result = work(Rows { connection: &connection, place: &file.place });
-                // After an error a new connection is better than one in an unknown state.
-                if result.is_ok() {
-                    idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
-                }
-                result
+                pool.work(connection, work)
             }
         }
+    }
+}
+
+impl Pool {
+    fn work<T>(
+        &self,
+        connection: Connection,
+        work: impl FnOnce(Rows<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let result = work(Rows { connection: &connection, place: &self.file.place });
+        // After an error a new connection is better than one in an unknown state.
+        if result.is_ok() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        }
+        result
     }
 }

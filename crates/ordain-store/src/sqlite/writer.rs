@@ -53,7 +53,7 @@ impl Writer {
         let place = self.file.as_ref().map_or(IN_MEMORY, |file| &file.place);
         let rows = Rows { connection: &locked, place };
         let mut batch = match self.check_file().and_then(|()| begin(rows, self.edge.take())) {
-            Ok(edge) => Batch::new(edge),
+            Ok((edge, last)) => Batch::new(edge, last),
             Err(error) => {
                 give_up(&locked);
                 self.connection = self.connection_after_failure();
@@ -94,10 +94,18 @@ impl Writer {
     }
 }
 
-/// Begins a transaction and brings the edge to where the ledger ends: other processes may have appended.
-fn begin(rows: Rows<'_>, edge: Option<Edge>) -> Result<Edge, StoreError> {
+/// Begins a transaction and brings the edge to where the ledger ends: other processes may have appended. With the last entry.
+fn begin(rows: Rows<'_>, edge: Option<Edge>) -> Result<(Edge, Option<Vec<u8>>), StoreError> {
     run(rows, "BEGIN IMMEDIATE", [])?;
-    let Head { size, root } = rows.head()?;
+    let head = rows.head()?;
+    let last = match head.size.checked_sub(1) {
+        Some(last) => rows.entries(last, 1)?.pop().map(|entry| entry.bytes),
+        None => None,
+    };
+    Ok((edge_at(rows, edge, head)?, last))
+}
+
+fn edge_at(rows: Rows<'_>, edge: Option<Edge>, Head { size, root }: Head) -> Result<Edge, StoreError> {
     let Some(mut edge) = edge.filter(|edge| edge.size() <= size && size - edge.size() <= CATCH_UP_MAX) else {
         return edge_of(size, root, rows.tiles(&edge_tiles(size), size)?);
     };

@@ -22,13 +22,14 @@ pub(super) fn write(rng: &mut Rng, world: &World, permits: bool, broad: bool, te
 }
 
 fn one(rng: &mut Rng, world: &World, usually: bool) -> String {
-    match rng.below(10) {
+    match rng.below(11) {
         0 | 1 => approvals(rng, usually),
         2..=4 => parameter(rng, world, usually),
         5 => evidence(rng, usually),
         6 => envelope(rng, usually),
         7 => resource(rng, usually),
         8 => principal(rng, usually),
+        9 => window(rng, usually),
         _ => rest(rng, world, usually),
     }
 }
@@ -128,16 +129,36 @@ fn envelope(rng: &mut Rng, usually: bool) -> String {
     (*rng.pick(list)).to_owned()
 }
 
+fn window(rng: &mut Rng, usually: bool) -> String {
+    let list: &[&str] = match usually {
+        true => &[
+            "if context has window then context.window.max_duration_ms <= 1000 else true",
+            "if context has window then context.window.valid_until_ms - context.window.valid_from_ms < 310000 else true",
+        ],
+        false => &[
+            "context has window && context.window.valid_until_ms - context.window.valid_from_ms <= 300000",
+            "context has window && context.window.valid_from_ms > 1705172000000",
+            "context has window && context.window.max_duration_ms > 1000",
+            "!(context has window)",
+        ],
+    };
+    (*rng.pick(list)).to_owned()
+}
+
 fn resource(rng: &mut Rng, usually: bool) -> String {
     let list: &[&str] = match usually {
         true => &[
             "resource has path",
+            "!(resource has folded && resource.folded like \"*.pem\")",
             "!(resource has path && resource.path like \"*.pem\")",
             "resource.id != \"ticket-9\"",
             "resource.domain like \"*e*\"",
         ],
         false => &[
             "resource has path && resource.path like \"src/*\"",
+            "resource has folded && resource.folded like \"src/*\"",
+            "resource has folded && resource.folded == \"docs/\u{e9}.md\"",
+            "resource has path && resource has folded && resource.path != resource.folded",
             "resource.id like \"*-9\"",
             "resource.type == \"payment\" && resource.domain == \"example.com\"",
             "resource in Domain::\"bank/eu~1\"",

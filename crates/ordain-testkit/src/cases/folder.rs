@@ -269,7 +269,7 @@ fn tools(rng: &mut Rng, world: &mut World) {
 /// One thing that makes a folder invalid.
 fn spoil(rng: &mut Rng, files: &mut BTreeMap<String, String>) {
     let scope = "(principal, action, resource)";
-    let policy = match rng.below(12) {
+    let policy = match rng.below(13) {
         0 => format!("permit {scope};"),
         1 => format!("@id(\"same\") permit {scope};\n@id(\"same\") forbid {scope};"),
         2 => format!("@id(\"a b\") permit {scope};"),
@@ -280,6 +280,7 @@ fn spoil(rng: &mut Rng, files: &mut BTreeMap<String, String>) {
         7 => format!("@id(\"x\") @approval(\"single\") @approvers(\"nobody\") permit {scope};"),
         8 => format!("@id(\"x\") @effects(\"mail\") forbid {scope};"),
         9 => format!("@id(\"x\") permit {scope} when {{ context.weather == \"fine\" }};"),
+        11 => format!("@id(\"x\") @effects(\" , \") permit {scope};"),
         10 => "@id(\"x\") permit (principal == ?principal, action, resource);".to_owned(),
         _ => format!("@id(\"x\") @max_executions(\"0\") permit {scope};"),
     };

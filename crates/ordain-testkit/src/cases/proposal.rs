@@ -68,7 +68,9 @@ fn plain(rng: &mut Rng, world: &World, now_ms: i64) -> Json {
     let (kind, domain) = (*rng.pick(&aim.types), *rng.pick(&aim.domains));
     let action = *rng.pick(&aim.actions);
     let id = match kind {
-        "file" => rng.pick(&["src/main.rs", "docs/a.md", "key.pem", "../up"]).to_string(),
+        "file" => rng
+            .pick(&["src/main.rs", "SRC/Main.rs", "docs/a.md", "docs/\u{c9}.md", "key.pem", "../up"])
+            .to_string(),
         "ticket" => rng.pick(&["ticket-1", "ticket-1", "ticket-9"]).to_string(),
         other => format!("{}-{}", other.split('/').next().unwrap_or_default(), rng.below(12)),
     };
@@ -99,11 +101,19 @@ fn plain(rng: &mut Rng, world: &World, now_ms: i64) -> Json {
 }
 
 fn patch_set(rng: &mut Rng, world: &World, now_ms: i64) -> Json {
-    let paths = ["src/main.rs", "src/lib.rs", "docs/a.md", "key.pem", "Cargo.toml"];
-    let count = 1 + rng.below(4);
-    let operation = |rng: &mut Rng| json!({"op": rng.pick(&["create", "modify", "modify", "delete"]), "path": rng.pick(&paths)});
+    let paths =
+        ["src/main.rs", "src/lib.rs", "docs/a.md", "docs/\u{c9}.md", "key.pem", "Key.PEM", "Cargo.toml"];
+    let operation = |rng: &mut Rng, path: &str| json!({"op": rng.pick(&["create", "modify", "modify", "delete"]), "path": path});
     let mut parameters = values(rng, &world.parameters);
-    parameters.insert("operations".into(), Json::Array((0..count).map(|_| operation(rng)).collect()));
+    // Sometimes more than are told one by one.
+    let operations: Vec<Json> = match rng.chance(8) {
+        true => (0..15 + rng.below(6)).map(|at| operation(rng, &format!("src/{at}.rs"))).collect(),
+        false => {
+            let chosen: Vec<&str> = (0..=rng.below(4)).map(|_| *rng.pick(&paths)).collect();
+            chosen.into_iter().map(|path| operation(rng, path)).collect()
+        }
+    };
+    parameters.insert("operations".into(), Json::Array(operations));
     let constraints = values(rng, &world.constraints);
     let proposal = json!({
         "proposal_id": "patch-1", "ts_ms": now_ms - 2000, "actor": rng.pick(&["agent-1", "agent-1", "agent-2", "bot-3"]),

@@ -14,6 +14,7 @@ use ordain_spec::path_faults;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::str::FromStr;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// What the policies say to one question.
 pub(super) struct Asked<'f> {
@@ -37,8 +38,10 @@ pub(super) fn context(proposal: &Proposal, evidence: &Evidence, rollback: &str, 
         },
         "now": {"__extn": {"fn": "datetime", "arg": cedar_datetime(now_ms)}},
     });
-    if let (Some(envelope), Some(members)) = (&proposal.risk_envelope, context.as_object_mut()) {
-        members.insert("envelope".to_owned(), json!(envelope));
+    if let Some(members) = context.as_object_mut() {
+        let envelope = proposal.risk_envelope.as_ref().map(|it| ("envelope".to_owned(), json!(it)));
+        let window = proposal.time_window.as_ref().map(|it| ("window".to_owned(), json!(it)));
+        members.extend(envelope.into_iter().chain(window));
     }
     context
 }
@@ -146,7 +149,9 @@ pub(super) fn with_resource(folder: &ModelFolder, question: &Question) -> Entiti
         "id": question.resource_id, "type": question.resource_type, "domain": question.domain});
     if let (true, Some(members)) = (path_faults(&question.resource_id).is_empty(), attributes.as_object_mut())
     {
+        let folded: String = question.resource_id.to_lowercase().nfc().collect();
         members.insert("path".to_owned(), json!(question.resource_id));
+        members.insert("folded".to_owned(), json!(folded));
     }
     let entity = json!([{
         "uid": {"type": "Resource", "id": resource(question).id().unescaped()},

@@ -23,7 +23,8 @@ entity Group in [Group];
 entity Actor in [Group] { person?: String, attributes?: ActorAttributes };
 entity Domain in [Domain] { attributes?: DomainAttributes };
 entity ResourceType;
-entity Resource in [Domain, ResourceType] { id: String, "type": String, domain: String, path?: String };
+entity Resource in [Domain, ResourceType] { id: String, "type": String, domain: String, path?: String,
+    folded?: String };
 action any;
 action observe, effect in [any];
 action modify, external in [effect];
@@ -35,6 +36,7 @@ const CONTEXT: &str = r"
         allowed_side_effects: Set<String>, forbidden_effects: Set<String>,
         max_affected_records: Long, reversible_required: Bool,
     },
+    window?: { valid_from_ms: Long, valid_until_ms: Long, max_duration_ms: Long },
     rollback: String,
     evidence: {
         packets: Long, types: Set<String>, sensors: Set<String>,

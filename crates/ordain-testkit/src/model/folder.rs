@@ -241,6 +241,11 @@ impl ModelPolicy {
         if u64::try_from(persons.len()).unwrap_or_default() < demand {
             return Err(format!("{id}: too few approvers"));
         }
+        let effects: BTreeSet<String> =
+            listed(policy.annotation("effects")).into_iter().filter(|effect| !effect.is_empty()).collect();
+        if policy.annotation("effects").is_some() && effects.is_empty() {
+            return Err(format!("{id}: @effects"));
+        }
         if let Some(text) = policy.annotation("max_executions") {
             let number = text.parse::<u64>().ok().filter(|number| (1..=1_000_000).contains(number));
             number.ok_or_else(|| format!("{id}: @max_executions"))?;
@@ -252,7 +257,7 @@ impl ModelPolicy {
             class,
             demand,
             approvers,
-            effects: listed(policy.annotation("effects")).into_iter().collect(),
+            effects,
             id,
         })
     }

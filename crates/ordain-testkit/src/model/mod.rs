@@ -1,5 +1,7 @@
-//! The slow, obvious model of a decision, written from docs/contracts/decision.md and policy.md alone. It shares no code with
-//! the decision kernel, so that a comparison of the two finds mistakes in either.
+//! The slow, obvious model of a decision, written from docs/contracts/decision.md and policy.md alone, so that a comparison with
+//! the decision kernel finds mistakes in either. It shares no code of `ordain-decision`. What it does share is `ordain-spec`:
+//! both call its verifier for V-PROP-000 to 016, for packets and for approvals, and its mapping of KernelRequests, so a
+//! mistake there is not found here but by the vectors of conformance/.
 //!
 //! What makes it slow on purpose: every policy is asked alone and all of them together, with the whole entity store and a
 //! context that Cedar checks against the whole schema; the scope of a permit is the permit without its conditions; and

@@ -62,6 +62,9 @@ pub(super) fn questions(
         };
         let path = operation.get("path").and_then(Value::as_str).filter(|path| is_plain_path(path));
         match (action, path) {
+            // The same operation again is no other question.
+            (Some(action), Some(path))
+                if questions.iter().any(|it: &Question| it.action == action && it.resource_id == path) => {}
             (Some(action), Some(path)) => questions.push(Question {
                 action: action.to_owned(),
                 resource_type: "file".to_owned(),

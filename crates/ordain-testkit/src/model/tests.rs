@@ -350,7 +350,11 @@ fn a_request_is_mapped_and_a_patch_set_is_its_operations() {
     );
     check(
         patch(json!([op("create", "src/a.rs"), op("create", "etc/b"), op("delete", "etc/c")])),
-        "DENY none 0 []: G12 /parameters/operations/1",
+        "DENY none 0 []: G12 /parameters/operations/1; G12 /parameters/operations/2",
+    );
+    check(
+        patch(json!([op("create", "etc/b"), op("create", "etc/b")])),
+        "DENY none 0 []: G12 /parameters/operations/0",
     );
     check(patch(json!([op("create", "../a")])), "DENY none 0 []: G9 /parameters/operations/0");
     check(patch(json!([])), "DENY none 0 []: G9 /parameters/operations");

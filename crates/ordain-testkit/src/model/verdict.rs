@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Further approvals that are looked for at most.
 const APPROVALS_MAX: u32 = 16;
+/// Operations of which the same is said one by one.
+const OPERATIONS_TOLD: usize = 16;
 
 pub(super) fn decide(folder: &ModelFolder, input: &ModelInput<'_>) -> ModelAnswer {
     let mut reasons = BTreeSet::new();
@@ -365,26 +367,31 @@ impl<'f> Matter<'f> {
             .collect()
     }
 
-    /// G10 to G12. A reason that several operations have stands at the first.
+    /// G10 to G12. Each operation that is refused has its own reasons, until there are too many; a permit stands at the first
+    /// operation that it matches.
     fn policies_say(&self, asked: &[Asked<'_>], state: &mut State) {
-        let mut seen: BTreeSet<(&str, Vec<&str>)> = BTreeSet::new();
+        let mut counts: BTreeMap<(&str, Vec<&str>), usize> = BTreeMap::new();
+        let mut deny = |path: &str, rule: &'static str, ids: Vec<&'f str>| {
+            let count = counts.entry((rule, ids.clone())).or_default();
+            *count += 1;
+            let path = if *count > OPERATIONS_TOLD { "/parameters/operations" } else { path };
+            state.denials.insert(reason(rule, path, &ids));
+        };
+        let mut named: BTreeSet<&str> = BTreeSet::new();
         for (question, asked) in self.questions.iter().zip(asked) {
-            let mut add = |to: &mut BTreeSet<ModelReason>, rule: &'static str, ids: Vec<&'f str>| {
-                if seen.insert((rule, ids.clone())) {
-                    to.insert(reason(rule, question.path.clone(), &ids));
-                }
-            };
             for policy in &asked.forbids {
-                add(&mut state.denials, "G10", vec![self.id(policy)]);
+                deny(&question.path, "G10", vec![self.id(policy)]);
             }
             for policy in &asked.errors {
-                add(&mut state.denials, "G11", vec![self.id(policy)]);
+                deny(&question.path, "G11", vec![self.id(policy)]);
             }
             for policy in &asked.permits {
-                add(&mut state.permitted, "G12", vec![self.id(policy)]);
+                if named.insert(self.id(policy)) {
+                    state.permitted.insert(reason("G12", question.path.clone(), &[self.id(policy)]));
+                }
             }
             if asked.permits.is_empty() {
-                add(&mut state.denials, "G12", Vec::new());
+                deny(&question.path, "G12", Vec::new());
             }
         }
     }

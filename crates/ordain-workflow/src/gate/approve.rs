@@ -12,7 +12,7 @@ use super::records::{Action, Held, State, Token, put};
 use super::status::ActionStatus;
 use super::submit::state_of;
 use ordain_spec::approval::{Approval, Verdict};
-use ordain_spec::decision::Outcome;
+use ordain_spec::decision::{Decision, Outcome, gate};
 use ordain_spec::{NonEmpty, Sha256};
 use ordain_store::StoreError;
 use schemars::JsonSchema;
@@ -114,22 +114,18 @@ impl Gate {
         };
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
         let mut judged = judge(&loaded, &inputs, &texts)?;
-        let counts = match say.verdict {
-            Verdict::Approve => judged.decision.approvals.have.contains(&caller.principal),
-            Verdict::Reject => judged.decision.outcome == Outcome::Deny,
+        check_counts(caller, action_id, say.verdict, &judged.decision)?;
+        let mint = match judged.grant.take() {
+            Some(grant) => Some(self.minting(grant).await?),
+            None => None,
         };
-        if !counts {
-            let message = format!("the word of `{}` does not count for `{action_id}`", caller.principal);
-            return Err(GateError::Refused { message, reasons: judged.decision.reasons });
-        }
-        let mint = judged.grant.take().map(|grant| self.minting(grant)).transpose()?;
         action.state = state_of(judged.decision.outcome);
         action.decision_document = judged.decision_document.clone();
         if action.state != State::Held {
             action.expires_at_ms = None;
         }
         let mut guards = vec![held.guard(), control_held.guard()];
-        guards.extend(mint.as_ref().map(Mint::guard));
+        guards.extend(mint.iter().flat_map(Mint::guards));
         let (id, by, verdict) = (action_id.to_owned(), caller.principal.clone(), say.verdict);
         let build = move |index: u64| {
             let mut step = Step { documents: judged.documents, ..Step::default() };
@@ -171,18 +167,23 @@ impl Gate {
     }
 
     /// Nobody approves what they proposed, whatever the name they proposed it under: the policy knows which names are
-    /// one person's, and the tokens know which names somebody proposes under.
+    /// one person's, and a token makes its principal and its names one. A token that was revoked or has expired counts
+    /// too: the proposal may have been made while it held, and who has it once had both names in hand.
     async fn check_not_own(
         &self,
         caller: &Caller,
         action: &Action,
         loaded: &Loaded,
     ) -> Result<(), GateError> {
-        let is_caller = |name: &str| same(loaded.set.person(name), loaded.set.person(&caller.principal));
-        let mut own = is_caller(&action.submitted_by) || is_caller(&action.actor);
+        let person = |name: &str| loaded.set.person(name).to_lowercase();
+        let caller_is = person(&caller.principal);
+        let proposers = [person(&action.submitted_by), person(&action.actor)];
+        let mut own = proposers.contains(&caller_is);
         for token in self.list::<Token>(None).await? {
             let Some(token) = token.body else { continue };
-            own |= is_caller(&token.principal) && token.names.iter().any(|name| same(name, &action.actor));
+            let people: Vec<String> =
+                [&token.principal].into_iter().chain(&token.names).map(|name| person(name)).collect();
+            own |= people.contains(&caller_is) && people.iter().any(|name| proposers.contains(name));
         }
         if own {
             return Err(GateError::Forbidden(format!(
@@ -199,13 +200,34 @@ impl Gate {
     }
 }
 
+/// That a word has an effect. A rejection denies, if it is of somebody whom the policies name. An approval must leave the
+/// action held or allow it: what is denied for another reason, such as a halt, would stay denied when the reason is gone.
+fn check_counts(
+    caller: &Caller,
+    action_id: &str,
+    verdict: Verdict,
+    decision: &Decision,
+) -> Result<(), GateError> {
+    let counts = match verdict {
+        Verdict::Approve => decision.approvals.have.contains(&caller.principal),
+        Verdict::Reject => {
+            let rule = gate::REJECTED.name();
+            decision.reasons.iter().any(|reason| reason.rule_id == rule)
+        }
+    };
+    let message = match verdict {
+        _ if !counts => format!("the word of `{}` does not count for `{action_id}`", caller.principal),
+        Verdict::Approve if decision.outcome == Outcome::Deny => {
+            format!("`{action_id}` cannot be approved now: it would be denied; it stays held")
+        }
+        Verdict::Approve | Verdict::Reject => return Ok(()),
+    };
+    Err(GateError::Refused { message, reasons: decision.reasons.clone() })
+}
+
 fn earlier(approvals: &[Vec<u8>], caller: &Caller) -> Option<Approval> {
     let all = approvals.iter().filter_map(|text| serde_json::from_slice::<Approval>(text).ok());
     all.into_iter().find(|approval| approval.approver.as_str() == caller.principal)
-}
-
-fn same(left: &str, right: &str) -> bool {
-    left.to_lowercase() == right.to_lowercase()
 }
 
 pub(super) fn no_action(action_id: &str) -> GateError {

@@ -1,5 +1,8 @@
 //! The time. It never goes back: what the ledger has seen has happened.
 
+use super::error::GateError;
+use super::limits::CLOCKS_APART_MS_MAX;
+use crate::time::rfc3339;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,6 +38,22 @@ impl Clock {
     pub(super) fn now_ms(&self) -> u64 {
         let now_ms = (self.source)();
         self.seen_ms.fetch_max(now_ms, Ordering::AcqRel).max(now_ms)
+    }
+
+    /// That nothing happens long before what stands at the end of the ledger. Which of the two clocks is wrong nobody can
+    /// tell from here, so that nothing is written.
+    pub(super) fn check(&self, last_ms: u64) -> Result<(), GateError> {
+        let here_ms = (self.source)();
+        if here_ms.saturating_add(CLOCKS_APART_MS_MAX) >= last_ms {
+            return Ok(());
+        }
+        let text = |ms: u64| rfc3339(ms).unwrap_or_else(|| format!("{ms} ms"));
+        Err(GateError::Unavailable(format!(
+            "it is {} by this machine's clock, and the last entry of the ledger is of {}; more than {} s apart, nothing is written: one of the clocks of this store is wrong",
+            text(here_ms),
+            text(last_ms),
+            CLOCKS_APART_MS_MAX / 1_000
+        )))
     }
 
     /// How far the source is behind what was seen.

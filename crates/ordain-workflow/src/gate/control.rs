@@ -3,9 +3,10 @@
 use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
+use super::keyring::{Keyring, KeyringError};
 use super::limits::{REASON_CHARACTERS_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy};
-use super::records::{CONTROL_ID, Control, Halt, put};
+use super::records::{CONTROL_ID, Control, Halt, Held, Key, put};
 use super::status::{GateStatus, KeyStatus};
 use ordain_store::StoreError;
 
@@ -62,11 +63,21 @@ impl Gate {
         caller.must_be(&[Role::Operator])?;
         // One after the other: the file, the record and what signs must name the same key in the end.
         let _rotating = self.shared.rotating.lock().await;
-        let old = self.keyring();
-        let new = old.rotated().map_err(|error| GateError::Unavailable(error.to_string()))?;
-        self.register(&new, Some(&old.public().id()), &caller.principal).await?;
+        let old = self.successor(&self.keyring()).await?;
+        let old_id = old.public().id();
+        let known = Held::<Key>::read(&self.store, &old_id).await?.body;
+        let retires = known.is_some_and(|key| key.is_valid()).then_some(old_id.as_str());
+        let new = old.next().map_err(no_key)?;
+        // First on record, then in its place: if this fails, the old key is still the one.
+        if let Err(error) = self.register(&new, retires, &caller.principal).await {
+            // If nobody knows whether it is on record, it may be needed.
+            if !matches!(error, GateError::Store(StoreError::Uncertain(_))) {
+                new.discard();
+            }
+            return Err(error);
+        }
         let id = new.public().id();
-        self.sign_with(new);
+        self.sign_with(new.take_place().map_err(no_key)?);
         let key = self.keys().await?.into_iter().find(|key| key.key_id == id);
         key.ok_or_else(|| GateError::Damaged("the new key is not on record".to_owned()))
     }
@@ -75,7 +86,7 @@ impl Gate {
     pub async fn reload_key(&self) -> Result<bool, GateError> {
         let _rotating = self.shared.rotating.lock().await;
         let old = self.keyring();
-        let new = old.reread().map_err(|error| GateError::Unavailable(error.to_string()))?;
+        let new = self.successor(&old).await?;
         if new.public() == old.public() {
             return Ok(false);
         }
@@ -83,4 +94,48 @@ impl Gate {
         self.sign_with(new);
         Ok(true)
     }
+
+    /// The key that signs, and its record: whoever signs something that is written guards it. Another process may have
+    /// retired the key that this one knows.
+    pub(super) async fn signing(&self) -> Result<(Keyring, Held<Key>), GateError> {
+        for again in [true, false] {
+            let keyring = self.keyring();
+            let key = Held::<Key>::read(&self.store, &keyring.public().id()).await?;
+            if key.body.as_ref().is_some_and(Key::is_valid) {
+                return Ok((keyring, key));
+            }
+            if again {
+                self.reload_key().await?;
+            }
+        }
+        Err(retired(&self.keyring().public().id()))
+    }
+
+    /// The key in the place of one that this process knows. A rotation that was broken off is ended here: its key is on
+    /// record, and still beside the old one.
+    pub(super) async fn successor(&self, known: &Keyring) -> Result<Keyring, GateError> {
+        let now = known.reread().map_err(no_key)?;
+        let key = Held::<Key>::read(&self.store, &now.public().id()).await?.body;
+        if key.is_none_or(|key| key.is_valid()) {
+            return Ok(now);
+        }
+        for key in self.list::<Key>(None).await? {
+            if key.body.is_some_and(|body| body.is_valid())
+                && let Some(next) = now.beside(&key.id).map_err(no_key)?
+            {
+                return next.take_place().map_err(no_key);
+            }
+        }
+        Ok(now)
+    }
+}
+
+fn no_key(error: KeyringError) -> GateError {
+    GateError::Unavailable(error.to_string())
+}
+
+pub(super) fn retired(key_id: &str) -> GateError {
+    GateError::Conflict(format!(
+        "the key {key_id} was retired, and this node has no other; move its file away, and start again to make one"
+    ))
 }

@@ -104,7 +104,15 @@ pub enum Event {
     /// The halt is lifted.
     Resumed { reason: String },
     /// Somebody can ask from now on.
-    TokenCreated { token_id: String, principal: String, names: Vec<String>, roles: Vec<Role> },
+    TokenCreated {
+        token_id: String,
+        principal: String,
+        names: Vec<String>,
+        roles: Vec<Role>,
+        secret_hash: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at_ms: Option<u64>,
+    },
     /// And no longer.
     TokenRevoked { token_id: String },
 }

@@ -2,9 +2,11 @@
 
 use super::caller::Role;
 use super::entry::{Entry, Event};
+use super::judge::Inputs;
 use super::outcome::state_after;
 use super::records::{PolicyInForce, State, UseOutcome};
 use super::submit::state_of;
+use ordain_spec::decision::Decision;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the entries of a ledger come to.
@@ -15,6 +17,8 @@ pub(super) struct Expected {
     pub(super) permits: BTreeMap<String, ExpectedPermit>,
     /// The entry, the packet and the sensor.
     pub(super) evidence: BTreeMap<String, (u64, String, String)>,
+    /// The packets alone.
+    pub(super) packets: BTreeSet<String>,
     pub(super) tokens: BTreeMap<String, ExpectedToken>,
     /// The public key, and whether it was retired.
     pub(super) keys: BTreeMap<String, (String, bool)>,
@@ -32,7 +36,10 @@ pub(super) struct ExpectedAction {
     pub(super) by: String,
     pub(super) proposal_document: String,
     pub(super) decision_document: String,
-    pub(super) inputs_document: String,
+    /// When it was submitted, and what approvals are bound to, by its first decision.
+    pub(super) first: Option<(u64, Option<String>)>,
+    /// Of the last decision.
+    pub(super) evidence_documents: Option<Vec<String>>,
     pub(super) approval_documents: Vec<String>,
     pub(super) permit_id: Option<String>,
     pub(super) expires_at_ms: Option<u64>,
@@ -57,6 +64,8 @@ pub(super) struct ExpectedPermit {
 pub(super) struct ExpectedUse {
     pub(super) number: u64,
     pub(super) worker: String,
+    /// By the documents of the decision.
+    pub(super) spent_at_ms: Option<u64>,
     pub(super) deadline_ms: u64,
     /// How it went, and the document that says so.
     pub(super) settled: Option<(UseOutcome, String)>,
@@ -67,11 +76,20 @@ pub(super) struct ExpectedToken {
     pub(super) principal: String,
     pub(super) names: Vec<String>,
     pub(super) roles: Vec<Role>,
+    pub(super) secret_hash: String,
+    pub(super) expires_at_ms: Option<u64>,
     pub(super) revoked: bool,
 }
 
+/// The documents of a decision: what it was made from, and what it was.
+pub(super) struct Recorded {
+    pub(super) inputs: Inputs,
+    pub(super) decision: Decision,
+}
+
 impl Expected {
-    pub(super) fn add(&mut self, index: u64, entry: Entry) {
+    /// Adds an entry; a decision comes with its documents, as far as they can be read.
+    pub(super) fn add(&mut self, index: u64, entry: Entry, recorded: Option<Recorded>) {
         let by = entry.by;
         match entry.event {
             Event::Opened { origin } => self.origin = Some(origin),
@@ -81,11 +99,16 @@ impl Expected {
                 (action.actor, action.by) = (actor, by);
                 (action.proposal_document, action.supersedes) = (proposal_document, supersedes);
             }
-            Event::Decided { action_id, outcome, decision_document, inputs_document, expires_at_ms } => {
+            Event::Decided { action_id, outcome, decision_document, expires_at_ms, .. } => {
                 let action = self.actions.entry(action_id).or_default();
                 action.state = Some(state_of(outcome));
-                (action.decision_document, action.inputs_document) = (decision_document, inputs_document);
+                action.decision_document = decision_document;
                 (action.expires_at_ms, action.decided_index) = (expires_at_ms, index);
+                if let Some(Recorded { inputs, decision }) = recorded {
+                    let proposal_hash = decision.proposal_hash.0.map(|hash| hash.as_str().to_owned());
+                    action.first.get_or_insert((inputs.now_ms, proposal_hash));
+                    action.evidence_documents = Some(inputs.evidence_documents);
+                }
             }
             Event::Approved { action_id, approval_document }
             | Event::Rejected { action_id, approval_document } => {
@@ -115,7 +138,8 @@ impl Expected {
                 (permit.valid_from_ms, permit.valid_until_ms) = (valid_from_ms, valid_until_ms);
             }
             Event::PermitSpent { permit_id, number, deadline_ms, .. } => {
-                let used = ExpectedUse { number, worker: by, deadline_ms, settled: None };
+                let spent_at_ms = recorded.map(|it| it.inputs.now_ms);
+                let used = ExpectedUse { number, worker: by, spent_at_ms, deadline_ms, settled: None };
                 self.permits.entry(permit_id).or_default().uses.push(used);
             }
             Event::PermitSettled { permit_id, number, outcome, report_document, .. } => {
@@ -125,6 +149,7 @@ impl Expected {
                 }
             }
             Event::EvidenceReceived { evidence_id, sensor_id, packet_document } => {
+                self.packets.insert(packet_document.clone());
                 self.evidence.insert(evidence_id, (index, packet_document, sensor_id));
             }
             Event::PolicyChanged { policy_hash, files_document } => {
@@ -138,8 +163,10 @@ impl Expected {
             }
             Event::Halted { reason } => self.halted = Some((by, reason)),
             Event::Resumed { .. } => self.halted = None,
-            Event::TokenCreated { token_id, principal, names, roles } => {
-                self.tokens.insert(token_id, ExpectedToken { principal, names, roles, revoked: false });
+            Event::TokenCreated { token_id, principal, names, roles, secret_hash, expires_at_ms } => {
+                let revoked = false;
+                let token = ExpectedToken { principal, names, roles, secret_hash, expires_at_ms, revoked };
+                self.tokens.insert(token_id, token);
             }
             Event::TokenRevoked { token_id } => {
                 if let Some(token) = self.tokens.get_mut(&token_id) {

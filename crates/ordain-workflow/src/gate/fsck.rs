@@ -1,10 +1,10 @@
-//! Whether what is kept beside the ledger follows from it: somebody who changes a record changes no entry.
+//! Whether what is kept beside the ledger follows from it: somebody who changes a record changes no entry. And whether the
+//! entries follow from each other.
 
-use super::entry::Entry;
+use super::audit::{Damage, or_damaged};
+use super::entry::{Entry, Event};
 use super::error::GateError;
-use super::expected::{Expected, ExpectedAction, ExpectedPermit, ExpectedToken, ExpectedUse};
-use super::judge::Inputs;
-use super::ledger::{Damage, or_damaged};
+use super::expected::{Expected, ExpectedAction, ExpectedPermit, ExpectedToken, ExpectedUse, Recorded};
 use super::limits::PAGE_MAX;
 use super::open::document;
 use super::permits::effect;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: usize = 1_000;
 
-/// Compares all records of a store with its entries. The ledger itself must have been checked before. What others change
+/// Compares all records of a store with its entries, and each entry with those before it. The ledger itself must have been checked before. What others change
 /// meanwhile is left for the next time.
 pub async fn check_records(store: &Store) -> Result<Vec<Damage>, GateError> {
     let mut check = Check { store, size: store.head().await?.size, damage: Vec::new() };
@@ -52,7 +52,8 @@ impl Check<'_> {
         self.damage.push(Damage { index, problem });
     }
 
-    async fn expected(&self) -> Result<Expected, GateError> {
+    /// What the entries come to. Each is compared with those before it.
+    async fn expected(&mut self) -> Result<Expected, GateError> {
         let mut expected = Expected::default();
         let mut index = 0;
         while index < self.size {
@@ -60,14 +61,35 @@ impl Check<'_> {
             if rows.is_empty() {
                 break;
             }
-            for row in rows.into_iter().filter(|row| row.index < self.size) {
-                if let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) {
-                    expected.add(row.index, entry);
-                }
+            for row in rows {
                 index = row.index + 1;
+                if index > self.size {
+                    break;
+                }
+                let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) else { continue };
+                let recorded = self.recorded(&entry.event).await?;
+                for problem in expected.doubts(row.index, &entry, recorded.as_ref()) {
+                    self.wrong(Some(row.index), problem);
+                }
+                expected.add(row.index, entry, recorded);
             }
         }
         Ok(expected)
+    }
+
+    /// The documents of a decision; nothing if they cannot be read.
+    async fn recorded(&self, event: &Event) -> Result<Option<Recorded>, GateError> {
+        let (Event::Decided { decision_document, inputs_document, .. }
+        | Event::PermitSpent { decision_document, inputs_document, .. }) = event
+        else {
+            return Ok(None);
+        };
+        let hashes = [inputs_document, decision_document].map(|name| ContentHash::parse(name));
+        let [Some(inputs), Some(decision)] = hashes else { return Ok(None) };
+        let found = or_damaged(self.store.documents(&[inputs, decision]).await)?.unwrap_or_default();
+        let [Some(inputs), Some(decision)] = found.as_slice() else { return Ok(None) };
+        let (inputs, decision) = (serde_json::from_slice(inputs), serde_json::from_slice(decision));
+        Ok(inputs.ok().zip(decision.ok()).map(|(inputs, decision)| Recorded { inputs, decision }))
     }
 
     async fn found<T: Kept>(&mut self) -> Result<Found<T>, GateError> {
@@ -170,12 +192,7 @@ impl Check<'_> {
         self.compare("action", &found, &expected.actions, |it| Some(it.submitted_index), problem);
         for (id, action) in &found.bodies {
             let Some(should) = expected.actions.get(id) else { continue };
-            let inputs = match ContentHash::parse(&should.inputs_document) {
-                Some(hash) => or_damaged(self.store.document(&hash).await)?.ok().flatten(),
-                None => None,
-            };
-            let inputs = inputs.and_then(|bytes| serde_json::from_slice::<Inputs>(&bytes).ok());
-            if inputs.is_none_or(|inputs| inputs.evidence_documents != action.evidence_documents) {
+            if should.evidence_documents.as_ref().is_some_and(|it| *it != action.evidence_documents) {
                 let problem = format!("decides on `{id}`, whose record names other evidence");
                 self.wrong(Some(should.decided_index), problem);
             }
@@ -196,7 +213,8 @@ impl Check<'_> {
                     "mints `{id}`, of which the ledger has {ledger} uses and its record {record}"
                 ));
             }
-            (!same_permit(permit, should)).then(|| format!("mints `{id}`, whose record says something else"))
+            (!same_permit(permit, should, expected))
+                .then(|| format!("mints `{id}`, whose record says something else"))
         };
         self.compare("permit", &found, &expected.permits, |it| Some(it.index), problem);
         let mut effects: BTreeMap<String, BTreeSet<(String, u64)>> = BTreeMap::new();
@@ -259,12 +277,17 @@ impl Check<'_> {
                 principal: it.principal.clone(),
                 names: it.names.clone(),
                 roles: it.roles.clone(),
+                secret_hash: it.secret_hash.clone(),
+                expires_at_ms: it.expires_at_ms,
                 revoked: it.revoked_at_ms.is_some(),
             };
             let otherwise =
                 |what: &str| format!("the token `{id}` is recorded otherwise than on the ledger: {what}");
             if record.revoked != should.revoked {
                 return Some(otherwise(if should.revoked { "it was revoked" } else { "it was not revoked" }));
+            }
+            if (&record.secret_hash, record.expires_at_ms) != (&should.secret_hash, should.expires_at_ms) {
+                return Some(otherwise("its secret, or until when it holds"));
             }
             (record != *should).then(|| otherwise("its principal, names or roles"))
         };
@@ -286,6 +309,10 @@ impl Check<'_> {
 
 fn same_action(action: &Action, should: &ExpectedAction, expected: &Expected) -> bool {
     Some(action.state) == expected.state(should)
+        && should
+            .first
+            .as_ref()
+            .is_none_or(|first| first.0 == action.submitted_at_ms && first.1 == action.proposal_hash)
         && action.actor == should.actor
         && (action.submitted_by == should.by || action.submitted_by == should.actor)
         && action.proposal_document == should.proposal_document
@@ -299,9 +326,11 @@ fn same_action(action: &Action, should: &ExpectedAction, expected: &Expected) ->
 }
 
 /// By the ledger, and by the permit's own text, which the ledger has by its hash.
-fn same_permit(permit: &Permit, should: &ExpectedPermit) -> bool {
+fn same_permit(permit: &Permit, should: &ExpectedPermit, expected: &Expected) -> bool {
     let Some(claims) = claims(&permit.token) else { return false };
-    ContentHash::of(permit.token.as_bytes()).is(&should.permit_document)
+    let first = expected.actions.get(&should.action_id).and_then(|action| action.first.as_ref());
+    first.is_none_or(|(_, proposal_hash)| proposal_hash.as_ref() == Some(&claims.proposal_hash))
+        && ContentHash::of(permit.token.as_bytes()).is(&should.permit_document)
         && permit.action_id == should.action_id
         && permit.effect == effect(&claims)
         && permit.max_duration_ms == claims.max_duration_ms
@@ -333,7 +362,7 @@ fn recorded_use(used: &Use) -> Option<ExpectedUse> {
         None => None,
     };
     let (number, worker, deadline_ms) = (used.number, used.worker.clone(), used.deadline_ms);
-    Some(ExpectedUse { number, worker, deadline_ms, settled })
+    Some(ExpectedUse { number, worker, spent_at_ms: Some(used.spent_at_ms), deadline_ms, settled })
 }
 
 /// What a permit says; its signature is not looked at.

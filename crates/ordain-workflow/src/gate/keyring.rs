@@ -39,7 +39,11 @@ impl Keyring {
 
     /// The key in a folder, if there is one. Nothing is written.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>, KeyringError> {
-        let path = folder.join(FILE);
+        Self::read(folder, FILE)
+    }
+
+    fn read(folder: &Path, name: &str) -> Result<Option<Self>, KeyringError> {
+        let path = folder.join(name);
         let failed = |problem: String| KeyringError { path: path.display().to_string(), problem };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -63,21 +67,48 @@ impl Keyring {
         Ok(Self { key: Arc::new(SigningKey::from_bytes(&random::<32>()?)), folder: None })
     }
 
-    /// Another key in the place of this one. Nothing signs with the old one any more: it is gone.
-    pub fn rotated(&self) -> Result<Self, KeyringError> {
+    /// Another key, kept beside this one until it takes its place: nothing is lost if what is between fails.
+    pub(super) fn next(&self) -> Result<Self, KeyringError> {
         let Some(folder) = &self.folder else { return Self::ephemeral() };
-        let (path, next) = (folder.join(FILE), folder.join("signing.key.new"));
+        let seed = random::<32>()?;
+        let next = Self { key: Arc::new(SigningKey::from_bytes(&seed)), folder: Some(folder.clone()) };
+        let path = folder.join(draft_name(&next.public().id()));
+        let written = write_new(&path, &Base64UrlUnpadded::encode_string(&seed));
+        written
+            .and_then(|()| sync_folder(folder))
+            .map_err(|error| KeyringError { path: path.display().to_string(), problem: error.to_string() })?;
+        Ok(next)
+    }
+
+    /// The key of this id that is kept beside this one, if there is one.
+    pub(super) fn beside(&self, key_id: &str) -> Result<Option<Self>, KeyringError> {
+        match &self.folder {
+            Some(folder) => Self::read(folder, &draft_name(key_id)),
+            None => Ok(None),
+        }
+    }
+
+    /// A key that was kept beside another takes its place: the other is gone. Gives the key that is there then; another
+    /// process may have come first.
+    pub(super) fn take_place(self) -> Result<Self, KeyringError> {
+        let Some(folder) = &self.folder else { return Ok(self) };
+        let path = folder.join(FILE);
         let failed = |error: std::io::Error| KeyringError {
             path: path.display().to_string(),
             problem: error.to_string(),
         };
-        match std::fs::remove_file(&next) {
+        match std::fs::rename(folder.join(draft_name(&self.public().id())), &path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        write_new(&next, &new_seed()?).map_err(failed)?;
-        std::fs::rename(&next, &path).map_err(failed)?;
         Self::open(folder)
+    }
+
+    /// A key that was kept beside another is not needed.
+    pub(super) fn discard(&self) {
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_file(folder.join(draft_name(&self.public().id())));
+        }
     }
 
     /// As it is on disk now.
@@ -113,6 +144,18 @@ pub(super) fn random_hex<const BYTES: usize>() -> Result<String, KeyringError> {
     Ok(random::<BYTES>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+fn draft_name(key_id: &str) -> String {
+    format!("{FILE}.{key_id}.new")
+}
+
+/// That a new name in a folder survives a power failure.
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    match cfg!(unix) {
+        true => std::fs::File::open(folder)?.sync_all(),
+        false => Ok(()),
+    }
+}
+
 fn new_seed() -> Result<String, KeyringError> {
     Ok(Base64UrlUnpadded::encode_string(&random::<32>()?))
 }
@@ -145,7 +188,7 @@ fn check_mode(path: &Path) -> Result<(), KeyringError> {
     let mode = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.permissions().mode();
     if mode & 0o077 != 0 {
         return Err(failed(format!(
-            "others may read this key (mode {:o}); use `chmod 600`, or remove it and let `ordain keys rotate` make another",
+            "others may read this key (mode {:o}); use `chmod 600`, or remove it, and the next command makes another",
             mode & 0o777
         )));
     }

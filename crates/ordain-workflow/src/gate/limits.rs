@@ -12,6 +12,8 @@ pub const WHOLE_MAX: u64 = (1 << 53) - 1;
 pub const HOLD_MS_MAX: u64 = 24 * 3_600_000;
 /// How long a worker has to report, where its permit says nothing.
 pub const DURATION_MS_DEFAULT: u64 = 5 * 60_000;
+/// How long a worker has to report at most, whatever its permit says: a use that is open must become unknown some day.
+pub const DURATION_MS_MAX: u64 = 24 * 3_600_000;
 /// How much later than its deadline an outcome may still arrive before it counts as unknown.
 pub const GRACE_MS: u64 = 5_000;
 /// How often a step is tried again when others changed the same records in between.

@@ -1,15 +1,17 @@
 //! Opening a gate: a store, a key, the time, and the policies in force.
 
 use super::clock::Clock;
+use super::control::retired;
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::keyring::{Keyring, random_hex};
-use super::limits::TRIES_MAX;
+use super::limits::{CLOCKS_APART_MS_MAX, TRIES_MAX};
 use super::policy::Loaded;
 use super::records::{CONTROL_ID, Control, Held, Key, put};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_decision::PublicKeys;
-use ordain_store::{Change, Committed, Guard, Store, StoreError, Writes};
+use ordain_store::{Change, Committed, End, Guard, Store, StoreError, Writes};
+use serde::Deserialize;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::broadcast;
 
@@ -64,6 +66,8 @@ impl Gate {
     ) -> Result<Self, GateError> {
         let gate = Self::open_to_look(store, keyring.clone(), clock, settings).await?;
         gate.begin().await?;
+        let keyring = gate.successor(&keyring).await?;
+        gate.sign_with(keyring.clone());
         gate.register(&keyring, None, "ordain").await?;
         Ok(gate)
     }
@@ -92,9 +96,7 @@ impl Gate {
         let head = self.store.head().await?;
         let Some(last) = head.size.checked_sub(1) else { return Ok(()) };
         for row in self.store.entries(last, 1).await? {
-            if let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) {
-                self.clock.saw(entry.at_ms);
-            }
+            self.clock.saw(time_of(&row.bytes));
         }
         Ok(())
     }
@@ -120,7 +122,7 @@ impl Gate {
         Err(busy())
     }
 
-    /// Puts the public part of a key on record, if it is not there.
+    /// Puts the public part of a key on record, if it is not there; in the place of another that is valid still.
     pub(super) async fn register(
         &self,
         keyring: &Keyring,
@@ -132,11 +134,7 @@ impl Gate {
         for _ in 0..TRIES_MAX {
             let known = Held::<Key>::read(&self.store, &id).await?;
             if let Some(known) = &known.body {
-                if known.retired_at_ms.is_some() {
-                    let problem = format!("the key {id} was retired; `ordain keys rotate` makes another");
-                    return Err(GateError::Conflict(problem));
-                }
-                return Ok(());
+                return if known.is_valid() { Ok(()) } else { Err(retired(&id)) };
             }
             let now_ms = self.clock.now_ms();
             let key = Key { public_key: public.to_string(), created_at_ms: now_ms, retired_at_ms: None };
@@ -145,10 +143,12 @@ impl Gate {
             if let Some(old_id) = retires {
                 let old = Held::<Key>::read(&self.store, old_id).await?;
                 guards.push(old.guard());
-                if let Some(mut old) = old.body {
-                    old.retired_at_ms = Some(now_ms);
-                    records.push(put(old_id, &old));
-                }
+                let Some(mut old) = old.body.filter(Key::is_valid) else {
+                    let problem = format!("the key {old_id} was rotated by another at the same time");
+                    return Err(GateError::Conflict(problem));
+                };
+                old.retired_at_ms = Some(now_ms);
+                records.push(put(old_id, &old));
             }
             let event = Event::KeyRotated {
                 key_id: id.clone(),
@@ -223,9 +223,6 @@ impl Gate {
     }
 
     /// Writes a step. `build` gets the index of its first entry.
-    ///
-    /// Entries get their time here, where one writer after the other has its turn: what was begun earlier and is written
-    /// later would else stand on the ledger with an earlier time than the entry before it.
     pub(super) async fn commit(
         &self,
         guards: Vec<Guard>,
@@ -234,14 +231,10 @@ impl Gate {
         // What `build` makes is canonical JSON of our own types; that it can be written is checked before it is committed.
         let (refused, refusal) = std::sync::mpsc::sync_channel(1);
         let clock = self.clock.clone();
-        let stamped = move |mut step: Step| {
-            let now_ms = clock.now_ms();
-            step.entries.iter_mut().for_each(|entry| entry.at_ms = entry.at_ms.max(now_ms));
-            Ok(step)
-        };
+        let build = move |end: End<'_>| written(stamped(build(end.index)?, end.last, &clock)?);
         let change = Change {
             guards,
-            build: Box::new(move |index| match build(index).and_then(stamped).and_then(written) {
+            build: Box::new(move |end| match build(end) {
                 Ok(writes) => writes,
                 Err(error) => {
                     let _ = refused.try_send(error);
@@ -255,6 +248,34 @@ impl Gate {
         }
         Ok(committed?)
     }
+}
+
+/// Entries get their time where one writer after the other has its turn, on all nodes: what was begun earlier and is written
+/// later, or on a node whose clock is behind, would else stand on the ledger with an earlier time than the entry before it.
+fn stamped(mut step: Step, last: Option<&[u8]>, clock: &Clock) -> Result<Step, GateError> {
+    let last_ms = last.map(time_of).unwrap_or_default();
+    clock.check(last_ms)?;
+    clock.saw(last_ms);
+    let now_ms = clock.now_ms();
+    for entry in &mut step.entries {
+        let decided = matches!(entry.event, Event::Decided { .. } | Event::PermitSpent { .. });
+        if decided && now_ms - entry.at_ms.min(now_ms) > CLOCKS_APART_MS_MAX {
+            // What was true so long ago need not be true: it is decided again.
+            let (kind, id) = ("time".to_owned(), entry.at_ms.to_string());
+            return Err(StoreError::Conflict { kind, id, version: now_ms }.into());
+        }
+        entry.at_ms = entry.at_ms.max(now_ms);
+    }
+    Ok(step)
+}
+
+/// When an entry was written; 0 of what is none.
+pub(super) fn time_of(entry: &[u8]) -> u64 {
+    #[derive(Deserialize)]
+    struct Time {
+        at_ms: u64,
+    }
+    serde_json::from_slice::<Time>(entry).map_or(0, |it| it.at_ms)
 }
 
 fn written(step: Step) -> Result<Writes, GateError> {

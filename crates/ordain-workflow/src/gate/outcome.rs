@@ -1,17 +1,22 @@
 //! Outcomes: how a use of a permit went, and who settles what nobody knows.
 
+use super::approve::no_action;
 use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
-use super::limits::{NAME_CHARACTERS_MAX, REASON_CHARACTERS_MAX, TRIES_MAX, USES_SHOWN_MAX, WHOLE_MAX};
+use super::limits::{
+    NAME_CHARACTERS_MAX, NAME_PATTERN, REASON_CHARACTERS_MAX, TRIES_MAX, USES_SHOWN_MAX, WHOLE_MAX,
+};
 use super::open::{Gate, Step, busy, document};
 use super::records::{Effect, Held, Permit, Settled, State, Use, UseOutcome, put};
 use super::spend::no_permit;
 use super::status::PermitStatus;
+use super::submit::name_problem;
 use ordain_canon::is_sha256;
 use ordain_store::StoreError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 /// How a use went.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +53,7 @@ pub struct FileChange {
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub patch_hash: String,
     /// The record in the workspace, by which it can be taken back.
-    #[schemars(length(max = NAME_CHARACTERS_MAX))]
+    #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
     pub record: String,
     /// Whether it was taken back rather than made.
     pub undone: bool,
@@ -69,8 +74,8 @@ impl Gate {
                 format!("is longer than {REASON_CHARACTERS_MAX} characters"),
             ));
         }
-        if let Some(problem) = report.change.as_ref().and_then(FileChange::problem) {
-            return Err(problem);
+        if let Some(change) = &report.change {
+            self.check_change(permit_id, change, report.outcome).await?;
         }
         for _ in 0..TRIES_MAX {
             match self.settle_once(caller, permit_id, report).await {
@@ -95,7 +100,9 @@ impl Gate {
         let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
         let now_ms = self.clock.now_ms();
         let action_id = permit.action_id.clone();
-        let settled = permit.settled(report, &caller.principal, now_ms);
+        let known = permit.uses.iter().find(|it| it.number == report.number);
+        let known = known.and_then(|it| it.settled.clone()).filter(|it| it.outcome == UseOutcome::Unknown);
+        let settled = permit.settled(report, known.as_ref(), &caller.principal, now_ms);
         let was_used = (1..=permit.used).contains(&report.number);
         let Some(used) = permit.uses.iter_mut().find(|it| it.number == report.number) else {
             return Err(match was_used {
@@ -128,10 +135,45 @@ impl Gate {
             by: caller.principal(),
             number: report.number,
             settled: &settled,
-            change: report.change.as_ref(),
+            // What went beyond the permit is no change that was allowed.
+            change: report.change.as_ref().filter(|_| settled.outcome == UseOutcome::Succeeded),
         };
         self.write_settled(permit_id, &held, &permit, use_settled).await?;
         Ok(action_id)
+    }
+
+    /// That it is the change that the permit was given for.
+    async fn check_change(
+        &self,
+        permit_id: &str,
+        change: &FileChange,
+        outcome: UseOutcome,
+    ) -> Result<(), GateError> {
+        let wrong = |problem: String| GateError::invalid("/change", problem);
+        if outcome != UseOutcome::Succeeded {
+            return Err(wrong("belongs to what has succeeded, and to nothing else".to_owned()));
+        }
+        if let Some(problem) = name_problem(&change.record) {
+            return Err(wrong(format!("`record` {problem}")));
+        }
+        let permit = Held::<Permit>::read(&self.store, permit_id).await?;
+        let permit = permit.body.ok_or_else(|| no_permit(permit_id))?;
+        let action = self.action(&permit.action_id).await?.body;
+        let action = action.ok_or_else(|| no_action(&permit.action_id))?;
+        let bytes = self.read_document(&action.proposal_document).await?;
+        let (_, control) = self.control().await?;
+        let mapped = self.policies(&control).await?.set.as_proposal(&bytes);
+        let proposal = mapped.or_else(|| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let text = |pointer: &str| proposal.pointer(pointer).and_then(Json::as_str);
+        if text("/target/resource_type") != Some("patch_set") {
+            return Err(wrong(format!("`{permit_id}` was given for no change of files")));
+        }
+        let patch_hash = Some(change.patch_hash.as_str());
+        let named = [text("/target/resource_id"), text("/parameters/patch_hash")];
+        if !is_sha256(&change.patch_hash) || !named.contains(&patch_hash) {
+            return Err(wrong(format!("`{permit_id}` was given for another patch set")));
+        }
+        Ok(())
     }
 
     /// Writes a settled use with everything that follows from it.
@@ -190,12 +232,6 @@ impl FileChange {
             true => Event::Undone { action_id, permit_id, patch_hash, record },
         }
     }
-
-    fn problem(&self) -> Option<GateError> {
-        let fits = is_sha256(&self.patch_hash) && self.record.chars().count() <= NAME_CHARACTERS_MAX;
-        (!fits)
-            .then(|| GateError::invalid("/change", "needs the hash of a patch set and the name of a record"))
-    }
 }
 
 impl Permit {
@@ -215,24 +251,31 @@ impl Permit {
         self.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome)).collect()
     }
 
-    /// What a report comes to: what went beyond the permit's limits has failed, whatever was reported.
-    fn settled(&self, report: &Report, by: &str, at_ms: u64) -> Settled {
+    /// What a report comes to: what is said to have succeeded and went beyond the permit's limits has failed. What nobody
+    /// knows stays unknown, whatever else is known of it; else somebody could do it again. What was reported before about
+    /// records and duration counts as long as nobody says otherwise.
+    fn settled(&self, report: &Report, before: Option<&Settled>, by: &str, at_ms: u64) -> Settled {
         let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
             (Some(reported), Some(limit)) if reported > limit => {
                 Some(format!("{what} {reported}, and the permit allows {limit}"))
             }
             _ => None,
         };
-        let records = beyond("affected records:", report.affected_records, self.max_affected_records);
-        let duration = beyond("duration in ms:", report.duration_ms, self.max_duration_ms);
+        let affected_records = report.affected_records.or(before.and_then(|it| it.affected_records));
+        let duration_ms = report.duration_ms.or(before.and_then(|it| it.duration_ms));
+        let records = beyond("affected records:", affected_records, self.max_affected_records);
+        let duration = beyond("duration in ms:", duration_ms, self.max_duration_ms);
         let mut reasons: Vec<String> = records.into_iter().chain(duration).collect();
-        let outcome = if reasons.is_empty() { report.outcome } else { UseOutcome::Failed };
+        let outcome = match report.outcome {
+            UseOutcome::Succeeded if !reasons.is_empty() => UseOutcome::Failed,
+            outcome => outcome,
+        };
         reasons.extend((!report.reason.is_empty()).then(|| report.reason.clone()));
         Settled {
             outcome,
             reason: reasons.join("; "),
-            affected_records: report.affected_records,
-            duration_ms: report.duration_ms,
+            affected_records,
+            duration_ms,
             by: by.to_owned(),
             at_ms,
         }

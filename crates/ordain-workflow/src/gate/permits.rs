@@ -13,6 +13,8 @@ use ordain_store::Guard;
 pub(super) struct Mint {
     grant: Grant,
     keyring: Keyring,
+    /// That nobody has retired the key.
+    key: Guard,
     nonce: String,
     audience: String,
 }
@@ -27,18 +29,19 @@ pub(super) struct Minted {
 }
 
 impl Gate {
-    pub(super) fn minting(&self, grant: Grant) -> Result<Mint, GateError> {
+    pub(super) async fn minting(&self, grant: Grant) -> Result<Mint, GateError> {
         let nonce = random_hex::<16>().map_err(|error| GateError::Unavailable(error.to_string()))?;
-        Ok(Mint { grant, keyring: self.keyring(), nonce, audience: self.settings.audience.clone() })
+        let (keyring, key) = self.signing().await?;
+        Ok(Mint { grant, keyring, key: key.guard(), nonce, audience: self.settings.audience.clone() })
     }
 }
 
 impl Mint {
-    /// That there is no permit of this id yet.
-    pub(super) fn guard(&self) -> Guard {
+    /// That there is no permit of this id yet, and that the key is still the one.
+    pub(super) fn guards(&self) -> [Guard; 2] {
         let minting = Minting { audience: &self.audience, nonce: &self.nonce, ledger_index: None };
         let id = self.grant.claims(&self.keyring.public(), minting).jti;
-        Held::<Permit> { id, version: 0, body: None }.guard()
+        [Held::<Permit> { id, version: 0, body: None }.guard(), self.key.clone()]
     }
 
     pub(super) fn mint(&self, action_id: &str, decided_index: u64) -> Result<Minted, GateError> {

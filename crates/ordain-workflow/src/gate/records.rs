@@ -269,10 +269,17 @@ pub(super) struct Key {
     pub(super) retired_at_ms: Option<u64>,
 }
 
+impl Key {
+    /// Whether it may still sign.
+    pub(super) fn is_valid(&self) -> bool {
+        self.retired_at_ms.is_none()
+    }
+}
+
 impl Kept for Key {
     const KIND: &'static str = "key";
     fn state(&self) -> &'static str {
-        if self.retired_at_ms.is_some() { "retired" } else { "valid" }
+        if self.is_valid() { "valid" } else { "retired" }
     }
 }
 
@@ -317,6 +324,14 @@ pub(super) fn put<T: Kept>(id: &str, body: &T) -> NewRecord {
 
 /// All records of a kind.
 pub(super) async fn list<T: Kept>(store: &Store, state: Option<&str>) -> Result<Vec<Held<T>>, GateError> {
+    list_readable(store, state).await?.into_iter().collect()
+}
+
+/// All records of a kind, each as far as it can be read.
+pub(super) async fn list_readable<T: Kept>(
+    store: &Store,
+    state: Option<&str>,
+) -> Result<Vec<Result<Held<T>, GateError>>, GateError> {
     let mut all = Vec::new();
     let mut query =
         Query { kind: T::KIND.to_owned(), state: state.map(str::to_owned), after: None, limit: PAGE_MAX };
@@ -325,9 +340,7 @@ pub(super) async fn list<T: Kept>(store: &Store, state: Option<&str>) -> Result<
         let Some(last) = page.last() else { return Ok(all) };
         query.after = Some((last.changed_at, last.id.clone()));
         let more = page.len() == PAGE_MAX;
-        for record in page {
-            all.push(Held::of(record)?);
-        }
+        all.extend(page.into_iter().map(Held::of));
         if !more {
             return Ok(all);
         }

@@ -5,27 +5,39 @@ use super::caller::{Caller, Role};
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{DURATION_MS_DEFAULT, TRIES_MAX, USES_OPEN_MAX};
+use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, TRIES_MAX, USES_OPEN_MAX};
 use super::open::{Gate, Step, busy};
 use super::outcome::state_after;
 use super::records::{Effect, Held, Permit, Use, put};
 use ordain_canon::{Canonicalizer, ParametersHash, TargetHash, Value};
-use ordain_decision::{Minting, verify_permit};
+use ordain_decision::{Claims, Minting, verify_permit};
 use ordain_spec::decision::Outcome;
 use ordain_store::StoreError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
-/// What a worker is about to do.
+/// A permit, and what a worker is about to do with it.
 pub struct Spend<'a> {
     /// The permit, as it was given out.
     pub permit: &'a str,
-    /// The action.
-    pub action_type: &'a str,
-    /// On what.
-    pub target: &'a Value<'a>,
-    /// How.
-    pub parameters: &'a Value<'a>,
+    /// What is about to happen.
+    pub deed: Deed<'a>,
+}
+
+/// What a worker is about to do.
+pub enum Deed<'a> {
+    /// As an action proposal says it.
+    Action {
+        /// The action.
+        action_type: &'a str,
+        /// On what.
+        target: &'a Value<'a>,
+        /// How.
+        parameters: &'a Value<'a>,
+    },
+    /// As a KernelRequest says it: what it stands for, the policies in force know.
+    Request(&'a Value<'a>),
 }
 
 /// A use of a permit. The worker may act now.
@@ -64,20 +76,9 @@ impl Gate {
         if claims.jti != permit_id {
             return Err(GateError::Forbidden(format!("the permit is `{}`, not `{permit_id}`", claims.jti)));
         }
-        let mut canon = Canonicalizer::new();
-        let action_type = serde_json::to_value(claims.action_type).unwrap_or_default();
-        let same = [
-            ("action_type", action_type.as_str() == Some(spend.action_type)),
-            ("target", TargetHash::of(&mut canon, spend.target)?.is(&claims.target_hash)),
-            ("parameters", ParametersHash::of(&mut canon, spend.parameters)?.is(&claims.parameters_hash)),
-        ];
-        if let Some((field, _)) = same.iter().find(|(_, same)| !same) {
-            return Err(GateError::Forbidden(format!(
-                "the permit was given for another `{field}`; what was decided is what may be done, and nothing else"
-            )));
-        }
+        self.check_deed(&claims, &spend.deed).await?;
         for _ in 0..TRIES_MAX {
-            match self.spend_once(caller, permit_id, spend.permit).await {
+            match self.spend_once(caller, permit_id, spend.permit, &claims).await {
                 Err(GateError::Store(StoreError::Conflict { .. })) => {}
                 Err(error) => return Err(error),
                 Ok(spent) => {
@@ -89,7 +90,33 @@ impl Gate {
         Err(busy())
     }
 
-    async fn spend_once(&self, caller: &Caller, permit_id: &str, token: &str) -> Result<Spent, GateError> {
+    /// What was decided is what may be done.
+    async fn check_deed(&self, claims: &Claims, deed: &Deed<'_>) -> Result<(), GateError> {
+        match deed {
+            Deed::Action { action_type, target, parameters } => {
+                same_deed(claims, action_type, *target, *parameters)
+            }
+            Deed::Request(request) => {
+                let (_, control) = self.control().await?;
+                let bytes = Canonicalizer::new().value(request)?.to_vec();
+                let proposal = self.policies(&control).await?.set.as_proposal(&bytes).ok_or_else(|| {
+                    let problem = "the policies in force do not map this request to an action";
+                    GateError::Forbidden(problem.to_owned())
+                })?;
+                let part = |field: &str| proposal.get(field).unwrap_or(&Json::Null);
+                let action_type = part("action_type").as_str().unwrap_or_default();
+                same_deed(claims, action_type, part("target"), part("parameters"))
+            }
+        }
+    }
+
+    async fn spend_once(
+        &self,
+        caller: &Caller,
+        permit_id: &str,
+        token: &str,
+        claims: &Claims,
+    ) -> Result<Spent, GateError> {
         let held = Held::<Permit>::read(&self.store, permit_id).await?;
         let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
         if permit.token != token {
@@ -125,8 +152,14 @@ impl Gate {
             return Err(GateError::Refused { message, reasons: judged.decision.reasons });
         };
         let minting = Minting { audience: &self.settings.audience, nonce: "", ledger_index: None };
-        let uses_max =
-            permit.max_executions.min(grant.claims(&self.keyring().public(), minting).max_executions);
+        let granted = grant.claims(&self.keyring().public(), minting);
+        // A KernelRequest can stand for something else by now. The hash covers all of what it stands for.
+        if granted.proposal_hash != claims.proposal_hash {
+            return Err(GateError::Forbidden(format!(
+                "by the policies in force the request stands for something else than `{permit_id}` was given for"
+            )));
+        }
+        let uses_max = permit.max_executions.min(granted.max_executions);
         let used = permit.used;
         if used >= uses_max {
             let last = permit.uses.last().map_or_else(String::new, |it| {
@@ -142,7 +175,8 @@ impl Gate {
         }
         let number = used + 1;
         permit.used = number;
-        let deadline_ms = now_ms.saturating_add(permit.max_duration_ms.unwrap_or(DURATION_MS_DEFAULT));
+        let duration_ms = permit.max_duration_ms.unwrap_or(DURATION_MS_DEFAULT).min(DURATION_MS_MAX);
+        let deadline_ms = now_ms.saturating_add(duration_ms);
         permit.uses.push(Use {
             number,
             worker: caller.principal.clone(),
@@ -188,6 +222,27 @@ impl Gate {
             }
         }
         Ok(())
+    }
+}
+
+fn same_deed<T: Serialize + ?Sized>(
+    claims: &Claims,
+    action_type: &str,
+    target: &T,
+    parameters: &T,
+) -> Result<(), GateError> {
+    let mut canon = Canonicalizer::new();
+    let permitted = serde_json::to_value(claims.action_type).unwrap_or_default();
+    let same = [
+        ("action_type", permitted.as_str() == Some(action_type)),
+        ("target", TargetHash::of(&mut canon, target)?.is(&claims.target_hash)),
+        ("parameters", ParametersHash::of(&mut canon, parameters)?.is(&claims.parameters_hash)),
+    ];
+    match same.iter().find(|(_, same)| !same) {
+        None => Ok(()),
+        Some((field, _)) => Err(GateError::Forbidden(format!(
+            "the permit was given for another `{field}`; what was decided is what may be done, and nothing else"
+        ))),
     }
 }
 

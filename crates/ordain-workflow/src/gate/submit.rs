@@ -125,8 +125,11 @@ impl Gate {
         };
         let texts = Texts { proposal: &incoming.bytes, evidence: &evidence, approvals: &[] };
         let mut judged = judge(&loaded, &inputs, &texts)?;
-        let mint = judged.grant.take().map(|grant| self.minting(grant)).transpose()?;
-        guards.extend(mint.as_ref().map(Mint::guard));
+        let mint = match judged.grant.take() {
+            Some(grant) => Some(self.minting(grant).await?),
+            None => None,
+        };
+        guards.extend(mint.iter().flat_map(Mint::guards));
         let held_until_ms =
             now_ms.saturating_add(HOLD_MS_MAX).min(incoming.valid_until_ms.unwrap_or(u64::MAX));
         let mut action = Action {

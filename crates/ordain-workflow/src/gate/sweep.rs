@@ -4,23 +4,40 @@ use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::open::{Gate, Step};
 use super::outcome::UseSettled;
-use super::records::{Action, Held, Permit, Settled, State, UseOutcome, put};
+use super::records::{Action, Held, Permit, Settled, State, UseOutcome, list_readable, put};
 use ordain_store::StoreError;
 
 /// In whose name it happens.
 const TIME: &str = "ordain";
 
+/// What time has done.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Swept {
+    /// How many records changed.
+    pub changed: usize,
+    /// What is wrong with those that could not be looked at; the others do not wait for them.
+    pub problems: Vec<String>,
+}
+
 impl Gate {
-    /// Puts on record what time has done. Whoever comes first does it; returns how many records changed.
-    pub async fn sweep(&self) -> Result<usize, GateError> {
-        let mut changed = 0;
-        for held in self.list::<Action>(Some(State::Held.name())).await? {
-            changed += usize::from(lost_race(self.expire(&held).await)?);
+    /// Puts on record what time has done. Whoever comes first does it.
+    pub async fn sweep(&self) -> Result<Swept, GateError> {
+        let mut swept = Swept::default();
+        for held in list_readable::<Action>(&self.store, Some(State::Held.name())).await? {
+            let done = match held {
+                Ok(held) => self.expire(&held).await,
+                Err(error) => Err(error),
+            };
+            swept.note(done)?;
         }
-        for held in self.list::<Permit>(Some("running")).await? {
-            changed += usize::from(lost_race(self.give_up(&held).await)?);
+        for held in list_readable::<Permit>(&self.store, Some("running")).await? {
+            let done = match held {
+                Ok(held) => self.give_up(&held).await,
+                Err(error) => Err(error),
+            };
+            swept.note(done)?;
         }
-        Ok(changed)
+        Ok(swept)
     }
 
     async fn expire(&self, held: &Held<Action>) -> Result<bool, GateError> {
@@ -60,10 +77,16 @@ impl Gate {
     }
 }
 
-/// That another node did it first is as good.
-fn lost_race(done: Result<bool, GateError>) -> Result<bool, GateError> {
-    match done {
-        Err(GateError::Store(StoreError::Conflict { .. })) => Ok(false),
-        done => done,
+impl Swept {
+    /// What one record came to. A store that cannot be reached ends it all.
+    fn note(&mut self, done: Result<bool, GateError>) -> Result<(), GateError> {
+        match done {
+            Ok(changed) => self.changed += usize::from(changed),
+            // That another node did it first is as good.
+            Err(GateError::Store(StoreError::Conflict { .. })) => {}
+            Err(error @ (GateError::Store(_) | GateError::Unavailable(_))) => return Err(error),
+            Err(error) => self.problems.push(error.to_string()),
+        }
+        Ok(())
     }
 }

@@ -90,6 +90,9 @@ impl Gate {
             principal: token.principal.clone(),
             names: token.names.clone(),
             roles: token.roles.clone(),
+            // Of 256 random bits: nobody finds them by their hash.
+            secret_hash: token.secret_hash.clone(),
+            expires_at_ms: token.expires_at_ms,
         };
         let guard = Held::<Token> { id: id.clone(), version: 0, body: None }.guard();
         let step = Step {

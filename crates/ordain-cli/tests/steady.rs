@@ -1,0 +1,92 @@
+//! What grows with the number of decisions and what does not: the server's memory stays, checking the ledger is linear.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may fail loudly"
+)]
+
+mod counting;
+mod support;
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use support::{Kind, Room, Server, proposal, soaking};
+
+const CLIENTS: usize = 16;
+/// How often the memory is looked at.
+const LOOKS: u64 = 10;
+
+/// Has the server decide so many more proposals.
+fn decide(server: &Server, token: &str, next: &AtomicU64, up_to: u64) {
+    std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            let mut client = server.client(token);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= up_to {
+                        return;
+                    }
+                    let domain = ["crm", "archive", "sales"][usize::try_from(number % 3).unwrap()];
+                    let proposal = proposal(&format!("p-{number}"), domain, number);
+                    client.post("/v1/actions", &proposal).unwrap().is(201);
+                }
+            });
+        }
+    });
+    next.store(up_to, Ordering::Relaxed);
+}
+
+/// The memory that a process has in KiB, as the kernel counts it, without pages that are of files.
+fn memory_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// After the first tenth everything is there that is kept. A million decisions would show a hundred bytes kept of each.
+#[test]
+fn memory_stays() {
+    let decisions: u64 = if soaking() { 1_000_000 } else { 10_000 };
+    let room = Room::new(Kind::File);
+    let token = room.token("agent-1", &["actor"]);
+    let server = room.serve();
+    let next = AtomicU64::new(0);
+    let mut memory = Vec::new();
+    for look in 1..=LOOKS {
+        decide(&server, &token, &next, decisions * look / LOOKS);
+        memory.push(memory_kib(server.pid()));
+        println!("{} decisions: {} KiB", decisions * look / LOOKS, memory[memory.len() - 1]);
+    }
+    server.stop();
+    let (first, last) = (memory[0], memory[memory.len() - 1]);
+    // 8 MiB for what an allocator does not give back at once.
+    assert!(last < first + first / 4 + 8 * 1024, "{memory:?} KiB");
+}
+
+/// Instructions of `ledger verify` and `fsck` for 1, 2 and 4 times as many decisions.
+#[test]
+fn checking_is_linear() {
+    let room = Room::new(Kind::File);
+    let token = room.token("agent-1", &["actor"]);
+    let next = AtomicU64::new(0);
+    let mut rooms = Vec::new();
+    for times in [1, 2, 4] {
+        let server = room.serve();
+        decide(&server, &token, &next, 150 * times);
+        server.stop();
+        rooms.push((usize::try_from(times).unwrap(), room.copy()));
+    }
+    for command in ["verify", "fsck"] {
+        counting::check(command, |times| {
+            let (_, room) = rooms.iter().find(|(it, _)| *it == times).unwrap();
+            let mut valgrind = Command::new("valgrind");
+            valgrind.current_dir(&room.root);
+            counting::collected(valgrind, &["ledger", command])
+        });
+    }
+}
