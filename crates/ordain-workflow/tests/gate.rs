@@ -263,7 +263,7 @@ async fn only_a_permit_of_a_patch_set_leaves_a_change_of_files() {
             (report(UseOutcome::Failed, hash("1"), "1-a"), "what has succeeded"),
             (report(UseOutcome::Unknown, hash("1"), "1-a"), "what has succeeded"),
             (report(UseOutcome::Succeeded, hash("2"), "1-a"), "another patch set"),
-            (report(UseOutcome::Succeeded, "1-a".to_owned(), "1-a"), "another patch set"),
+            (report(UseOutcome::Succeeded, "1-a".to_owned(), "1-a"), "no hash"),
             (report(UseOutcome::Succeeded, hash("1"), ""), "must not be empty"),
             (report(UseOutcome::Succeeded, hash("1"), "a\nb"), "control characters"),
         ] {
