@@ -504,9 +504,16 @@ fn explain_looks_at_the_operation_that_matters() {
     let project = Project::started("explain-patch");
     let set = project.read("policy/tests/proposals/patch-set.json").replace("src/main.rs", ".github/ci.yml");
     project.write("set.json", &set);
-    project.run(&["policy", "explain", "set.json"]).ended(0).says(&[
+    let ran = project.run(&["policy", "explain", "set.json"]).ended(0).says(&[
         "Policies that apply, modify .github/ci.yml (1)\n  forbid  keep-controls",
-        "`keep-controls` forbids it",
+        "· modify .github/ci.yml: `keep-controls` forbids it",
+    ]);
+    assert!(!ran.stdout.contains("create docs/guide.md: "), "{}", ran.stdout);
+    // And at every other that matters.
+    project.write("set.json", &set.replace("docs/guide.md", ".github/new.yml"));
+    project.run(&["policy", "explain", "set.json"]).ended(0).says(&[
+        "· create .github/new.yml: `keep-controls` forbids it",
+        "· modify .github/ci.yml: `keep-controls` forbids it",
     ]);
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_canon::{ActionHash, Canonicalizer, Value};
-use ordain_decision::{Case, PolicyFiles, PolicySet, decide};
+use ordain_decision::{Case, PolicyFiles, PolicySet, decide, explain};
 use serde_json::{Value as Json, json};
 
 fn load(
@@ -35,6 +35,16 @@ fn proposal(action: &str, target: [&str; 3], parameters: &Json) -> Json {
 
 /// The outcome and the whole decision as text.
 fn answer(policies: &PolicySet, proposal: &Json, approvers: &[&str]) -> (&'static str, String) {
+    let decision = with_case(policies, proposal, approvers, |case| decide(case).decision);
+    (decision.outcome.name(), format!("{decision:?}"))
+}
+
+fn with_case<T>(
+    policies: &PolicySet,
+    proposal: &Json,
+    approvers: &[&str],
+    ask: impl FnOnce(&Case<'_>) -> T,
+) -> T {
     let hash = ActionHash::of(&mut Canonicalizer::new(), proposal).unwrap().to_string();
     let approval = |approver: &&str| {
         json!({"proposal_hash": hash, "approver": approver, "verdict": "approve", "reason": "", "at_ms": 1_000,
@@ -44,16 +54,14 @@ fn answer(policies: &PolicySet, proposal: &Json, approvers: &[&str]) -> (&'stati
     let approvals: Vec<String> = approvers.iter().map(approval).collect();
     let approvals: Vec<Value<'_>> = approvals.iter().map(|it| Value::read(it.as_bytes()).unwrap()).collect();
     let text = proposal.to_string();
-    let case = Case {
+    ask(&Case {
         proposal: text.as_bytes(),
         policies,
         evidence: &[],
         approvals: &approvals,
         now_ms: 1_000,
         halted: false,
-    };
-    let decision = decide(&case).decision;
-    (decision.outcome.name(), format!("{decision:?}"))
+    })
 }
 
 const EVERYTHING: &str = "@id(\"all\") permit(principal, action, resource);";
@@ -73,6 +81,12 @@ permit(principal, action == Action::"write", resource in Domain::"workspace") wh
     let patch = proposal("write", ["workspace", "patch_set", "x"], &operations);
     assert_eq!(answer(&set, &patch, &["ian", "ina"]).0, "HOLD");
     assert_eq!(answer(&set, &patch, &["ian", "ina", "lea"]).0, "HOLD");
+    // An explanation counts as the decision does.
+    for (approvers, applies) in [(&["ian", "ina"][..], true), (&["ian", "ina", "lea", "leo"], false)] {
+        let explained = with_case(&set, &patch, approvers, explain);
+        let two = explained.iter().find(|it| it.policy == "src-two").unwrap();
+        assert_eq!(two.applies(), applies, "{approvers:?}: {two:?}");
+    }
     // The number is the smallest over the operations, so it takes two of each.
     assert_eq!(answer(&set, &patch, &["ian", "ina", "lea", "leo"]).0, "ALLOW");
 }

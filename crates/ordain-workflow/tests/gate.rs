@@ -263,7 +263,7 @@ async fn only_a_permit_of_a_patch_set_leaves_a_change_of_files() {
             (report(UseOutcome::Failed, hash("1"), "1-a"), "what has succeeded"),
             (report(UseOutcome::Unknown, hash("1"), "1-a"), "what has succeeded"),
             (report(UseOutcome::Succeeded, hash("2"), "1-a"), "another patch set"),
-            (report(UseOutcome::Succeeded, "1-a".to_owned(), "1-a"), "another patch set"),
+            (report(UseOutcome::Succeeded, "1-a".to_owned(), "1-a"), "no hash"),
             (report(UseOutcome::Succeeded, hash("1"), ""), "must not be empty"),
             (report(UseOutcome::Succeeded, hash("1"), "a\nb"), "control characters"),
         ] {
@@ -409,7 +409,7 @@ async fn a_retired_key_signs_nothing_in_a_process_that_does_not_know_yet() {
     let old = first.gate.keyring().public().id();
     let new = first.gate.rotate_key(&first.operator).await.unwrap().key_id;
     second.submit(&proposal("p1", "read")).await;
-    assert_eq!(signers(&second).await, [new.clone()]);
+    assert_eq!(signers(&second).await, std::slice::from_ref(&new));
     assert_ne!(new, old);
     second.gate.checkpoint().await.unwrap();
     // Its folder has only the retired key.

@@ -21,6 +21,8 @@ use serde_json::Value as Json;
 /// How a use went.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("if" = {"required": ["change"], "properties": {"change": {"type": "object"}}},
+    "then" = {"properties": {"outcome": {"const": "succeeded"}}}))]
 pub struct Report {
     /// Which use; counted from 1.
     #[serde(rename = "use")]
@@ -75,7 +77,8 @@ impl Gate {
             ));
         }
         if let Some(change) = &report.change {
-            self.check_change(permit_id, change, report.outcome).await?;
+            change.check(report.outcome)?;
+            self.check_change(permit_id, change).await?;
         }
         for _ in 0..TRIES_MAX {
             match self.settle_once(caller, permit_id, report).await {
@@ -143,19 +146,7 @@ impl Gate {
     }
 
     /// That it is the change that the permit was given for.
-    async fn check_change(
-        &self,
-        permit_id: &str,
-        change: &FileChange,
-        outcome: UseOutcome,
-    ) -> Result<(), GateError> {
-        let wrong = |problem: String| GateError::invalid("/change", problem);
-        if outcome != UseOutcome::Succeeded {
-            return Err(wrong("belongs to what has succeeded, and to nothing else".to_owned()));
-        }
-        if let Some(problem) = name_problem(&change.record) {
-            return Err(wrong(format!("`record` {problem}")));
-        }
+    async fn check_change(&self, permit_id: &str, change: &FileChange) -> Result<(), GateError> {
         let permit = Held::<Permit>::read(&self.store, permit_id).await?;
         let permit = permit.body.ok_or_else(|| no_permit(permit_id))?;
         let action = self.action(&permit.action_id).await?.body;
@@ -166,12 +157,11 @@ impl Gate {
         let proposal = mapped.or_else(|| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let text = |pointer: &str| proposal.pointer(pointer).and_then(Json::as_str);
         if text("/target/resource_type") != Some("patch_set") {
-            return Err(wrong(format!("`{permit_id}` was given for no change of files")));
+            return Err(GateError::Conflict(format!("`{permit_id}` was given for no change of files")));
         }
-        let patch_hash = Some(change.patch_hash.as_str());
         let named = [text("/target/resource_id"), text("/parameters/patch_hash")];
-        if !is_sha256(&change.patch_hash) || !named.contains(&patch_hash) {
-            return Err(wrong(format!("`{permit_id}` was given for another patch set")));
+        if !named.contains(&Some(&change.patch_hash)) {
+            return Err(GateError::Conflict(format!("`{permit_id}` was given for another patch set")));
         }
         Ok(())
     }
@@ -224,6 +214,20 @@ pub(super) struct UseSettled<'a> {
 }
 
 impl FileChange {
+    fn check(&self, outcome: UseOutcome) -> Result<(), GateError> {
+        let wrong = |problem: String| Err(GateError::invalid("/change", problem));
+        if outcome != UseOutcome::Succeeded {
+            return wrong("belongs to what has succeeded, and to nothing else".to_owned());
+        }
+        if !is_sha256(&self.patch_hash) {
+            return wrong("`patch_hash` is no hash of a patch set".to_owned());
+        }
+        match name_problem(&self.record) {
+            Some(problem) => wrong(format!("`record` {problem}")),
+            None => Ok(()),
+        }
+    }
+
     fn event(&self, permit_id: &str, permit: &Permit) -> Event {
         let (action_id, permit_id) = (permit.action_id.clone(), permit_id.to_owned());
         let (patch_hash, record) = (self.patch_hash.clone(), self.record.clone());

@@ -7,6 +7,7 @@ use ordain_store::{Guard, NewRecord, Query, Record, Store};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 
 /// A record's kind, and the type of its body.
 pub(super) trait Kept: Serialize + DeserializeOwned {
@@ -322,27 +323,42 @@ pub(super) fn put<T: Kept>(id: &str, body: &T) -> NewRecord {
     }
 }
 
-/// All records of a kind.
+/// All records of a kind; only for kinds of which there are few.
 pub(super) async fn list<T: Kept>(store: &Store, state: Option<&str>) -> Result<Vec<Held<T>>, GateError> {
-    list_readable(store, state).await?.into_iter().collect()
+    let (mut all, mut pages) = (Vec::new(), Pages::new(state));
+    while let Some(page) = pages.next(store).await? {
+        for held in page {
+            all.push(held?);
+        }
+    }
+    Ok(all)
 }
 
-/// All records of a kind, each as far as it can be read.
-pub(super) async fn list_readable<T: Kept>(
-    store: &Store,
-    state: Option<&str>,
-) -> Result<Vec<Result<Held<T>, GateError>>, GateError> {
-    let mut all = Vec::new();
-    let mut query =
-        Query { kind: T::KIND.to_owned(), state: state.map(str::to_owned), after: None, limit: PAGE_MAX };
-    loop {
+/// Records of a kind page by page, each as far as it can be read: there may be too many of them to hold.
+pub(super) struct Pages<T> {
+    /// None: the last page was there.
+    query: Option<Query>,
+    kept: PhantomData<T>,
+}
+
+impl<T: Kept> Pages<T> {
+    pub(super) fn new(state: Option<&str>) -> Self {
+        let (kind, state) = (T::KIND.to_owned(), state.map(str::to_owned));
+        Self { query: Some(Query { kind, state, after: None, limit: PAGE_MAX }), kept: PhantomData }
+    }
+
+    pub(super) async fn next(
+        &mut self,
+        store: &Store,
+    ) -> Result<Option<Vec<Result<Held<T>, GateError>>>, GateError> {
+        let Some(mut query) = self.query.take() else { return Ok(None) };
         let page = store.records(&query).await?;
-        let Some(last) = page.last() else { return Ok(all) };
-        query.after = Some((last.changed_at, last.id.clone()));
-        let more = page.len() == PAGE_MAX;
-        all.extend(page.into_iter().map(Held::of));
-        if !more {
-            return Ok(all);
+        if let Some(last) = page.last()
+            && page.len() == PAGE_MAX
+        {
+            query.after = Some((last.changed_at, last.id.clone()));
+            self.query = Some(query);
         }
+        Ok(Some(page.into_iter().map(Held::of).collect()))
     }
 }

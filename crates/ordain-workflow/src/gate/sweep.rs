@@ -4,7 +4,7 @@ use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::open::{Gate, Step};
 use super::outcome::UseSettled;
-use super::records::{Action, Held, Permit, Settled, State, UseOutcome, list_readable, put};
+use super::records::{Action, Held, Pages, Permit, Settled, State, UseOutcome, put};
 use ordain_store::StoreError;
 
 /// In whose name it happens.
@@ -23,19 +23,25 @@ impl Gate {
     /// Puts on record what time has done. Whoever comes first does it.
     pub async fn sweep(&self) -> Result<Swept, GateError> {
         let mut swept = Swept::default();
-        for held in list_readable::<Action>(&self.store, Some(State::Held.name())).await? {
-            let done = match held {
-                Ok(held) => self.expire(&held).await,
-                Err(error) => Err(error),
-            };
-            swept.note(done)?;
+        let mut pages = Pages::<Action>::new(Some(State::Held.name()));
+        while let Some(page) = pages.next(&self.store).await? {
+            for held in page {
+                let done = match held {
+                    Ok(held) => self.expire(&held).await,
+                    Err(error) => Err(error),
+                };
+                swept.note(done)?;
+            }
         }
-        for held in list_readable::<Permit>(&self.store, Some("running")).await? {
-            let done = match held {
-                Ok(held) => self.give_up(&held).await,
-                Err(error) => Err(error),
-            };
-            swept.note(done)?;
+        let mut pages = Pages::<Permit>::new(Some("running"));
+        while let Some(page) = pages.next(&self.store).await? {
+            for held in page {
+                let done = match held {
+                    Ok(held) => self.give_up(&held).await,
+                    Err(error) => Err(error),
+                };
+                swept.note(done)?;
+            }
         }
         Ok(swept)
     }
