@@ -253,7 +253,13 @@ impl Place {
     pub(crate) fn check_there(&self) -> Result<(), Failure> {
         match &self.location {
             Location::File(path) if !path.exists() => {
-                let problem = "there is no store yet; the first `ordain submit` makes one".to_owned();
+                let problem = match self.checkpoint().filter(|signed| signed.exists()) {
+                    None => "there is no store yet; the first `ordain submit` makes one".to_owned(),
+                    Some(signed) => format!(
+                        "there is no store, and {} was signed over one; put it back, or, if you know why, move that file away",
+                        signed.display()
+                    ),
+                };
                 Err(Failure::Document { path: path.display().to_string(), problem })
             }
             _ => Ok(()),

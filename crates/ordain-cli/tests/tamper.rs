@@ -389,7 +389,10 @@ fn broken_files(store: &Store) {
     }
     // One that is gone.
     std::fs::remove_file(copy.file()).unwrap();
-    copy.run(&["ledger", "verify"]).ended(1).says("there is no store yet");
+    copy.run(&["ledger", "verify"]).ended(1).says("there is no store, and");
     copy.run(&["submit", "p.json", "--store", &unique("none")]).ended(1);
-    copy.run(&["status"]).ended(1).says("this is not the ledger that the last checkpoint was signed over");
+    copy.run(&["status"]).ended(1).says("was signed over one; put it back");
+    copy.run(&["submit", "p.json"])
+        .ended(1)
+        .says("this is not the ledger that the last checkpoint was signed over");
 }
