@@ -11,6 +11,13 @@ use tokio::sync::oneshot;
 /// Kind and id of a record.
 pub(crate) type Key = (String, String);
 
+/// Where a ledger ends.
+pub(crate) struct Tip {
+    pub(crate) edge: Edge,
+    /// The last entry; none on an empty ledger.
+    pub(crate) last: Option<Vec<u8>>,
+}
+
 /// The changes of one transaction, and the rows that they come to.
 pub(crate) struct Batch {
     edge: Edge,
@@ -29,7 +36,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(edge: Edge, last: Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(Tip { edge, last }: Tip) -> Self {
         Self {
             edge,
             last,
@@ -125,7 +132,7 @@ impl Batch {
     }
 
     /// The transaction is durable, or there was nothing to write.
-    pub(crate) fn succeed(self, counts: &Counts) -> Edge {
+    pub(crate) fn succeed(mut self, counts: &Counts) -> Tip {
         let refused = self.answers.iter().filter(|(_, answer)| answer.is_err()).count() as u64;
         counts.refused(refused);
         if self.has_rows() {
@@ -135,7 +142,7 @@ impl Batch {
             // Whoever does not wait any more need not know.
             let _gone = caller.send(answer);
         }
-        self.edge
+        Tip { edge: self.edge, last: self.entries.pop().map(|entry| entry.bytes).or(self.last) }
     }
 
     /// Nothing was written. A conflict is no answer either: it may be with a change that failed.

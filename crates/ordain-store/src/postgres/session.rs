@@ -97,7 +97,6 @@ macro_rules! statements {
 statements! {
     head: "SELECT size, root FROM ordain.head",
     lock_head: "SELECT size, root FROM ordain.head FOR UPDATE",
-    last_entry: "SELECT bytes FROM ordain.entries WHERE position = (SELECT size - 1 FROM ordain.head)",
     versions: "SELECT kind, id, version FROM ordain.records
         JOIN unnest($1::text[], $2::text[]) AS wanted (kind, id) USING (kind, id)",
     record: "SELECT kind, id, version, state, body, changed_at FROM ordain.records WHERE kind = $1 AND id = $2",
@@ -114,6 +113,9 @@ statements! {
         ) AS summed WHERE total <= $3 OR total = octet_length(bytes) ORDER BY position",
     leaf_hashes: "SELECT position, leaf_hash FROM ordain.entries
         WHERE position >= $1 AND position < $2 ORDER BY position",
+    newer: "SELECT position, leaf_hash,
+            CASE WHEN position = (SELECT size - 1 FROM ordain.head) THEN bytes END
+        FROM ordain.entries WHERE position >= $1 AND position < $2 ORDER BY position",
     tiles: "SELECT level, position, hashes FROM ordain.tiles
         JOIN unnest($1::smallint[], $2::bigint[]) AS wanted (level, position) USING (level, position)",
     write: "WITH

@@ -2,12 +2,11 @@
 
 use super::error::{of_commit, of_postgres};
 use super::session::{Server, Session};
-use crate::batch::{Batch, Key, fail_all};
+use crate::batch::{Batch, Key, Tip, fail_all};
 use crate::limits::{CATCH_UP_MAX, TRANSACTION_WAIT};
 use crate::queue::{Inbox, Job};
 use crate::tree::{edge_of, edge_tiles, hash_of, same_root, to_bytes, to_signed};
 use crate::{Head, StoreError};
-use ordain_ledger::Edge;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -22,12 +21,12 @@ pub(super) struct Writer {
     /// None: it failed or never was, and the next batch connects.
     session: Option<Session>,
     /// None: read it from the tables.
-    edge: Option<Edge>,
+    tip: Option<Tip>,
 }
 
 impl Writer {
     pub(super) fn new(server: Arc<Server>) -> Self {
-        Self { server, session: None, edge: None }
+        Self { server, session: None, tip: None }
     }
 
     pub(super) async fn run(mut self, mut inbox: Inbox) {
@@ -71,7 +70,7 @@ impl Writer {
         match written {
             Ok(()) => {
                 self.session = Some(session);
-                self.edge = Some(batch.succeed(&inbox.counts));
+                self.tip = Some(batch.succeed(&inbox.counts));
             }
             Err(error) => batch.fail(&error, &inbox.counts),
         }
@@ -83,18 +82,18 @@ impl Writer {
             Some(session) => session,
             None => Session::open(&self.server).await?,
         };
-        let Begun { edge, last, versions } =
-            match timeout(TRANSACTION_WAIT, begin(&session, self.edge.take(), &guards)).await {
-                Ok(begun) => begun?,
-                Err(_) => {
-                    return Err(StoreError::Unavailable(format!(
-                        "{} has not let us write for {} s; nothing was written",
-                        self.server.place,
-                        TRANSACTION_WAIT.as_secs()
-                    )));
-                }
-            };
-        let mut batch = Batch::new(edge, last);
+        let (tip, versions) = match timeout(TRANSACTION_WAIT, begin(&session, self.tip.take(), &guards)).await
+        {
+            Ok(begun) => begun?,
+            Err(_) => {
+                return Err(StoreError::Unavailable(format!(
+                    "{} has not let us write for {} s; nothing was written",
+                    self.server.place,
+                    TRANSACTION_WAIT.as_secs()
+                )));
+            }
+        };
+        let mut batch = Batch::new(tip);
         for (key, version) in versions {
             batch.learn(key, version);
         }
@@ -132,30 +131,26 @@ fn guards_of<'a>(jobs: impl Iterator<Item = &'a Job>) -> BTreeSet<Key> {
     guards.map(|guard| (guard.kind.clone(), guard.id.clone())).collect()
 }
 
-/// What a transaction begins with.
-struct Begun {
-    edge: Edge,
-    /// The last entry.
-    last: Option<Vec<u8>>,
-    versions: Vec<(Key, u64)>,
-}
-
-/// One round trip: begin, lock the head, the last entry, what other nodes appended since, all guards. One more if they appended much.
-async fn begin(session: &Session, edge: Option<Edge>, guards: &BTreeSet<Key>) -> Result<Begun, StoreError> {
+/// One round trip: begin, lock the head, what other nodes appended since, all guards. One more if that was much.
+async fn begin(
+    session: &Session,
+    tip: Option<Tip>,
+    guards: &BTreeSet<Key>,
+) -> Result<(Tip, Vec<(Key, u64)>), StoreError> {
     let failed = |error: Error| of_postgres(&session.place, &error);
     let (client, sql) = (&session.client, &session.sql);
     let (kinds, ids) = columns(guards);
-    let known = edge.as_ref().map(Edge::size);
-    let (from, to) = match known {
-        Some(size) => (to_signed(size)?, to_signed(size.saturating_add(CATCH_UP_MAX))?),
+    let (from, to) = match &tip {
+        Some(Tip { edge, .. }) => {
+            (to_signed(edge.size())?, to_signed(edge.size().saturating_add(CATCH_UP_MAX))?)
+        }
         None => (0, 0),
     };
-    let (begun, head, last, newer, versions) = tokio::join!(
+    let (begun, head, newer, versions) = tokio::join!(
         biased;
         client.batch_execute(BEGIN),
         client.query(&sql.lock_head, &[]),
-        client.query_opt(&sql.last_entry, &[]),
-        async { client.query(&sql.leaf_hashes, &[&from, &to]).await },
+        async { client.query(&sql.newer, &[&from, &to]).await },
         async {
             match kinds.is_empty() {
                 true => Ok(Vec::new()),
@@ -165,19 +160,24 @@ async fn begin(session: &Session, edge: Option<Edge>, guards: &BTreeSet<Key>) ->
     );
     begun.map_err(failed)?;
     let Head { size, root } = session.head_of(&head.map_err(failed)?)?;
-    let last = last.map_err(failed)?.map(|row| row.try_get(0)).transpose().map_err(failed)?;
-    let newer = session.positions_and_hashes(&newer.map_err(failed)?)?;
+    let newer = newer.map_err(failed)?;
     let versions = session.versions_of(versions.map_err(failed)?)?;
-    let caught_up = edge.filter(|edge| edge.size() + newer.len() as u64 == size);
-    let Some(mut edge) = caught_up else {
+    let Some(mut tip) = tip.filter(|tip| tip.edge.size() + newer.len() as u64 == size) else {
         let edge = edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?;
-        return Ok(Begun { edge, last, versions });
+        let last = match size.checked_sub(1) {
+            Some(last) => session.entries(last, 1).await?.pop().map(|entry| entry.bytes),
+            None => None,
+        };
+        return Ok((Tip { edge, last }, versions));
     };
-    for (_, leaf) in newer {
-        edge.append(hash_of(&leaf)?, |_, _| ());
+    if let Some(row) = newer.last() {
+        tip.last = session.column(row, 2)?;
     }
-    same_root(&edge, root)?;
-    Ok(Begun { edge, last, versions })
+    for (_, leaf) in session.positions_and_hashes(&newer)? {
+        tip.edge.append(hash_of(&leaf)?, |_, _| ());
+    }
+    same_root(&tip.edge, root)?;
+    Ok((tip, versions))
 }
 
 /// One round trip: all rows and the commit. If they cannot be written, the server turns the commit into a rollback.

@@ -4,7 +4,7 @@ use super::error::of_sqlite;
 use super::file::File;
 use super::read::Rows;
 use super::{IN_MEMORY, Shared};
-use crate::batch::{Batch, fail_all};
+use crate::batch::{Batch, Tip, fail_all};
 use crate::limits::CATCH_UP_MAX;
 use crate::queue::{Inbox, Job};
 use crate::tree::{edge_of, edge_tiles, same_root, to_bytes, to_signed};
@@ -20,12 +20,12 @@ pub(super) struct Writer {
     /// None: it failed, and is opened again for the next batch.
     connection: Option<Shared>,
     /// None: read it from the tables.
-    edge: Option<Edge>,
+    tip: Option<Tip>,
 }
 
 impl Writer {
     pub(super) fn new(file: Option<File>, connection: Option<Shared>) -> Self {
-        Self { file, connection, edge: None }
+        Self { file, connection, tip: None }
     }
 
     pub(super) fn run(mut self, mut inbox: Inbox) {
@@ -52,8 +52,8 @@ impl Writer {
         let locked = connection.lock().unwrap_or_else(PoisonError::into_inner);
         let place = self.file.as_ref().map_or(IN_MEMORY, |file| &file.place);
         let rows = Rows { connection: &locked, place };
-        let mut batch = match self.check_file().and_then(|()| begin(rows, self.edge.take())) {
-            Ok((edge, last)) => Batch::new(edge, last),
+        let mut batch = match self.check_file().and_then(|()| begin(rows, self.tip.take())) {
+            Ok(tip) => Batch::new(tip),
             Err(error) => {
                 give_up(&locked);
                 self.connection = self.connection_after_failure();
@@ -64,7 +64,7 @@ impl Writer {
         match written.and_then(|()| self.check_file()) {
             Ok(()) => {
                 drop(locked);
-                self.edge = Some(batch.succeed(&inbox.counts));
+                self.tip = Some(batch.succeed(&inbox.counts));
             }
             Err(error) => {
                 give_up(&locked);
@@ -94,15 +94,17 @@ impl Writer {
     }
 }
 
-/// Begins a transaction and brings the edge to where the ledger ends: other processes may have appended. With the last entry.
-fn begin(rows: Rows<'_>, edge: Option<Edge>) -> Result<(Edge, Option<Vec<u8>>), StoreError> {
+/// Begins a transaction at the end of the ledger: other processes may have appended.
+fn begin(rows: Rows<'_>, tip: Option<Tip>) -> Result<Tip, StoreError> {
     run(rows, "BEGIN IMMEDIATE", [])?;
     let head = rows.head()?;
+    let (edge, known) = tip.map(|tip| (tip.edge, tip.last)).unzip();
+    let grown = edge.as_ref().is_none_or(|edge: &Edge| edge.size() != head.size);
     let last = match head.size.checked_sub(1) {
-        Some(last) => rows.entries(last, 1)?.pop().map(|entry| entry.bytes),
-        None => None,
+        Some(last) if grown => rows.entries(last, 1)?.pop().map(|entry| entry.bytes),
+        _ => known.flatten(),
     };
-    Ok((edge_at(rows, edge, head)?, last))
+    Ok(Tip { edge: edge_at(rows, edge, head)?, last })
 }
 
 fn edge_at(rows: Rows<'_>, edge: Option<Edge>, Head { size, root }: Head) -> Result<Edge, StoreError> {
