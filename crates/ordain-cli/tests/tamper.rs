@@ -392,6 +392,7 @@ fn broken_files(store: &Store) {
     copy.run(&["ledger", "verify"]).ended(1).says("there is no store, and");
     copy.run(&["submit", "p.json", "--store", &unique("none")]).ended(1);
     copy.run(&["status"]).ended(1).says("was signed over one; put it back");
+    copy.write("p.json", &proposal("p-new", "crm", 1).to_string());
     copy.run(&["submit", "p.json"])
         .ended(1)
         .says("this is not the ledger that the last checkpoint was signed over");
