@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::report::printable;
 use ordain_canon::Canonicalizer;
 use ordain_server::Problem;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io::Write;
 
 /// A problem as people read it: what, and below it each fault and each of the kernel's reasons.
@@ -30,6 +30,18 @@ pub(crate) fn problem_text(problem: &Problem) -> String {
     }
     lines.extend(problem.reasons.iter().map(|reason| format!("{}  {}", reason.rule_id, reason.message)));
     lines.iter().map(|line| printable(line)).collect::<Vec<_>>().join("\n  ")
+}
+
+/// The keys that permits are signed with, as the gate gives them.
+#[derive(Deserialize)]
+struct Jwks {
+    keys: Vec<Jwk>,
+}
+
+#[derive(Deserialize)]
+struct Jwk {
+    kid: String,
+    x: String,
 }
 
 /// Reads an answer.

@@ -1,6 +1,6 @@
 //! What operators do: `halt`, `resume`, `token`, `keys`.
 
-use super::{page, print_json, print_page};
+use super::{Jwks, page, print_json, print_page};
 use crate::args::{Keys, KeysCommand, Switch, Token, TokenCommand, TokenCreate};
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
@@ -109,17 +109,6 @@ fn row(token: &TokenStatus) -> Vec<String> {
     let names =
         if token.names.is_empty() { String::new() } else { format!("; also {}", token.names.join(", ")) };
     vec![token.token_id.clone(), token.principal.clone(), state, format!("{}{names}", roles.join(", "))]
-}
-
-#[derive(Deserialize)]
-struct Jwks {
-    keys: Vec<Jwk>,
-}
-
-#[derive(Deserialize)]
-struct Jwk {
-    kid: String,
-    x: String,
 }
 
 pub(crate) fn keys(args: &Keys, json: bool) -> Result<Outcome, Failure> {

@@ -1,6 +1,6 @@
 //! `ordain permit show|verify|use|outcome`.
 
-use super::{page, print_json, print_page};
+use super::{Jwks, page, print_json, print_page};
 use crate::args::{Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify, UseOutcome};
 use crate::canon::document_failure;
 use crate::clock::now_ms;
@@ -12,7 +12,6 @@ use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{PublicKey, PublicKeys, verify_permit};
 use ordain_spec::action::is_request;
 use ordain_workflow::gate::{PermitStatus, Report, Spent};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,17 +36,6 @@ fn show(permit: &PermitStatus, json: bool) -> Result<Outcome, Failure> {
         print_page(&page)?;
     }
     Ok(Outcome::Ok)
-}
-
-#[derive(Deserialize)]
-struct Jwks {
-    keys: Vec<Jwk>,
-}
-
-#[derive(Deserialize)]
-struct Jwk {
-    kid: String,
-    x: String,
 }
 
 fn verify(args: &PermitVerify, json: bool) -> Result<Outcome, Failure> {
