@@ -48,9 +48,12 @@ impl Grant {
             sub: self.actor.clone(),
             aud: minting.audience.to_owned(),
             jti: format!("permit_{id}"),
-            // Whole: some libraries take a permit of this very second for one of the future.
-            iat: seconds(self.decided_at_ms / 1_000 * 1_000),
-            nbf: seconds(self.valid_from_ms),
+            iat: seconds(whole(self.decided_at_ms)),
+            // A window that has begun began before the permit was there, to the second or not.
+            nbf: seconds(match self.valid_from_ms <= self.decided_at_ms {
+                true => whole(self.valid_from_ms),
+                false => self.valid_from_ms,
+            }),
             exp: seconds(self.valid_until_ms),
             proposal_id: self.proposal_id.clone(),
             proposal_hash: self.proposal_hash.to_string(),
@@ -307,6 +310,11 @@ fn check_claims(claims: &Claims, key_id: &str) -> Result<(), PermitError> {
 fn typed<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T, String> {
     let value = Value::read(bytes).map_err(|error| error.to_string())?;
     value.to_typed().map_err(|error| error.to_string())
+}
+
+/// The second of a time: some libraries take a fraction of this very second for one of the future.
+fn whole(time_ms: u64) -> u64 {
+    time_ms / 1_000 * 1_000
 }
 
 /// As JWT counts time.

@@ -83,7 +83,7 @@ fn a_permit_says_what_was_granted_and_no_more() {
         (2, Some(41)),
         "the strictest of the matching permits"
     );
-    assert_eq!((claims.nbf, claims.exp), (1_705_171_260.123, 1_705_171_560.123), "five minutes");
+    assert_eq!((claims.nbf, claims.exp), (1_705_171_260.0, 1_705_171_560.123), "five minutes");
     assert_eq!((claims.max_duration_ms, claims.max_affected_records), (None, None));
     assert_eq!(claims.iss, PublicKey::of(&key(1)).id());
     assert_eq!(token(), token(), "the same arguments, the same bytes");
