@@ -53,7 +53,9 @@ async fn appends(folder: &Path) {
     let file = std::slice::from_ref(&file);
     let database = Database::new().await;
     let nodes = [database.open().await, database.open().await];
-    let mut all: [Figures; 4] = Default::default();
+    let plain = connect(&database.url()).await;
+    plain.batch_execute("CREATE TABLE plain (position bigserial PRIMARY KEY, bytes bytea NOT NULL)").await.unwrap();
+    let mut all: [Figures; 5] = Default::default();
     for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
             all = Default::default();
@@ -62,6 +64,7 @@ async fn appends(folder: &Path) {
         all[1].round(file, WRITERS, &mut raw).await;
         all[2].round(&nodes[..1], 1, &mut raw).await;
         all[3].round(&nodes, WRITERS, &mut raw).await;
+        all[4].plain_round(&plain, &mut raw).await;
     }
     for node in nodes {
         node.close().await.unwrap();
@@ -74,6 +77,7 @@ async fn appends(folder: &Path) {
         "SQLite, 64 writers",
         "PostgreSQL, 1 node, 1 writer",
         "PostgreSQL, 2 nodes, 64 writers",
+        "PostgreSQL, plain INSERT of 32 rows",
     ];
     for (name, figures) in names.into_iter().zip(&mut all) {
         figures.print(name);
@@ -91,9 +95,27 @@ impl Figures {
         for task in tasks {
             self.latencies.extend(task.await.unwrap());
         }
-        let ours = start.elapsed().as_secs_f64();
+        let ours = start.elapsed();
         let batches: u64 = stores.iter().map(|store| store.counters().batches).sum::<u64>() - batches_before;
-        let changes = writers * times;
+        self.measured(ours, writers * times, batches, raw);
+    }
+
+    /// What the server itself can do: no ledger, one connection, one statement for each transaction.
+    async fn plain_round(&mut self, client: &tokio_postgres::Client, raw: &mut File) {
+        let insert = "INSERT INTO plain (bytes) SELECT * FROM unnest($1::bytea[])";
+        let insert = client.prepare(insert).await.unwrap();
+        let rows = vec![vec![b'.'; ENTRY_BYTES]; WRITERS / 2];
+        let start = Instant::now();
+        for _ in 0..COMMITS {
+            let start = Instant::now();
+            client.execute(&insert, &[&rows]).await.unwrap();
+            self.latencies.push(start.elapsed());
+        }
+        self.measured(start.elapsed(), COMMITS * rows.len(), COMMITS as u64, raw);
+    }
+
+    fn measured(&mut self, ours: Duration, changes: usize, batches: u64, raw: &mut File) {
+        let ours = ours.as_secs_f64();
         self.changes += changes as u64;
         self.batches += batches;
         self.per_second.push(changes as f64 / ours);
@@ -196,20 +218,28 @@ impl Database {
     }
 
     async fn open(&self) -> Store {
-        let (server, _) = self.server.rsplit_once('/').unwrap();
-        Store::open(&Location::parse(&format!("{server}/{}", self.name))).await.unwrap()
+        Store::open(&Location::parse(&self.url())).await.unwrap()
     }
+
+    fn url(&self) -> String {
+        let (server, _) = self.server.rsplit_once('/').unwrap();
+        format!("{server}/{}", self.name)
+    }
+
 
     async fn remove(&self) {
         self.administer(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
     }
 
     async fn administer(&self, sql: &str) {
-        let (client, connection) =
-            tokio_postgres::connect(&self.server, tokio_postgres::NoTls).await.unwrap();
-        tokio::spawn(connection);
-        client.batch_execute(sql).await.unwrap();
+        connect(&self.server).await.batch_execute(sql).await.unwrap();
     }
+}
+
+async fn connect(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
 }
 
 fn median(figures: &mut [f64]) -> f64 {
