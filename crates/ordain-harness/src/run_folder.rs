@@ -68,6 +68,23 @@ pub fn write_run_folder(
     done.map(|()| PathBuf::from(name))
 }
 
+/// Replaces a file in `.ordain`: whoever reads it sees the old content or the new one. A crash may lose both, so it is for
+/// what can be made again.
+pub fn replace_own_file(workspace: &Path, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
+    prepare_own_folder(workspace)?;
+    let (name, beside) = (format!("{OWN}/{name}"), format!("{OWN}/.{name}.{}.tmp", std::process::id()));
+    // A command that was stopped may have left one; a link there must not be written through.
+    let _ = fs::remove_file(workspace.join(&beside));
+    let done = File::create_new(workspace.join(&beside))
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(workspace.join(&beside), workspace.join(&name)));
+    done.map_err(|error| {
+        // The failure to write is what counts.
+        let _ = fs::remove_file(workspace.join(&beside));
+        RunFolderError::Io { path: name, error }
+    })
+}
+
 /// Makes what a run's folder will be in, or says why that cannot be: before anything is tried, not after.
 pub fn prepare_run_folder(workspace: &Path) -> Result<(), RunFolderError> {
     prepare_own_folder(workspace)?;

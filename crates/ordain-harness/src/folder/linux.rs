@@ -1,0 +1,103 @@
+//! By descriptors: nobody can put a link in the way meanwhile.
+
+use super::{Entry, EntryKind, Stamp};
+use crate::apply::because;
+use crate::beneath::{FOLDER, REGULAR, beneath};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, statat};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// An open folder. Paths are relative to it, with `/` between names.
+pub struct Folder {
+    at: OwnedFd,
+}
+
+impl Folder {
+    /// Opens a folder; the path itself may lead through links.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let at = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| told(error.into()))?;
+        Ok(Self { at })
+    }
+
+    /// A folder in this one.
+    pub fn folder(&self, path: &str) -> io::Result<Self> {
+        Ok(Self { at: beneath(self.at.as_fd(), path.as_bytes(), FOLDER).map_err(told)? })
+    }
+
+    /// What is in this folder, by name. What has a name that is no text is left out.
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&self.at).map_err(|error| told(error.into()))? {
+            let entry = entry.map_err(|error| told(error.into()))?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if matches!(name, "." | "..") {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind_of(&self.stat(name)?),
+                known => kind(known),
+            };
+            entries.push(Entry { name: name.to_owned(), kind });
+        }
+        entries.sort_unstable();
+        Ok(entries)
+    }
+
+    /// What has a name in this folder, or nothing.
+    pub fn look(&self, name: &str) -> io::Result<Option<(EntryKind, Stamp)>> {
+        match self.stat(name) {
+            Ok(stat) => Ok(Some((kind_of(&stat), stamp(&stat)))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn stat(&self, name: &str) -> io::Result<Stat> {
+        statat(&self.at, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| told(error.into()))
+    }
+
+    /// Reads a file of at most so many bytes, with what it was when it was opened.
+    pub fn read(&self, path: &str, bytes_max: u64) -> io::Result<(Vec<u8>, Stamp)> {
+        let file = beneath(self.at.as_fd(), path.as_bytes(), REGULAR).map_err(told)?;
+        let stat = fstat(&file).map_err(|error| told(error.into()))?;
+        if kind_of(&stat) != EntryKind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+        }
+        let stamp = stamp(&stat);
+        let too_large = || {
+            let problem = format!("it is larger than {bytes_max} bytes");
+            io::Error::new(io::ErrorKind::FileTooLarge, problem)
+        };
+        if stamp.size > bytes_max {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or_default() + 1);
+        File::from(file).take(bytes_max + 1).read_to_end(&mut bytes).map_err(told)?;
+        if bytes.len() as u64 > bytes_max { Err(too_large()) } else { Ok((bytes, stamp)) }
+    }
+}
+
+fn told(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), because(&error))
+}
+
+fn kind(file_type: FileType) -> EntryKind {
+    match file_type {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Folder,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Other,
+    }
+}
+
+fn kind_of(stat: &Stat) -> EntryKind {
+    kind(FileType::from_raw_mode(stat.st_mode))
+}
+
+fn stamp(stat: &Stat) -> Stamp {
+    let modified_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+    Stamp { inode: stat.st_ino, size: u64::try_from(stat.st_size).unwrap_or_default(), modified_ns }
+}
