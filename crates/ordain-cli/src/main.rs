@@ -12,7 +12,6 @@ mod progress;
 mod project;
 mod report;
 mod wording;
-mod yaml;
 
 mod apply;
 mod canon;

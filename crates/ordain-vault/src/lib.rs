@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+
+pub mod limits;
+pub mod yaml;
+
+mod error;
+mod finding;
+
+mod markdown;
+mod note;
+mod scalar;
+
+mod guard;
+mod html;
+mod render;
+
+mod route;
+mod vault;
+
+mod validate;
+
+pub use error::VaultError;
+pub use finding::{Code, Finding};
+pub use guard::guard;
+pub use markdown::Heading;
+pub use note::Note;
+pub use render::{Rendered, render};
+pub use validate::{Validation, validate};
+pub use vault::{ROUTING, Vault, is_note_path};
