@@ -19,9 +19,12 @@ mod vault;
 
 mod validate;
 
+mod index;
+
 pub use error::VaultError;
 pub use finding::{Code, Finding};
 pub use guard::guard;
+pub use index::{Index, Indexed, Updated};
 pub use markdown::Heading;
 pub use note::Note;
 pub use render::{Rendered, render};

@@ -16,3 +16,5 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const DEPTH_MAX: usize = 64;
 /// Notes of a vault.
 pub const NOTES_MAX: usize = 500_000;
+/// Bytes of the index.
+pub const INDEX_BYTES_MAX: usize = 1 << 30;

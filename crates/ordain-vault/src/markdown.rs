@@ -1,9 +1,10 @@
 //! What the text of a note holds: headings and links, as CommonMark reads them.
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
+use serde::{Deserialize, Serialize};
 
 /// A heading outside lists, quotes and code.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Heading {
     /// 1 to 6.
     pub level: u8,
@@ -15,7 +16,7 @@ pub struct Heading {
 #[derive(Default)]
 pub(crate) struct Outline {
     pub(crate) headings: Vec<Heading>,
-    /// Where its links lead, each once: `name` of `[[name#part|shown]]`, and destinations of other links.
+    /// Where its links lead, each once: `[[name]]` of `[[name#part|shown]]`, and destinations of other links.
     pub(crate) links: Vec<String>,
 }
 
@@ -60,13 +61,16 @@ impl Outline {
     }
 
     fn link(&mut self, link_type: LinkType, destination: &str) {
-        let name = match link_type {
+        let link = match link_type {
             LinkType::Email => return,
-            LinkType::WikiLink { .. } => destination.split(['#', '^']).next().unwrap_or_default().trim(),
-            _ => destination,
+            LinkType::WikiLink { .. } => match destination.split(['#', '^']).next().map(str::trim) {
+                None | Some("") => return,
+                Some(name) => format!("[[{name}]]"),
+            },
+            _ => destination.to_owned(),
         };
-        if !name.is_empty() && !self.links.iter().any(|link| link == name) {
-            self.links.push(name.to_owned());
+        if !self.links.contains(&link) {
+            self.links.push(link);
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Note {
     pub aliases: Vec<String>,
     /// Its headings.
     pub headings: Vec<Heading>,
-    /// Where its links lead: the name of a note, a path or an address, each once.
+    /// Where its links lead, each once: `[[name]]` of a note, a path or an address.
     pub links: Vec<String>,
     /// What is wrong with its front matter.
     pub problem: Option<String>,

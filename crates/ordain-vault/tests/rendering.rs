@@ -153,7 +153,7 @@ fn a_note_is_read_as_it_is() {
     assert_eq!((note.title(), note.status.as_deref()), ("T", None));
     assert_eq!(note.tags, ["a", "b"]);
     assert_eq!(note.aliases, ["one two"]);
-    assert_eq!(note.links, ["Other", "pic.png", "y.md"]);
+    assert_eq!(note.links, ["[[Other]]", "[[pic.png]]", "y.md"]);
     let headings: Vec<(u8, &str)> = note.headings.iter().map(|it| (it.level, it.text.as_str())).collect();
     assert_eq!(headings, [(1, "H 1"), (2, "Sub"), (2, "code here")]);
     assert!(note.body().starts_with("# H"));

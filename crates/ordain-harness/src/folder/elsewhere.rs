@@ -84,6 +84,6 @@ fn kind_of(metadata: &Metadata) -> EntryKind {
 
 fn stamp(metadata: &Metadata) -> Stamp {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let modified_ns = i128::try_from(modified.unwrap_or_default().as_nanos()).unwrap_or_default();
+    let modified_ns = i64::try_from(modified.unwrap_or_default().as_nanos()).unwrap_or_default();
     Stamp { inode: 0, size: metadata.len(), modified_ns }
 }

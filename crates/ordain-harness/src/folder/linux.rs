@@ -98,6 +98,7 @@ fn kind_of(stat: &Stat) -> EntryKind {
 }
 
 fn stamp(stat: &Stat) -> Stamp {
-    let modified_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+    let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or_default();
+    let modified_ns = stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
     Stamp { inode: stat.st_ino, size: u64::try_from(stat.st_size).unwrap_or_default(), modified_ns }
 }

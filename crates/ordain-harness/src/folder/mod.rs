@@ -5,6 +5,8 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
 
+use serde::{Deserialize, Serialize};
+
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::Folder;
 #[cfg(target_os = "linux")]
@@ -33,12 +35,12 @@ pub enum EntryKind {
 }
 
 /// What changes when a file is replaced or written to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stamp {
     /// Its number in the file system.
     pub inode: u64,
     /// Its length.
     pub size: u64,
     /// When it was written to last, in nanoseconds since 1970.
-    pub modified_ns: i128,
+    pub modified_ns: i64,
 }
