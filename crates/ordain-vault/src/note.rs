@@ -3,7 +3,7 @@
 use crate::limits::FRONTMATTER_BYTES_MAX;
 use crate::markdown::{Heading, Outline};
 use crate::yaml;
-use ordain_canon::{Canonicalizer, ContentHash, Value};
+use ordain_canon::{Canonicalizer, ContentHash, Value, push_pointer_token};
 use std::ops::Range;
 
 /// A note. One whose front matter is broken is still a note; what is wrong with it stands in `problem`.
@@ -27,8 +27,6 @@ pub struct Note {
     pub links: Vec<String>,
     /// What is wrong with its front matter.
     pub problem: Option<String>,
-    /// The fields of the front matter with their lines, in their order.
-    pub(crate) fields: Vec<(String, Range<usize>)>,
     /// The front matter without the lines that enclose it.
     pub(crate) matter: Option<Range<usize>>,
     body: usize,
@@ -69,13 +67,34 @@ impl Note {
         ContentHash::of(self.text.as_bytes())
     }
 
+    /// The fields of the front matter with their lines, in their order.
+    pub(crate) fn fields(&self) -> Result<Vec<(String, Range<usize>)>, String> {
+        let Some(matter) = &self.matter else { return Ok(Vec::new()) };
+        let yaml = self.matter_with_opening(matter);
+        let converted = yaml::to_json(yaml)?;
+        let value = Value::read(&converted.json).map_err(|error| error.to_string())?;
+        let start = |key: &str| {
+            let mut pointer = String::new();
+            push_pointer_token(&mut pointer, key);
+            converted.span_of(yaml, &pointer).start
+        };
+        let keys = value.as_object().unwrap_or_default().iter().map(|(key, _)| key.to_string());
+        let mut starts: Vec<(usize, String)> = keys.map(|key| (start(&key), key)).collect();
+        starts.sort();
+        let ends: Vec<usize> = starts.iter().skip(1).map(|(start, _)| *start).chain([matter.end]).collect();
+        Ok(starts.into_iter().zip(ends).map(|((start, key), end)| (key, start..end)).collect())
+    }
+
+    /// With the line that opens it, so that lines are counted as in the file.
+    fn matter_with_opening(&self, matter: &Range<usize>) -> &[u8] {
+        self.text.get(..matter.end).unwrap_or_default().as_bytes()
+    }
+
     fn read_fields(&mut self, matter: &Range<usize>) -> Result<(), String> {
         if matter.len() > FRONTMATTER_BYTES_MAX {
             return Err(format!("the front matter is larger than {FRONTMATTER_BYTES_MAX} bytes"));
         }
-        // With the line that opens it, so that lines are counted as in the file.
-        let yaml = self.text.get(..matter.end).unwrap_or_default().as_bytes();
-        let converted = yaml::to_json(yaml)?;
+        let converted = yaml::to_json(self.matter_with_opening(matter))?;
         let value = Value::read(&converted.json)
             .map_err(|error| format!("{} in the front matter, at `{}`", error.kind, error.pointer))?;
         let members = match &value {
@@ -85,7 +104,6 @@ impl Note {
                 return Err(format!("the front matter is {}, not fields with their values", other.kind()));
             }
         };
-        let mut starts: Vec<(usize, String)> = Vec::new();
         for (key, value) in members {
             match key.as_ref() {
                 "title" => self.stated_title = text_of(value),
@@ -94,13 +112,7 @@ impl Note {
                 "aliases" => self.aliases = list_of(value, false),
                 _ => {}
             }
-            let mut pointer = String::new();
-            ordain_canon::push_pointer_token(&mut pointer, key);
-            starts.push((converted.span_of(yaml, &pointer).start, key.to_string()));
         }
-        starts.sort();
-        let ends: Vec<usize> = starts.iter().skip(1).map(|(start, _)| *start).chain([matter.end]).collect();
-        self.fields = starts.into_iter().zip(ends).map(|((start, key), end)| (key, start..end)).collect();
         Ok(())
     }
 }

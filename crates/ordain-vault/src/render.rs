@@ -72,9 +72,10 @@ fn merged(proposal: &Proposal, note: &Note) -> Result<String, String> {
         ("status", (note.status.as_deref() != Some(status)).then(|| field("status", status))),
         ("tags", frontmatter.tags.as_ref().filter(|tags| !same(tags)).map(|tags| list("tags", tags))),
     ];
-    let first = note.fields.first().map_or(matter.end, |(_, range)| range.start);
+    let fields = note.fields()?;
+    let first = fields.first().map_or(matter.end, |(_, range)| range.start);
     let mut written = note.text.get(matter.start..first).unwrap_or_default().to_owned();
-    for (key, range) in &note.fields {
+    for (key, range) in &fields {
         let lines = note.text.get(range.clone()).unwrap_or_default();
         if !starts_a_line(&note.text, range.start) || !names(lines, key) {
             let problem = format!("is a note whose front matter does not have `{key}` on a line of its own");
