@@ -7,12 +7,11 @@ use std::io;
 #[non_exhaustive]
 pub enum VaultError {
     /// There is no such folder.
-    #[error("the vault `{path}` cannot be opened")]
+    #[error("the vault `{path}` cannot be opened: {error}")]
     Root {
         /// As it was given.
         path: String,
         /// Why.
-        #[source]
         error: io::Error,
     },
     /// The routing file is not what it should be. Nothing is validated by half of it.

@@ -8,7 +8,7 @@ use crate::markdown::{Outline, one_line};
 use crate::note::Note;
 use crate::render::{render, status_name};
 use crate::route::{Routed, Routes};
-use crate::vault::{At, Vault};
+use crate::vault::{At, Vault, joined};
 use ordain_canon::{Canonicalizer, ContentHash, SHA256_PREFIX, Value};
 use ordain_harness::apply::Base;
 use ordain_spec::note::{Origin, Proposal};
@@ -71,10 +71,11 @@ impl Validation {
         self.findings.is_empty()
     }
 
-    /// The patch set that writes the note, and what must be there for it; nothing if anything speaks against it.
-    pub fn patch_set(&self, proposal: &Proposal) -> Option<(Verified<PatchSet>, Base)> {
+    /// The patch set that writes the note, and what must be there for it; nothing if anything speaks against it. The vault
+    /// is this folder of the workspace; `""` is the workspace itself.
+    pub fn patch_set(&self, proposal: &Proposal, vault: &str) -> Option<(Verified<PatchSet>, Base)> {
         let content = self.text.clone().filter(|_| self.ok())?;
-        let path = proposal.target.path.clone();
+        let path = joined(vault, &proposal.target.path);
         let before = self.replaces.as_ref().map(|note| note.hash().to_string());
         let set = PatchSet {
             patch_schema_version: "1.0.0".to_owned(),

@@ -168,7 +168,7 @@ fn the_patch_set_is_what_was_shown() {
     let vault = Vault::open(files.path()).unwrap();
     let new = proposal(json!({"body": "a <b>\n"}));
     let validation = validate(&vault, &new).unwrap();
-    let (set, base) = validation.patch_set(&new).unwrap();
+    let (set, base) = validation.patch_set(&new, "").unwrap();
     assert_eq!(set.operations[0].op, PatchOp::Create);
     assert_eq!(set.operations[0].content, validation.text);
     assert_eq!(
@@ -176,12 +176,15 @@ fn the_patch_set_is_what_was_shown() {
         (&*new.id, &*format!("sha256:{}", new.hash.as_str()))
     );
     assert_eq!(base.files[path], None);
+    let (inside, base) = validation.patch_set(&new, "my notes").unwrap();
+    assert_eq!(inside.operations[0].path, format!("my notes/{path}"));
+    assert_eq!(base.files.into_keys().collect::<Vec<_>>(), [format!("my notes/{path}")]);
     assert_eq!(validation.warnings[0].code.name(), "HTML_ESCAPED");
     assert!(validation.text.unwrap().ends_with("a &lt;b>\n"));
     files.write(path, old);
-    assert!(validate(&vault, &new).unwrap().patch_set(&new).is_none());
+    assert!(validate(&vault, &new).unwrap().patch_set(&new, "").is_none());
     let better = proposal(json!({"origin": "enhancement", "aliases": null}));
-    let (set, base) = validate(&vault, &better).unwrap().patch_set(&better).unwrap();
+    let (set, base) = validate(&vault, &better).unwrap().patch_set(&better, "").unwrap();
     assert_eq!(set.operations[0].op, PatchOp::Modify);
     assert_eq!(
         base.files[path].as_deref(),
