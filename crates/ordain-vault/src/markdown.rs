@@ -2,6 +2,7 @@
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A heading outside lists, quotes and code.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -57,6 +58,8 @@ impl Outline {
                 _ => {}
             }
         }
+        let mut seen = BTreeSet::new();
+        outline.links.retain(|link| seen.insert(link.clone()));
         outline
     }
 
@@ -69,9 +72,7 @@ impl Outline {
             },
             _ => destination.to_owned(),
         };
-        if !self.links.contains(&link) {
-            self.links.push(link);
-        }
+        self.links.push(link);
     }
 }
 

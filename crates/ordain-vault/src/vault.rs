@@ -87,7 +87,7 @@ impl Vault {
         Ok(paths)
     }
 
-    /// Calls for each folder with the names of its notes.
+    /// Calls for each folder with the names of its notes. A folder that may not be read has none.
     pub(crate) fn walk(
         &self,
         each: &mut impl FnMut(&str, &Folder, Vec<String>) -> Result<(), VaultError>,
@@ -96,8 +96,15 @@ impl Vault {
         let mut waiting = vec![(String::new(), 0)];
         while let Some((path, depth)) = waiting.pop() {
             let unreadable = |problem: String| VaultError::Unreadable { path: path.clone(), problem };
-            let folder = self.folder.folder(&path).map_err(|error| unreadable(error.to_string()))?;
-            let entries = folder.entries().map_err(|error| unreadable(error.to_string()))?;
+            let opened = self.folder.folder(&path).and_then(|folder| {
+                let entries = folder.entries()?;
+                Ok((folder, entries))
+            });
+            let (folder, entries) = match opened {
+                Ok(opened) => opened,
+                Err(error) if depth > 0 && is_closed(&error) => continue,
+                Err(error) => return Err(unreadable(error.to_string())),
+            };
             let is_ours = |name: &str| !name.starts_with('.') && (depth > 0 || folded_path(name) != OWN);
             let mut names = Vec::new();
             for entry in entries.into_iter().filter(|entry| is_ours(&entry.name)) {
@@ -159,6 +166,11 @@ pub fn is_note_path(path: &str) -> bool {
         && path.ends_with(".md")
         && !own
         && path.split('/').all(|segment| !segment.starts_with('.'))
+}
+
+/// Somebody else's folder, or one that went away meanwhile.
+fn is_closed(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 pub(crate) fn joined(folder: &str, name: &str) -> String {
