@@ -31,8 +31,7 @@ pub struct Index {
 }
 
 /// What is known of a note.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Indexed {
     /// Its title.
     pub title: String,
@@ -72,20 +71,49 @@ struct Names {
     aliases: Vec<(String, String)>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Saved {
-    version: u32,
-    /// The vault's folder: an index that came with a copy of a vault says nothing about this one.
-    root: u64,
-    notes: BTreeMap<String, Indexed>,
-}
+/// What is kept: the version, the vault's folder, and the notes. An index that came with a copy of a vault says nothing
+/// about this one.
+#[derive(Serialize, Deserialize)]
+struct Saved<N>(u32, u64, Vec<N>);
 
-#[derive(Serialize)]
-struct SavedRef<'i> {
-    version: u32,
-    root: u64,
-    notes: &'i BTreeMap<String, Indexed>,
+/// A note as it is kept, without the names of its fields: path, title, aliases, tags, headings, links, hash, problem, inode,
+/// size, time, settled.
+type Row = (
+    String,
+    String,
+    Vec<String>,
+    Vec<String>,
+    Vec<(u8, String)>,
+    Vec<String>,
+    Option<String>,
+    Option<String>,
+    (u64, u64, i64, bool),
+);
+
+impl Indexed {
+    fn to_row<'i>(&'i self, path: &'i str) -> impl Serialize + 'i {
+        let headings: Vec<(u8, &str)> = self.headings.iter().map(|it| (it.level, it.text.as_str())).collect();
+        let Stamp { inode, size, modified_ns } = self.stamp;
+        let stamp = (inode, size, modified_ns, self.settled);
+        (
+            path,
+            &self.title,
+            &self.aliases,
+            &self.tags,
+            headings,
+            &self.links,
+            &self.hash,
+            &self.problem,
+            stamp,
+        )
+    }
+
+    fn of_row((path, title, aliases, tags, headings, links, hash, problem, stamp): Row) -> (String, Self) {
+        let headings = headings.into_iter().map(|(level, text)| Heading { level, text }).collect();
+        let (inode, size, modified_ns, settled) = stamp;
+        let stamp = Stamp { inode, size, modified_ns };
+        (path, Self { title, aliases, tags, headings, links, hash, problem, stamp, settled })
+    }
 }
 
 impl Index {
@@ -134,7 +162,8 @@ impl Index {
     pub fn save(&self, vault: &Vault) -> Result<(), RunFolderError> {
         let failed =
             |error: serde_json::Error| RunFolderError::Io { path: FILE.to_owned(), error: error.into() };
-        let saved = SavedRef { version: VERSION, root: root_of(vault), notes: &self.notes };
+        let rows = self.notes.iter().map(|(path, note)| note.to_row(path)).collect();
+        let saved = Saved(VERSION, root_of(vault), rows);
         let json = serde_json::to_vec(&saved).map_err(failed)?;
         let mut bytes = format!("{}\n", ContentHash::of(&json)).into_bytes();
         bytes.extend_from_slice(&json);
@@ -374,6 +403,6 @@ fn saved(vault: &Vault) -> Option<BTreeMap<String, Indexed>> {
     if ContentHash::of(json).to_string().as_bytes() != hash {
         return None;
     }
-    let saved: Saved = serde_json::from_slice(json).ok()?;
-    (saved.version == VERSION && saved.root == root_of(vault)).then_some(saved.notes)
+    let Saved(version, root, rows) = serde_json::from_slice(json).ok()?;
+    (version == VERSION && root == root_of(vault)).then(|| rows.into_iter().map(Indexed::of_row).collect())
 }

@@ -1,11 +1,10 @@
 //! What the text of a note holds: headings and links, as CommonMark reads them.
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// A heading outside lists, quotes and code.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Heading {
     /// 1 to 6.
     pub level: u8,

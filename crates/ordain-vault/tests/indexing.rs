@@ -95,8 +95,8 @@ fn a_damaged_or_foreign_index_is_not_believed() {
         kept.replace("REST", "ROOT"),
         kept[..kept.len() - 10].to_owned(),
         signed("{}"),
-        signed(&json.replace("\"version\":1", "\"version\":2")),
-        signed(&json.replacen("\"root\":", "\"root\":9", 1)),
+        signed(&json.replacen("[1,", "[2,", 1)),
+        signed(&json.replacen("[1,", "[1,9", 1)),
         signed("[]"),
     ];
     for text in damaged {

@@ -5,8 +5,6 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
 
-use serde::{Deserialize, Serialize};
-
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::Folder;
 #[cfg(target_os = "linux")]
@@ -35,7 +33,7 @@ pub enum EntryKind {
 }
 
 /// What changes when a file is replaced or written to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     /// Its number in the file system.
     pub inode: u64,
