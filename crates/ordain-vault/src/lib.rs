@@ -7,6 +7,7 @@ mod error;
 mod finding;
 
 mod markdown;
+mod matter;
 mod note;
 mod scalar;
 

@@ -2,8 +2,9 @@
 
 use crate::limits::FRONTMATTER_BYTES_MAX;
 use crate::markdown::{Heading, Outline};
+use crate::matter::simple;
 use crate::yaml;
-use ordain_canon::{Canonicalizer, ContentHash, Value, push_pointer_token};
+use ordain_canon::{Canonicalizer, ContentHash, Member, Value, push_pointer_token};
 use std::ops::Range;
 
 /// A note. One whose front matter is broken is still a note; what is wrong with it stands in `problem`.
@@ -40,8 +41,12 @@ impl Note {
         let mut note = Self { path: path.to_owned(), text, ..Self::default() };
         if let Some((matter, body)) = split(&note.text) {
             note.body = body;
-            if let Err(problem) = note.read_fields(&matter) {
-                note.problem = Some(problem);
+            match Known::read(&note.text, &matter) {
+                Ok(Known { title, status, tags, aliases }) => {
+                    (note.stated_title, note.status, note.tags, note.aliases) =
+                        (title, status, tags, aliases);
+                }
+                Err(problem) => note.problem = Some(problem),
             }
             note.matter = Some(matter);
         }
@@ -70,7 +75,7 @@ impl Note {
     /// The fields of the front matter with their lines, in their order.
     pub(crate) fn fields(&self) -> Result<Vec<(String, Range<usize>)>, String> {
         let Some(matter) = &self.matter else { return Ok(Vec::new()) };
-        let yaml = self.matter_with_opening(matter);
+        let yaml = with_opening(&self.text, matter);
         let converted = yaml::to_json(yaml)?;
         let value = Value::read(&converted.json).map_err(|error| error.to_string())?;
         let start = |key: &str| {
@@ -84,37 +89,53 @@ impl Note {
         let ends: Vec<usize> = starts.iter().skip(1).map(|(start, _)| *start).chain([matter.end]).collect();
         Ok(starts.into_iter().zip(ends).map(|((start, key), end)| (key, start..end)).collect())
     }
+}
 
-    /// With the line that opens it, so that lines are counted as in the file.
-    fn matter_with_opening(&self, matter: &Range<usize>) -> &[u8] {
-        self.text.get(..matter.end).unwrap_or_default().as_bytes()
-    }
+/// What proposals know of front matter.
+#[derive(Default)]
+struct Known {
+    title: Option<String>,
+    status: Option<String>,
+    tags: Vec<String>,
+    aliases: Vec<String>,
+}
 
-    fn read_fields(&mut self, matter: &Range<usize>) -> Result<(), String> {
+impl Known {
+    fn read(text: &str, matter: &Range<usize>) -> Result<Self, String> {
         if matter.len() > FRONTMATTER_BYTES_MAX {
             return Err(format!("the front matter is larger than {FRONTMATTER_BYTES_MAX} bytes"));
         }
-        let converted = yaml::to_json(self.matter_with_opening(matter))?;
+        if let Some(members) = text.get(matter.clone()).and_then(simple) {
+            return Ok(Self::of(&members));
+        }
+        let converted = yaml::to_json(with_opening(text, matter))?;
         let value = Value::read(&converted.json)
             .map_err(|error| format!("{} in the front matter, at `{}`", error.kind, error.pointer))?;
-        let members = match &value {
-            Value::Null => return Ok(()),
-            Value::Object(members) => members,
-            other => {
-                return Err(format!("the front matter is {}, not fields with their values", other.kind()));
-            }
-        };
+        match &value {
+            Value::Null => Ok(Self::default()),
+            Value::Object(members) => Ok(Self::of(members)),
+            other => Err(format!("the front matter is {}, not fields with their values", other.kind())),
+        }
+    }
+
+    fn of(members: &[Member<'_>]) -> Self {
+        let mut known = Self::default();
         for (key, value) in members {
             match key.as_ref() {
-                "title" => self.stated_title = text_of(value),
-                "status" => self.status = text_of(value),
-                "tags" => self.tags = list_of(value, true),
-                "aliases" => self.aliases = list_of(value, false),
+                "title" => known.title = text_of(value),
+                "status" => known.status = text_of(value),
+                "tags" => known.tags = list_of(value, true),
+                "aliases" => known.aliases = list_of(value, false),
                 _ => {}
             }
         }
-        Ok(())
+        known
     }
+}
+
+/// Front matter with the line that opens it, so that lines are counted as in the file.
+fn with_opening<'t>(text: &'t str, matter: &Range<usize>) -> &'t [u8] {
+    text.get(..matter.end).unwrap_or_default().as_bytes()
 }
 
 /// The name of a note's file, without folders and `.md`.

@@ -176,7 +176,7 @@ impl Writer {
 }
 
 /// What a plain scalar means if it is not text.
-fn core_schema(text: &str) -> Option<Result<String, &'static str>> {
+pub(crate) fn core_schema(text: &str) -> Option<Result<String, &'static str>> {
     Some(Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
         "true" | "True" | "TRUE" => "true".to_owned(),
