@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -324,27 +325,34 @@ fn is_unchanged(folder: &Folder, name: &str, stamp: Stamp) -> bool {
     matches!(folder.look(name), Ok(Some((EntryKind::File, now))) if now == stamp)
 }
 
-/// Reads notes, on all cores where there are many.
+/// Reads notes, on all cores where there are many. Who is done takes the next few, so that nobody waits long for a core
+/// that others use too.
 fn read_all(vault: &Vault, paths: &[String]) -> Vec<(String, Indexed)> {
-    /// Fewer are read before a thread has started.
-    const NOTES_FOR_A_THREAD: usize = 128;
+    const NOTES_AT_ONCE: usize = 64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let now_ns = i64::try_from(now).unwrap_or(i64::MAX);
-    let read = |paths: &[String]| -> Vec<(String, Indexed)> {
-        let note = |path: &String| Some((path.clone(), read_one(vault, path, now_ns)?));
-        paths.iter().filter_map(note).collect()
+    let taken = AtomicUsize::new(0);
+    let read = || {
+        let mut notes = Vec::new();
+        let mut batches = paths.chunks(NOTES_AT_ONCE);
+        let mut passed = 0;
+        loop {
+            let number = taken.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = batches.nth(number - passed) else { return notes };
+            passed = number + 1;
+            notes
+                .extend(batch.iter().filter_map(|path| Some((path.clone(), read_one(vault, path, now_ns)?))));
+        }
     };
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let share = paths.len().div_ceil(cores).max(NOTES_FOR_A_THREAD);
-    if paths.len() <= share {
-        return read(paths);
-    }
+    let helpers = cores.min(paths.len().div_ceil(NOTES_AT_ONCE)).saturating_sub(1);
     thread::scope(|scope| {
-        let readers: Vec<_> = paths.chunks(share).map(|paths| scope.spawn(|| read(paths))).collect();
-        readers
-            .into_iter()
-            .flat_map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
+        let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(read)).collect();
+        let mut notes = read();
+        for helper in helpers {
+            notes.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        notes
     })
 }
 
