@@ -222,4 +222,29 @@ mod tests {
         fs::write(workspace.0.join(".ordain"), "").unwrap();
         assert!(workspace.write("run_1", &["a"]).unwrap_err().contains("no folder"));
     }
+
+    #[test]
+    fn a_file_of_ours_is_replaced_and_nothing_else_written_to() {
+        let workspace = Workspace::new();
+        let path = |name: &str| workspace.0.join(name);
+        fs::write(path("outside"), "mine").unwrap();
+        replace_own_file(&workspace.0, "index", b"1").unwrap();
+        // Where a stopped command left its file, or somebody a link.
+        let beside = format!(".ordain/.index.{}.tmp", std::process::id());
+        symlink(path("outside"), path(&beside)).unwrap();
+        replace_own_file(&workspace.0, "index", b"2").unwrap();
+        assert_eq!(fs::read(path(".ordain/index")).unwrap(), b"2");
+        assert_eq!(fs::read(path("outside")).unwrap(), b"mine");
+        assert_eq!(workspace.names(".ordain"), [".gitignore", "index"]);
+        // A link at the name itself is replaced, not followed.
+        fs::remove_file(path(".ordain/index")).unwrap();
+        symlink(path("outside"), path(".ordain/index")).unwrap();
+        replace_own_file(&workspace.0, "index", b"3").unwrap();
+        assert_eq!(fs::read(path("outside")).unwrap(), b"mine");
+        let linked = Workspace::new();
+        symlink(&workspace.0, linked.0.join(".ordain")).unwrap();
+        assert!(
+            replace_own_file(&linked.0, "index", b"4").unwrap_err().to_string().contains("symbolic link")
+        );
+    }
 }

@@ -102,3 +102,47 @@ fn stamp(stat: &Stat) -> Stamp {
     let modified_ns = stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
     Stamp { inode: stat.st_ino, size: u64::try_from(stat.st_size).unwrap_or_default(), modified_ns }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn nothing_leads_out_of_a_folder() {
+        let root = std::env::temp_dir().join(format!("ordain-look-{}", std::process::id()));
+        fs::create_dir_all(root.join("in/sub")).unwrap();
+        fs::write(root.join("in/sub/file"), "12345").unwrap();
+        fs::write(root.join("secret"), "x").unwrap();
+        symlink("../secret", root.join("in/link")).unwrap();
+        symlink("..", root.join("in/up")).unwrap();
+        symlink("sub", root.join("in/inner")).unwrap();
+        let folder = Folder::open(&root.join("in")).unwrap();
+        let kinds: Vec<_> = folder.entries().unwrap().into_iter().map(|it| (it.name, it.kind)).collect();
+        let (link, sub) = (EntryKind::Link, EntryKind::Folder);
+        let expected = [("inner", link), ("link", link), ("sub", sub), ("up", link)];
+        assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)));
+        assert_eq!(folder.read("sub/file", 5).unwrap().0, b"12345");
+        assert_eq!(folder.read("sub/file", 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        for path in [
+            "link",
+            "up/secret",
+            "../secret",
+            "inner/file",
+            "/etc/passwd",
+            "sub",
+            "sub/../../secret",
+            "none",
+            "a\0b",
+        ] {
+            assert!(folder.read(path, 100).is_err(), "{path:?}");
+        }
+        for path in ["up", "inner", "..", "/", "sub/file"] {
+            assert!(folder.folder(path).is_err(), "{path:?}");
+        }
+        assert_eq!(folder.look("link").unwrap().map(|(kind, _)| kind), Some(EntryKind::Link));
+        assert!(folder.look("none").unwrap().is_none());
+        fs::remove_dir_all(root).unwrap();
+    }
+}
