@@ -63,7 +63,9 @@ fn scalar(text: &str) -> Option<&str> {
 /// Text that nobody takes for something else: words, and dates.
 fn plain(text: &str) -> Option<&str> {
     let in_words = |it: char| it.is_ascii_alphanumeric() || matches!(it, ' ' | '_' | '.' | '/' | '-');
-    let is_words = text.starts_with(|it: char| it.is_ascii_alphabetic()) && text.chars().all(in_words);
+    let is_words = text.starts_with(|it: char| it.is_ascii_alphabetic())
+        && text.chars().all(in_words)
+        && text.split('-').skip(1).all(|rest| rest.starts_with(|it: char| it.is_ascii_alphanumeric()));
     let is_date = || {
         let digits = |from: usize, to: usize| {
             text.get(from..to).is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()))
@@ -127,6 +129,7 @@ mod tests {
             "a: - b\n",
             "...\n",
             "a:\n  b: c\n",
+            "a: [b -]\n",
             "a: 2026-01-0a\n",
         ] {
             assert_eq!(quickly(other), None, "{other:?}");

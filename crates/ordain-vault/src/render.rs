@@ -45,7 +45,30 @@ pub fn render(proposal: &Proposal, replaces: Option<&Note>) -> Result<Rendered, 
         let problem = format!("makes a note that is larger than {NOTE_BYTES_MAX} bytes");
         return Err(vec![Finding::new(Code::SchemaInvalid, "/body/content_md", problem)]);
     }
+    if !reads_back(&text, proposal, replaces) {
+        let problem =
+            "is a note whose front matter cannot be written anew; write it one field a line".to_owned();
+        return Err(vec![Finding::new(Code::SchemaInvalid, "/target/path", problem)]);
+    }
     Ok(Rendered { html_escaped: body != content, text })
+}
+
+/// Whether a reader finds in the note what the proposal says, and what must be kept. Nothing that a reader takes for something
+/// else is written, whatever was in the note before.
+fn reads_back(text: &str, proposal: &Proposal, replaces: Option<&Note>) -> bool {
+    let Ok(note) = Note::read(&proposal.target.path, text.as_bytes().to_vec()) else { return false };
+    let frontmatter = &proposal.frontmatter;
+    let wanted = |list: &Option<Vec<NonEmpty>>| -> Option<Vec<String>> {
+        list.as_ref().map(|list| list.iter().map(|it| it.as_str().to_owned()).collect())
+    };
+    let old = |list: fn(&Note) -> &Vec<String>| replaces.map(|note| list(note).clone()).unwrap_or_default();
+    let kept_aliases = replaces.filter(|note| note.matter.is_some()).map(|note| note.aliases.clone());
+    let title = replaces.and_then(|note| note.stated_title.as_ref()).unwrap_or(&frontmatter.title);
+    note.problem.is_none()
+        && note.stated_title.as_ref() == Some(title)
+        && note.status.as_deref() == Some(status_name(frontmatter.status))
+        && note.tags == wanted(&frontmatter.tags).unwrap_or_else(|| old(|note| &note.tags))
+        && note.aliases == kept_aliases.or_else(|| wanted(&frontmatter.aliases)).unwrap_or_default()
 }
 
 fn fresh(proposal: &Proposal) -> String {

@@ -2,7 +2,7 @@
 
 use crate::error::VaultError;
 use crate::finding::{Code, Finding, sort};
-use crate::guard::guard;
+use crate::guard::path_problem;
 use crate::limits::NOTE_BYTES_MAX;
 use crate::markdown::{Outline, one_line};
 use crate::note::Note;
@@ -103,7 +103,7 @@ fn target(vault: &Vault, proposal: &Proposal, found: &mut Vec<Finding>) -> Resul
     const AT: &str = "/target/path";
     let path = &proposal.target.path;
     // An unsafe path is found by the guards, and never looked at.
-    if guard(proposal).iter().any(|finding| finding.path == AT) {
+    if path_problem(path).is_some() {
         return Ok(None);
     }
     let at = vault.at(path)?;
@@ -162,10 +162,7 @@ fn free_names(vault: &Vault, path: &str, at: &At) -> Result<Vec<String>, VaultEr
         if free.len() == ALTERNATIVES_MAX {
             break;
         }
-        if crate::guard::path_problem(&name).is_none()
-            && route(&name) == wanted
-            && vault.at(&name)? == At::Nothing
-        {
+        if path_problem(&name).is_none() && route(&name) == wanted && vault.at(&name)? == At::Nothing {
             free.push(name);
         }
     }
