@@ -154,6 +154,19 @@ fn what_is_shown_is_what_is_written_and_undone() {
     assert!(!project.path("a").exists());
 }
 
+/// The action that waits, with everything that an approver is shown.
+fn held(project: &Project) -> Json {
+    let listed = project.run(&["status", "--state", "held", "--json"]).ended(0);
+    let first: Json = serde_json::from_str(listed.stdout.lines().next().unwrap()).unwrap();
+    project.run(&["status", first["action_id"].as_str().unwrap(), "--json"]).ended(20).json()
+}
+
+fn approve(project: &Project, who: &str, code: i32) {
+    let held = held(project);
+    let (id, view) = (held["action_id"].as_str().unwrap(), held["view_digest"].as_str().unwrap());
+    project.run(&["approve", id, "--as", who, "--view", view]).ended(code);
+}
+
 #[test]
 fn a_note_waits_for_the_gate() {
     let project = Project::started("note-gate");
@@ -162,24 +175,39 @@ fn a_note_waits_for_the_gate() {
     std::fs::create_dir_all(project.path("docs")).unwrap();
     project.write("note.json", &proposal(json!({"path": "a/b.md"})).to_string());
     let proposed: Json = serde_json::from_str(&project.read("note.json")).unwrap();
-    let held = project.run(&["note", "apply", "note.json", "--json"]).ended(20).json();
+    project.run(&["note", "apply", "note.json"]).ended(20).says(&["held", "write-listed"]);
     assert!(!project.path("docs/a").exists());
     // The policy sees the path as the project has it.
-    let status = project.run(&["status", held["action_id"].as_str().unwrap(), "--json"]).ended(20).json();
-    let operations = &status["view"]["proposal"]["parameters"]["operations"];
+    let operations = &held(&project)["view"]["proposal"]["parameters"]["operations"];
     assert_eq!(*operations, json!([{"op": "create", "path": "docs/a/b.md"}]));
-    let (id, view) = (status["action_id"].as_str().unwrap(), status["view_digest"].as_str().unwrap());
-    project.run(&["approve", id, "--as", "alice", "--view", view]).ended(0);
+    approve(&project, "alice", 0);
     project.run(&["note", "apply", "note.json"]).ended(0).says(&["applied", "docs/a/b.md"]);
     assert!(project.read("docs/a/b.md").starts_with("---\ntitle: Idempotent requests\n"));
-    let events = events(&project);
+    let on_ledger = events(&project);
     for event in ["permit_minted", "permit_spent", "permit_settled", "applied"] {
-        assert!(events.iter().any(|it| it == event), "{event} is not in {events:?}");
+        assert!(on_ledger.iter().any(|it| it == event), "{event} is not in {on_ledger:?}");
     }
     let records = project.run(&["undo", "--list", "--json"]).ended(0).json();
     assert_eq!(records["applied"][0]["source_proposal_id"], proposed["id"]);
-    // Deleting it again takes two.
+    // One that makes it better is a change, and taking that back is one, too.
+    let better = json!({"path": "a/b.md", "origin": "enhancement", "body": "# Better\n"});
+    project.write("better.json", &proposal(better).to_string());
+    let before = project.read("docs/a/b.md");
+    project.run(&["note", "apply", "better.json"]).ended(20);
+    approve(&project, "bob", 0);
+    project.run(&["note", "apply", "better.json"]).ended(0);
+    assert!(project.read("docs/a/b.md").ends_with("# Better\n"));
     project.run(&["undo"]).ended(20);
+    approve(&project, "bob", 0);
+    project.run(&["undo"]).ended(0);
+    assert_eq!(project.read("docs/a/b.md"), before);
+    // Deleting it takes two.
+    project.run(&["undo"]).ended(20);
+    approve(&project, "alice", 20);
+    approve(&project, "bob", 0);
+    project.run(&["undo"]).ended(0);
+    assert!(!project.path("docs/a").exists());
+    assert!(events(&project).iter().any(|event| event == "undone"));
     // A vault below is in the same project, wherever the command is run.
     project.write("other.json", &proposal(json!({"path": "c.md"})).to_string());
     project

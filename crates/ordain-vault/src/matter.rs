@@ -137,8 +137,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1024))]
-
         /// What is read quickly is read the same slowly.
         #[test]
         fn both_readers_agree(pieces in proptest::collection::vec(piece(), 1..6)) {

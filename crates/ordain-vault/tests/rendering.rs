@@ -175,8 +175,6 @@ fn a_note_is_read_as_it_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     /// read(render(x)) == x for every title, tag and alias that is let through, and nothing else is.
     #[test]
     fn scalars_come_back(title in any_text(), tag in any_text(), alias in any_text()) {
