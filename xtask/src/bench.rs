@@ -12,6 +12,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ordain-bench", "serve"),
     ("ordain-harness", "sandbox"),
     ("ordain-harness", "apply"),
+    ("ordain-vault", "index"),
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

@@ -22,6 +22,7 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-ledger", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-store", may_use: &["ordain-canon", "ordain-ledger", "ordain-spec"], pure: false },
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
+    Layer { name: "ordain-vault", may_use: &["ordain-canon", "ordain-spec", "ordain-harness"], pure: false },
     Layer {
         name: "ordain-workflow",
         may_use: &[
@@ -58,6 +59,7 @@ static LAYERS: &[Layer] = &[
             "ordain-ledger",
             "ordain-store",
             "ordain-harness",
+            "ordain-vault",
             "ordain-workflow",
             "ordain-server",
         ],

@@ -43,6 +43,7 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::debian_package("pytest-3", "python3-pytest"),
         tools::python_module("jwt", "python3-jwt"),
         tools::python_module("cryptography", "python3-cryptography"),
+        tools::python_module("yaml", "python3-yaml"),
         tools::go(),
         tools::go_library("golang.org/x/mod/sumdb/note", "golang-golang-x-mod-dev"),
         tools::debian_package("git", "git"),

@@ -304,7 +304,7 @@ fn write_file(out: &mut impl Write, op: PatchOp, path: &str) -> io::Result<()> {
     writeln!(out, "  {style}{sign}{style:#} {}", printable(path))
 }
 
-fn show_changes(changes: &[Change], json: bool) -> Result<Outcome, Failure> {
+pub(crate) fn show_changes(changes: &[Change], json: bool) -> Result<Outcome, Failure> {
     if json {
         let hash = |side: &Option<Vec<u8>>| side.as_ref().map(|bytes| ContentHash::of(bytes).to_string());
         let file = |change: &Change| json!({"path": change.path, "before": hash(&change.before), "after": hash(&change.after)});

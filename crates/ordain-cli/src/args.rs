@@ -1,6 +1,7 @@
 //! The command line.
 
 mod gate;
+mod note;
 mod service;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -15,6 +16,7 @@ pub(crate) use gate::{
     CaseArgs, Decide, Evidence, EvidenceCommand, Init, Pack, Policy, PolicyCheck, PolicyCommand,
     PolicyExplain, PolicyFmt, PolicyTest,
 };
+pub(crate) use note::{Note, NoteApply, NoteCommand, NoteFile};
 pub(crate) use service::{
     Approve, Connect, EvidenceAdd, Keys, KeysCommand, Ledger, LedgerCommand, LedgerExport, LedgerProve,
     LedgerShow, LedgerVerify, Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify, Reject, Replay,
@@ -28,7 +30,7 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const EXIT_CODES: &str = "\
-Exit codes: verify 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
+Exit codes: verify and note validate 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
 transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
 decide, submit, status and approve 0 ALLOW, 20 HOLD, 21 DENY; every other command 0 or 1; usage errors 64.";
 
@@ -117,6 +119,8 @@ pub(crate) enum Command {
     /// By itself no command trusts a journal that came with a copy of the workspace, because it may have come with
     /// somebody's repository.
     Recover(Recover),
+    /// Validate note proposals against a vault, show what they would write, and apply them
+    Note(Note),
     /// Run commands without letting them touch anything else
     Sandbox(Sandbox),
     /// Decide about an action proposal: ALLOW, HOLD or DENY, with every reason

@@ -96,6 +96,9 @@ pub(crate) enum Failure {
     /// A workspace was not changed.
     #[error(transparent)]
     Apply(#[from] ordain_harness::apply::ApplyError),
+    /// The vault cannot be used.
+    #[error(transparent)]
+    Vault(#[from] ordain_vault::VaultError),
     /// The gate refused.
     #[error("{}", .0.detail)]
     Gate(Box<ordain_server::Problem>),
@@ -126,6 +129,7 @@ impl Failure {
             | Self::Sandbox(_)
             | Self::Run(_)
             | Self::Apply(_)
+            | Self::Vault(_)
             | Self::Gate(_)
             | Self::Server(_)
             | Self::Reported => Outcome::Failed,

@@ -1,8 +1,8 @@
 //! Reading documents from files, folders and standard input.
 
 use crate::exit::Failure;
-use crate::yaml::{self, Converted};
 use ordain_canon::{DOCUMENT_BYTES_MAX, ReadError, Value, place_of, span_of};
+use ordain_vault::yaml::{self, Converted};
 use ordain_workflow::is_run_folder;
 use std::fs::File;
 use std::io::Read;

@@ -12,7 +12,6 @@ mod progress;
 mod project;
 mod report;
 mod wording;
-mod yaml;
 
 mod apply;
 mod canon;
@@ -26,6 +25,7 @@ mod gate;
 mod hash;
 mod init;
 mod manual;
+mod note;
 mod patch;
 mod plan;
 mod policy;
@@ -79,6 +79,7 @@ fn main() -> ExitCode {
         Command::Apply(args) => apply::run(args, cli.global.json),
         Command::Undo(args) => apply::run_undo(args, cli.global.json),
         Command::Recover(args) => apply::run_recover(args, cli.global.json),
+        Command::Note(args) => note::run(args, cli.global.json),
         Command::Sandbox(args) => sandbox::run(args, cli.global.json),
         Command::Decide(args) => decide::run(args, cli.global.json),
         Command::Policy(args) => policy::run(args, cli.global.json),

@@ -23,6 +23,14 @@ struct Config {
     store: Option<String>,
     state: Option<PathBuf>,
     actor: Option<String>,
+    vault: Option<VaultConfig>,
+}
+
+/// Where the notes are.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VaultConfig {
+    root: Option<PathBuf>,
 }
 
 /// A project.
@@ -50,6 +58,19 @@ impl Project {
             root.push("..");
         }
         Ok(None)
+    }
+
+    /// The folder of the configuration.
+    pub(crate) fn root(&self) -> &Path {
+        if self.root.as_os_str().is_empty() { Path::new(".") } else { &self.root }
+    }
+
+    /// The folder of the notes.
+    pub(crate) fn vault(&self) -> PathBuf {
+        match self.config.vault.as_ref().and_then(|vault| vault.root.as_deref()) {
+            Some(folder) => self.root.join(folder),
+            None => self.root().to_owned(),
+        }
     }
 
     /// The policy folder.

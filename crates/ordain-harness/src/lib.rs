@@ -3,9 +3,11 @@
 pub mod apply;
 pub mod sandbox;
 
+mod folder;
 mod run_folder;
 
-pub use run_folder::{RUNS, RunFolderError, prepare_run_folder, write_run_folder};
+pub use folder::{Entry, EntryKind, Folder, Stamp};
+pub use run_folder::{RUNS, RunFolderError, prepare_run_folder, replace_own_file, write_run_folder};
 
 #[cfg(target_os = "linux")]
 mod beneath;

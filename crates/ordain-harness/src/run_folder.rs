@@ -68,6 +68,23 @@ pub fn write_run_folder(
     done.map(|()| PathBuf::from(name))
 }
 
+/// Replaces a file in `.ordain`: whoever reads it sees the old content or the new one. A crash may lose both, so it is for
+/// what can be made again.
+pub fn replace_own_file(workspace: &Path, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
+    prepare_own_folder(workspace)?;
+    let (name, beside) = (format!("{OWN}/{name}"), format!("{OWN}/.{name}.{}.tmp", std::process::id()));
+    // A command that was stopped may have left one; a link there must not be written through.
+    let _ = fs::remove_file(workspace.join(&beside));
+    let done = File::create_new(workspace.join(&beside))
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(workspace.join(&beside), workspace.join(&name)));
+    done.map_err(|error| {
+        // The failure to write is what counts.
+        let _ = fs::remove_file(workspace.join(&beside));
+        RunFolderError::Io { path: name, error }
+    })
+}
+
 /// Makes what a run's folder will be in, or says why that cannot be: before anything is tried, not after.
 pub fn prepare_run_folder(workspace: &Path) -> Result<(), RunFolderError> {
     prepare_own_folder(workspace)?;
@@ -204,5 +221,30 @@ mod tests {
         let workspace = Workspace::new();
         fs::write(workspace.0.join(".ordain"), "").unwrap();
         assert!(workspace.write("run_1", &["a"]).unwrap_err().contains("no folder"));
+    }
+
+    #[test]
+    fn a_file_of_ours_is_replaced_and_nothing_else_written_to() {
+        let workspace = Workspace::new();
+        let path = |name: &str| workspace.0.join(name);
+        fs::write(path("outside"), "mine").unwrap();
+        replace_own_file(&workspace.0, "index", b"1").unwrap();
+        // Where a stopped command left its file, or somebody a link.
+        let beside = format!(".ordain/.index.{}.tmp", std::process::id());
+        symlink(path("outside"), path(&beside)).unwrap();
+        replace_own_file(&workspace.0, "index", b"2").unwrap();
+        assert_eq!(fs::read(path(".ordain/index")).unwrap(), b"2");
+        assert_eq!(fs::read(path("outside")).unwrap(), b"mine");
+        assert_eq!(workspace.names(".ordain"), [".gitignore", "index"]);
+        // A link at the name itself is replaced, not followed.
+        fs::remove_file(path(".ordain/index")).unwrap();
+        symlink(path("outside"), path(".ordain/index")).unwrap();
+        replace_own_file(&workspace.0, "index", b"3").unwrap();
+        assert_eq!(fs::read(path("outside")).unwrap(), b"mine");
+        let linked = Workspace::new();
+        symlink(&workspace.0, linked.0.join(".ordain")).unwrap();
+        assert!(
+            replace_own_file(&linked.0, "index", b"4").unwrap_err().to_string().contains("symbolic link")
+        );
     }
 }

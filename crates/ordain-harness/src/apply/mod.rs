@@ -53,6 +53,8 @@ pub use record::records;
 #[cfg(target_os = "linux")]
 pub use recover::recover;
 #[cfg(target_os = "linux")]
+pub(crate) use tree::because;
+#[cfg(target_os = "linux")]
 pub use undo::{preview_undo, undo};
 #[cfg(target_os = "linux")]
 pub use uses::{KeptUse, done_under, keep_use, kept_uses};

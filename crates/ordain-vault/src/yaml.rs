@@ -10,15 +10,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A YAML document as JSON text, and where its values stand in the file.
-pub(crate) struct Converted {
-    pub(crate) json: Vec<u8>,
+pub struct Converted {
+    /// The JSON text.
+    pub json: Vec<u8>,
     /// By JSON Pointer: the line, from 1, and the column, from 0, of a member's key or of an element.
     places: BTreeMap<String, (usize, usize)>,
 }
 
 impl Converted {
     /// Where the value of a pointer, or its nearest ancestor, stands: from there to the end of the line.
-    pub(crate) fn span_of(&self, yaml: &[u8], pointer: &str) -> Range<usize> {
+    pub fn span_of(&self, yaml: &[u8], pointer: &str) -> Range<usize> {
         let mut pointer = pointer;
         let (line, column) = loop {
             match (self.places.get(pointer), pointer.rsplit_once('/')) {
@@ -40,7 +41,7 @@ impl Converted {
 }
 
 /// The document as JSON text, or what is wrong and where.
-pub(crate) fn to_json(bytes: &[u8]) -> Result<Converted, String> {
+pub fn to_json(bytes: &[u8]) -> Result<Converted, String> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| format!("not UTF-8 from byte {} on", error.valid_up_to()))?;
     let mut writer = Writer::default();
@@ -175,7 +176,7 @@ impl Writer {
 }
 
 /// What a plain scalar means if it is not text.
-fn core_schema(text: &str) -> Option<Result<String, &'static str>> {
+pub(crate) fn core_schema(text: &str) -> Option<Result<String, &'static str>> {
     Some(Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
         "true" | "True" | "TRUE" => "true".to_owned(),

@@ -1,0 +1,62 @@
+//! `ordain note apply`: a note goes into the vault as every other change does.
+
+use super::{Held, hold, tell, vault_folder};
+use crate::apply::{apply_asked, recover};
+use crate::args::NoteApply;
+use crate::exit::{Failure, Outcome};
+use crate::gate::files::Asker;
+use crate::gate::print_json;
+use crate::project::Project;
+use crate::report::RED;
+use ordain_spec::path_faults;
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub(super) fn run(args: &NoteApply, json: bool) -> Result<Outcome, Failure> {
+    let (workspace, folder) = workspace_of(&vault_folder(&args.note)?)?;
+    if workspace != Path::new(".") {
+        recover(&workspace);
+    }
+    let Held { proposal, validation, .. } = hold(&args.note, json)?;
+    let Some((patch, base)) = validation.patch_set(&proposal, &folder) else {
+        if json {
+            let (findings, warnings) = (&validation.findings, &validation.warnings);
+            print_json(&json!({"applied": null, "findings": findings, "warnings": warnings}))?;
+        } else {
+            writeln!(
+                anstream::stderr(),
+                "{RED}refused{RED:#}  nothing was changed: the note does not fit the vault"
+            )?;
+            tell(&validation)?;
+        }
+        return Err(Failure::Reported);
+    };
+    if !json {
+        tell(&validation)?;
+    }
+    let asker = Asker { workspace: &workspace, connect: &args.connect, actor: args.actor.as_deref(), json };
+    apply_asked(&asker, &patch, Some(&base), None)
+}
+
+/// The workspace that a vault belongs to, and the vault's folder in it. That is the project, so that policies see the paths
+/// of the project; a vault without one is a workspace of its own.
+fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
+    let failure = |error| Failure::File { path: vault.display().to_string(), error };
+    // What is no folder is told when the vault is opened.
+    let Some(project) = vault.is_dir().then(|| Project::above(vault)).transpose()?.flatten() else {
+        return Ok((vault.to_owned(), String::new()));
+    };
+    let root = project.root();
+    let (there, above) = (vault.canonicalize().map_err(failure)?, root.canonicalize().map_err(failure)?);
+    if there == above {
+        return Ok((root.to_owned(), String::new()));
+    }
+    match there.strip_prefix(&above).ok().and_then(Path::to_str) {
+        Some(folder) if path_faults(folder).is_empty() => Ok((root.to_owned(), folder.to_owned())),
+        _ => {
+            let problem = "a patch set cannot name this folder; give it another name".to_owned();
+            Err(Failure::Document { path: vault.display().to_string(), problem })
+        }
+    }
+}
