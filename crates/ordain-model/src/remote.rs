@@ -121,11 +121,11 @@ impl<W: Wire> Remote<W> {
             return Err(self.refusal(status, wish, &said));
         }
         let answer = received.body(ANSWER_BYTES_MAX).await.map_err(|broken| self.broken(broken))?;
-        self.wire.read(&answer).map_err(|problem| self.malformed(problem))
+        self.wire.read(&answer).map_err(|problem| self.malformed(&problem))
     }
 
-    fn malformed(&self, problem: String) -> ModelError {
-        ModelError::Malformed { provider: self.name.clone(), problem }
+    fn malformed(&self, problem: &str) -> ModelError {
+        ModelError::Malformed { provider: self.name.clone(), problem: quoted(&self.without_key(problem)) }
     }
 
     fn broken(&self, broken: Broken) -> ModelError {
@@ -136,8 +136,8 @@ impl<W: Wire> Remote<W> {
                 retry_after: None,
                 message: quoted(&self.without_key(&cause)),
             },
-            Broken::Cut(cause) => self.malformed(format!("broke off: {}", quoted(&self.without_key(&cause)))),
-            Broken::TooLong => self.malformed(format!("is longer than {} MiB", ANSWER_BYTES_MAX >> 20)),
+            Broken::Cut(cause) => self.malformed(&format!("broke off: {cause}")),
+            Broken::TooLong => self.malformed(&format!("is longer than {} MiB", ANSWER_BYTES_MAX >> 20)),
         }
     }
 
@@ -156,7 +156,7 @@ impl<W: Wire> Remote<W> {
                 ModelError::Refused { provider, status, message }
             }
             status @ 400.. => ModelError::Refused { provider, status, message },
-            status => self.malformed(format!("has the status {status}")),
+            status => self.malformed(&format!("has the status {status}")),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::wire::{Anthropic, Ollama, OpenAi, Options};
 use hyper::Uri;
 use serde::{Deserialize, Deserializer};
 use std::convert::Infallible;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 const PROVIDER: &str = "ORDAIN_MODEL_PROVIDER";
@@ -40,7 +41,7 @@ pub struct Settings {
     /// whose newer models refuse it, as OpenAI's reasoning models do.
     pub deterministic: Option<bool>,
     /// How many tokens an answer may have.
-    pub max_tokens: Option<u32>,
+    pub max_tokens: Option<NonZeroU32>,
     /// Never there. A key in the file is refused in a sentence that says where it belongs.
     #[serde(default, deserialize_with = "refuse_key")]
     pub key: Option<Infallible>,
@@ -139,7 +140,7 @@ impl Settings {
             })?;
             Ok(Options {
                 model,
-                max_tokens: self.max_tokens.unwrap_or(TOKENS_MAX),
+                max_tokens: self.max_tokens.map_or(TOKENS_MAX, NonZeroU32::get),
                 structured: self.structured.unwrap_or(true),
                 deterministic: self.deterministic.filter(|_| own).unwrap_or(deterministic),
             })
@@ -186,4 +187,114 @@ fn is_hosted(base: &Uri) -> bool {
 
 fn setup(problem: impl Into<String>) -> ModelError {
     ModelError::Setup(problem.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: &[(&str, &str)] = &[];
+
+    /// What comes of a `[model]` table and some variables: who answers and with which model, or why nobody does.
+    fn check(table: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        let settings: Settings =
+            toml::from_str(table).map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(other, _)| *other == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let provider = settings.provider(variable, Path::new("/nowhere"), NOTHING);
+        let provider = provider.map_err(|error| error.to_string())?;
+        Ok(format!("{}, {}", provider.name(), provider.model()))
+    }
+
+    fn fails(table: &str, variables: &[(&str, &str)], expected: &str) {
+        let problem = check(table, variables).unwrap_err();
+        assert!(problem.contains(expected), "{table} {variables:?}: {problem}");
+    }
+
+    #[test]
+    fn the_default_is_a_replay() {
+        assert_eq!(check("", &[]).unwrap(), "replay, replay");
+        assert_eq!(check("provider = 'replay'", &[]).unwrap(), "replay, replay");
+        // An empty variable is one that is not set.
+        assert_eq!(check("", &[(PROVIDER, ""), (BASE_URL, "")]).unwrap(), "replay, replay");
+    }
+
+    #[test]
+    fn the_file_names_a_provider() {
+        let check = |table: &str| check(table, &[(KEY, "some-key")]).unwrap();
+        assert_eq!(check("provider = 'openai'\nmodel = 'm'"), "openai at api.openai.com, m");
+        assert_eq!(check("provider = 'anthropic'\nmodel = 'm'"), "anthropic at api.anthropic.com, m");
+        assert_eq!(check("provider = 'ollama'\nmodel = 'm'"), "ollama at 127.0.0.1:11434, m");
+        let other = "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://localhost:8080/v1/'";
+        assert_eq!(check(other), "openai at localhost:8080, m");
+    }
+
+    #[test]
+    fn the_environment_wins() {
+        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'https://example.com/v1'";
+        let all = [(PROVIDER, "ollama"), (BASE_URL, "http://127.0.0.1:9"), (MODEL, "n")];
+        assert_eq!(check(table, &all).unwrap(), "ollama at 127.0.0.1:9, n");
+        assert_eq!(check(table, &[(MODEL, "n")]).unwrap(), "openai at example.com, n");
+        assert_eq!(check(table, &[(BASE_URL, "https://example.org")]).unwrap(), "openai at example.org, m");
+        assert_eq!(check(table, &[(PROVIDER, "replay")]).unwrap(), "replay, replay");
+        fails(table, &[(PROVIDER, "OpenAI")], "ORDAIN_MODEL_PROVIDER is `OpenAI`; write replay, openai,");
+    }
+
+    #[test]
+    fn what_the_file_says_of_one_provider_is_not_used_for_another() {
+        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'https://example.com'\nkey_env = 'THEIRS'";
+        let variables = [("THEIRS", "some-key"), (PROVIDER, "anthropic"), (MODEL, "n")];
+        // Neither the address nor the key.
+        fails(table, &variables, "anthropic wants a key");
+        fails(table, &[(PROVIDER, "ollama")], "which model?");
+        assert_eq!(
+            check(table, &[(PROVIDER, "ollama"), (MODEL, "n")]).unwrap(),
+            "ollama at 127.0.0.1:11434, n"
+        );
+    }
+
+    #[test]
+    fn a_key_comes_from_the_environment() {
+        let table = "provider = 'anthropic'\nmodel = 'm'\nkey_env = 'MINE'";
+        assert!(check(table, &[("MINE", "some-key")]).is_ok());
+        assert!(check(table, &[(KEY, "some-key")]).is_ok());
+        fails(table, &[], "`key_env` names MINE, which is not set");
+        fails(table, &[("MINE", "two words")], "MINE holds no key");
+        fails("provider = 'anthropic'\nmodel = 'm'", &[], "anthropic wants a key; set ORDAIN_MODEL_KEY");
+        assert!(!check(table, &[("MINE", "two words")]).unwrap_err().contains("two"), "it is not quoted");
+        fails("provider = 'openai'\nkey = 'sk-planted'", &[], "a key does not belong into a file");
+        assert!(!check("key = 'sk-planted'", &[]).unwrap_err().contains("planted"));
+    }
+
+    #[test]
+    fn a_key_is_not_sent_in_clear() {
+        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://example.com/v1'";
+        fails(table, &[], "`base_url` may be http:// only on this machine");
+        fails("provider = 'ollama'\nmodel = 'm'", &[(BASE_URL, "http://192.168.0.2:11434")], "use https://");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        fails("provider = 'openai'", &[], "which model?");
+        fails("provider = 'mistral'", &[], "unknown variant `mistral`");
+        fails("provder = 'openai'", &[], "unknown field `provder`");
+        fails("base_url = 'https://example.com'", &[], "no provider");
+        fails("", &[(BASE_URL, "https://example.com")], "no provider");
+        fails("record = 'here'", &[], "`record` writes down what a model answers");
+        fails("fixtures = 'missing'", &[], "`fixtures`: /nowhere/missing: ");
+        fails("max_tokens = 0", &[], "expected a nonzero u32");
+    }
+
+    #[test]
+    fn only_openai_is_openai() {
+        let hosted = |url: &str| is_hosted(&url.parse().unwrap());
+        assert!(hosted("https://api.openai.com/v1"));
+        assert!(hosted("https://eu.API.openai.com/v1"));
+        assert!(hosted("https://mine.openai.azure.com/openai/v1"));
+        assert!(!hosted("https://openai.example.com/v1"));
+        assert!(!hosted("https://notopenai.com/v1"));
+        assert!(!hosted("http://127.0.0.1:8080/v1"));
+    }
 }

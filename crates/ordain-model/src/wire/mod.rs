@@ -105,7 +105,7 @@ fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
 /// An answer that ended in a way which nothing can be made of.
 fn unknown_end(reason: Option<&str>) -> String {
     match reason {
-        Some(reason) => format!("ended with `{}`", crate::redact::quoted(reason)),
+        Some(reason) => format!("ended with `{reason}`"),
         None => "does not say how it ended".to_owned(),
     }
 }
