@@ -61,15 +61,59 @@ pub(super) fn anthropic(schema: &Json) -> Json {
     })
 }
 
-/// For servers that make a grammar of it, as llama.cpp does, and with it Ollama: all bounds count, and a pattern must
-/// describe the whole text in plain terms.
+/// For servers that make a grammar of it, as llama.cpp does, and with it Ollama: all bounds count. A pattern that they
+/// do not understand turns off the bounds beside it, or breaks the answer, so only plain ones are sent.
 pub(super) fn grammar(schema: &Json) -> Json {
     walk(schema, &|object| {
+        let is_bounded = object.contains_key("maxLength");
         object.retain(|key, value| match key.as_str() {
-            "pattern" => !looks_around(value) && is_whole(value),
+            "pattern" => value.as_str().is_some_and(|pattern| fits_a_grammar(pattern, is_bounded)),
             key => !matches!(key, "$schema" | "$id" | "default" | "examples") && !key.starts_with("x-"),
         });
     })
+}
+
+/// Whether a pattern describes the whole text with letters, classes, groups and bounded repetitions, and lets in nothing
+/// that would have to be escaped in JSON. One without an end is sent only where no `maxLength` would be lost to it.
+fn fits_a_grammar(pattern: &str, is_bounded: bool) -> bool {
+    let Some(inner) = pattern.strip_prefix('^').and_then(|rest| rest.strip_suffix('$')) else { return false };
+    let mut characters = inner.chars().peekable();
+    let (mut in_class, mut before) = (false, None);
+    while let Some(character) = characters.next() {
+        let next = characters.peek().copied();
+        let is_alphanumeric = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
+        let fits = match character {
+            // `\.` is a character, `\d` a class with a name.
+            '\\' => {
+                characters.next().is_some_and(|it| it.is_ascii_punctuation() && !matches!(it, '\\' | '"'))
+            }
+            '"' => false,
+            '[' if !in_class => {
+                in_class = true;
+                next != Some('^')
+            }
+            ']' if in_class => {
+                in_class = false;
+                true
+            }
+            // `[ -~]` has a quotation mark in it.
+            '-' if in_class && before != Some('[') && next != Some(']') => {
+                is_alphanumeric(before) && is_alphanumeric(next)
+            }
+            _ if in_class => true,
+            '(' => next != Some('?'),
+            '.' | '^' | '$' => false,
+            '*' | '+' => !is_bounded,
+            // `{3,}`
+            ',' if next == Some('}') => !is_bounded,
+            _ => true,
+        };
+        if !fits {
+            return false;
+        }
+        before = Some(character);
+    }
+    !in_class
 }
 
 /// Applies a change to a schema and all schemas inside. No object has properties that it does not name, and one of
@@ -99,10 +143,6 @@ fn walk(schema: &Json, change: &dyn Fn(&mut Map<String, Json>)) -> Json {
 
 fn looks_around(pattern: &Json) -> bool {
     pattern.as_str().is_none_or(|pattern| pattern.contains("(?"))
-}
-
-fn is_whole(pattern: &Json) -> bool {
-    pattern.as_str().is_some_and(|pattern| pattern.starts_with('^') && pattern.ends_with('$'))
 }
 
 fn is_known_format(format: &Json) -> bool {
@@ -167,6 +207,36 @@ mod tests {
                 "$defs": {"tag": {"anyOf": [{"type": "string"}, {"const": 1}]}},
             })
         );
+    }
+
+    #[test]
+    fn a_grammar_takes_plain_patterns() {
+        for (pattern, is_bounded, expected) in [
+            ("^[a-z0-9]{1,9}(/[a-z-]{1,9}){0,3}\\.md$", true, true),
+            ("^(draft|review)?$", true, true),
+            ("^[.*+^$]{1,3}$", true, true),
+            ("^[-a-z_-]{1,3}$", true, true),
+            ("^[ -~]{1,3}$", false, false),
+            ("^[a\"]{1,3}$", false, false),
+            ("^\\\\{1,3}$", false, false),
+            ("^[a-z$", false, false),
+            ("^[a-z]+$", false, true),
+            ("^[a-z]+$", true, false),
+            ("^[a-z]*$", true, false),
+            ("^[a-z]{3,}$", true, false),
+            ("^[a-z]{3,}$", false, true),
+            ("[a-z]{3}", false, false),
+            ("^\\d{3}$", false, false),
+            ("^\\S$", false, false),
+            ("^.{1,3}$", false, false),
+            ("^[^a]{1,3}$", false, false),
+            ("^(?!x)[a-z]{1,3}$", false, false),
+            ("^a\\", false, false),
+            ("^", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(fits_a_grammar(pattern, is_bounded), expected, "{pattern} {is_bounded}");
+        }
     }
 
     #[test]
