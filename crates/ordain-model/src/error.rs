@@ -1,5 +1,6 @@
 //! Why there is no answer.
 
+use crate::redact::quoted;
 use std::fmt;
 use std::time::Duration;
 
@@ -124,7 +125,7 @@ impl fmt::Display for Known<'_> {
         f.write_str("recorded are ")?;
         for (position, prompt) in self.0.iter().take(KNOWN_SHOWN_MAX).enumerate() {
             let comma = if position == 0 { "" } else { ", " };
-            write!(f, "{comma}`{prompt}`")?;
+            write!(f, "{comma}`{}`", quoted(prompt))?;
         }
         match self.0.len().saturating_sub(KNOWN_SHOWN_MAX) {
             0 => Ok(()),

@@ -1,5 +1,6 @@
 //! One HTTP request, and a body that is read up to a limit.
 
+use crate::limits::{ANSWER_BYTES_MAX, ERROR_BODY_WAIT, ERROR_BYTES_MAX};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
@@ -54,10 +55,10 @@ impl Client {
         &self,
         uri: &Uri,
         headers: Vec<(HeaderName, HeaderValue)>,
-        body: Vec<u8>,
+        body: Bytes,
     ) -> Result<Received, Broken> {
         let mut request = Request::post(uri.clone())
-            .body(Full::from(body))
+            .body(Full::new(body))
             .map_err(|error| Broken::Unreachable(format!("the request cannot be written: {error}")))?;
         let json = HeaderValue::from_static("application/json");
         let agent = HeaderValue::from_static(concat!("ordain/", env!("CARGO_PKG_VERSION")));
@@ -75,28 +76,31 @@ impl Client {
 
 impl Received {
     /// The whole body, unless it is too long: then nothing of the rest is read.
-    pub(crate) async fn body(self, bytes_max: usize) -> Result<Vec<u8>, Broken> {
-        let announced = self.body.size_hint().lower();
-        if usize::try_from(announced).is_ok_and(|length| length <= bytes_max) {
-            let collected = Limited::new(self.body, bytes_max).collect().await;
-            return match collected {
-                Ok(body) => Ok(body.to_bytes().into()),
-                Err(error) if error.is::<LengthLimitError>() => Err(Broken::TooLong),
-                Err(error) => Err(Broken::Cut(causes(error.as_ref()))),
-            };
+    pub(crate) async fn body(self) -> Result<Bytes, Broken> {
+        let announced = usize::try_from(self.body.size_hint().lower());
+        if announced.is_ok_and(|length| length > ANSWER_BYTES_MAX) {
+            return Err(Broken::TooLong);
         }
-        Err(Broken::TooLong)
+        match Limited::new(self.body, ANSWER_BYTES_MAX).collect().await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(Broken::TooLong),
+            Err(error) => Err(Broken::Cut(causes(error.as_ref()))),
+        }
     }
 
-    /// The beginning of the body, as far as it can be had. For messages, where something is better than nothing.
-    pub(crate) async fn beginning(mut self, bytes_max: usize) -> Vec<u8> {
+    /// The beginning of the body, as far as it comes soon. It is for a message, and the status says the most already.
+    pub(crate) async fn beginning(mut self) -> Vec<u8> {
         let mut beginning = Vec::new();
-        while let Some(Ok(frame)) = self.body.frame().await
-            && beginning.len() < bytes_max
-        {
-            beginning.extend_from_slice(frame.data_ref().map(AsRef::as_ref).unwrap_or_default());
-        }
-        beginning.truncate(bytes_max);
+        let read = async {
+            while let Some(Ok(frame)) = self.body.frame().await
+                && beginning.len() < ERROR_BYTES_MAX
+            {
+                beginning.extend_from_slice(frame.data_ref().map(AsRef::as_ref).unwrap_or_default());
+            }
+        };
+        // What was read until then is kept.
+        let _ = tokio::time::timeout(ERROR_BODY_WAIT, read).await;
+        beginning.truncate(ERROR_BYTES_MAX);
         beginning
     }
 }

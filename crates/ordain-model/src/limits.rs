@@ -6,6 +6,8 @@ use std::time::Duration;
 pub const ANSWER_BYTES_MAX: usize = 4 << 20;
 /// Bytes that are read of a body that comes with an error.
 pub const ERROR_BYTES_MAX: usize = 64 << 10;
+/// How long such a body is waited for.
+pub const ERROR_BODY_WAIT: Duration = Duration::from_secs(1);
 /// Characters of a provider's message that an error quotes.
 pub const MESSAGE_CHARS_MAX: usize = 200;
 /// Bytes of a recorded completion: an answer, escaped as JSON.

@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::redact::{quoted, redact};
 use crate::remote::Remote;
 use crate::replay::Replay;
-use crate::wire::{Anthropic, Finish, Ollama, OpenAi, Reply};
+use crate::wire::{Finish, Reply};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -21,9 +21,7 @@ pub struct Provider {
 
 #[derive(Debug)]
 pub(crate) enum Source {
-    OpenAi(Remote<OpenAi>),
-    Anthropic(Remote<Anthropic>),
-    Ollama(Remote<Ollama>),
+    Remote(Box<Remote>),
     Replay(Replay),
 }
 
@@ -35,11 +33,8 @@ impl Provider {
     /// Other limits than the usual ones.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        match &mut self.source {
-            Source::OpenAi(remote) => remote.set_limits(limits),
-            Source::Anthropic(remote) => remote.set_limits(limits),
-            Source::Ollama(remote) => remote.set_limits(limits),
-            Source::Replay(_) => {}
+        if let Source::Remote(remote) = &mut self.source {
+            remote.set_limits(limits);
         }
         self
     }
@@ -47,9 +42,7 @@ impl Provider {
     /// What a request may take here.
     pub fn limits(&self) -> Limits {
         match &self.source {
-            Source::OpenAi(remote) => remote.limits(),
-            Source::Anthropic(remote) => remote.limits(),
-            Source::Ollama(remote) => remote.limits(),
+            Source::Remote(remote) => remote.limits(),
             Source::Replay(_) => Limits::default(),
         }
     }
@@ -57,9 +50,7 @@ impl Provider {
     /// Who it is, for people: `openai at api.openai.com`, or `replay`.
     pub fn name(&self) -> &str {
         match &self.source {
-            Source::OpenAi(remote) => remote.name(),
-            Source::Anthropic(remote) => remote.name(),
-            Source::Ollama(remote) => remote.name(),
+            Source::Remote(remote) => remote.name(),
             Source::Replay(_) => "replay",
         }
     }
@@ -67,9 +58,7 @@ impl Provider {
     /// The model's name; of a recording `replay`.
     pub fn model(&self) -> &str {
         match &self.source {
-            Source::OpenAi(remote) => remote.model(),
-            Source::Anthropic(remote) => remote.model(),
-            Source::Ollama(remote) => remote.model(),
+            Source::Remote(remote) => remote.model(),
             Source::Replay(_) => "replay",
         }
     }
@@ -78,16 +67,14 @@ impl Provider {
     pub fn recorded(&self) -> Option<Vec<String>> {
         match &self.source {
             Source::Replay(replay) => Some(replay.prompts()),
-            Source::OpenAi(_) | Source::Anthropic(_) | Source::Ollama(_) => None,
+            Source::Remote(_) => None,
         }
     }
 
     /// A text without this provider's key, and without what looks like one.
     pub fn redact(&self, text: &str) -> String {
         match &self.source {
-            Source::OpenAi(remote) => remote.redact(text),
-            Source::Anthropic(remote) => remote.redact(text),
-            Source::Ollama(remote) => remote.redact(text),
+            Source::Remote(remote) => remote.redact(text),
             Source::Replay(_) => redact(text),
         }
     }
@@ -101,9 +88,7 @@ impl Provider {
         usage: &mut Usage,
     ) -> Result<Answer, ModelError> {
         let reply = match &self.source {
-            Source::OpenAi(remote) => remote.reply(ask, deadline, usage).await,
-            Source::Anthropic(remote) => remote.reply(ask, deadline, usage).await,
-            Source::Ollama(remote) => remote.reply(ask, deadline, usage).await,
+            Source::Remote(remote) => remote.reply(ask, deadline, usage).await,
             Source::Replay(replay) => replay.reply(ask, usage),
         }?;
         let reply = match &self.record {

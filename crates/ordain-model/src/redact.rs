@@ -37,7 +37,12 @@ pub fn redact(text: &str) -> String {
     let mut before = Before::default();
     let mut rest = text;
     while !rest.is_empty() {
-        let (word, after) = rest.split_at(rest.find(|next| !is_part(next)).unwrap_or(rest.len()));
+        // In JSON that is quoted, `\n` ends a word, and its `n` does not begin the next.
+        let escape = if shown.ends_with('\\') { escape_length(rest) } else { 0 };
+        let (escape, unescaped) = rest.split_at(escape);
+        shown += escape;
+        let (word, after) =
+            unescaped.split_at(unescaped.find(|next| !is_part(next)).unwrap_or(unescaped.len()));
         if !word.is_empty() {
             shown += &if before.announces(word) { HIDDEN.to_owned() } else { without_keys(word) };
             before = Before { word: word.to_ascii_lowercase(), gap_is_close: true };
@@ -48,6 +53,15 @@ pub fn redact(text: &str) -> String {
         rest = next;
     }
     shown
+}
+
+/// How much of what follows a backslash belongs to it.
+fn escape_length(rest: &str) -> usize {
+    match rest.as_bytes() {
+        [b'b' | b'f' | b'n' | b'r' | b't', ..] => 1,
+        [b'u', digits @ ..] if digits.iter().take_while(|digit| digit.is_ascii_hexdigit()).count() >= 4 => 5,
+        _ => 0,
+    }
 }
 
 /// For a message: redacted, on one line, and short.
@@ -154,6 +168,7 @@ mod tests {
             ("OPENAI_API_KEY=plantedkey", "OPENAI_API_KEY=***"),
             (&format!("sha256:{hex}"), "sha256:***"),
             (&format!("is {base64}!"), "is ***==!"),
+            ("{\"text\":\"one\\nsk-abcdefgh\\u000ask-abcdefgh\"}", "{\"text\":\"one\\n***\\u000a***\"}"),
             ("eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhIn0.sig", "***"),
         ] {
             assert_eq!(redact(text), expected, "{text}");

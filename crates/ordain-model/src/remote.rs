@@ -3,19 +3,20 @@
 use crate::ask::{Ask, Usage};
 use crate::error::ModelError;
 use crate::http::{Broken, Client};
-use crate::limits::{ANSWER_BYTES_MAX, ERROR_BYTES_MAX, Limits};
+use crate::limits::{ANSWER_BYTES_MAX, Limits};
 use crate::redact::{quoted, redact};
 use crate::retry::{backoff, retry_after};
 use crate::secret::Secret;
 use crate::wire::{Options, Reply, Wire};
+use hyper::body::Bytes;
 use hyper::{StatusCode, Uri};
 use serde_json::Value as Json;
 use std::time::{Duration, Instant, SystemTime};
 
 /// A provider that speaks one of the three APIs.
 #[derive(Debug)]
-pub(crate) struct Remote<W> {
-    wire: W,
+pub(crate) struct Remote {
+    wire: Box<dyn Wire>,
     uri: Uri,
     key: Option<Secret>,
     options: Options,
@@ -25,17 +26,20 @@ pub(crate) struct Remote<W> {
     name: String,
 }
 
-impl<W: Wire> Remote<W> {
+impl Remote {
     pub(crate) fn new(
-        wire: W,
+        wire: Box<dyn Wire>,
         base: &Uri,
         key: Option<Secret>,
         options: Options,
     ) -> Result<Self, ModelError> {
         let whole = format!("{}{}", base.to_string().trim_end_matches('/'), wire.path());
         let uri: Uri = whole.parse().map_err(|_| ModelError::Setup("`base_url` is too long".to_owned()))?;
-        let name =
-            format!("{} at {}", W::NAME, base.authority().map(|place| place.as_str()).unwrap_or_default());
+        let name = format!(
+            "{} at {}",
+            wire.name(),
+            base.authority().map(|place| place.as_str()).unwrap_or_default()
+        );
         let client = Client::new().map_err(ModelError::Setup)?;
         Ok(Self { wire, uri, key, options, limits: Limits::default(), client, name })
     }
@@ -73,6 +77,7 @@ impl<W: Wire> Remote<W> {
         usage: &mut Usage,
     ) -> Result<Reply, ModelError> {
         let body = serde_json::to_vec(&self.wire.body(ask, &self.options))
+            .map(Bytes::from)
             .map_err(|error| ModelError::Setup(format!("the request cannot be written: {error}")))?;
         let mut retries_left = self.limits.retries;
         loop {
@@ -93,7 +98,7 @@ impl<W: Wire> Remote<W> {
     }
 
     /// One call, cut at its own limit and at the deadline, whichever comes first.
-    async fn call(&self, body: Vec<u8>, deadline: Instant, usage: &mut Usage) -> Result<Reply, ModelError> {
+    async fn call(&self, body: Bytes, deadline: Instant, usage: &mut Usage) -> Result<Reply, ModelError> {
         let start = Instant::now();
         let time = deadline.saturating_duration_since(start).min(self.limits.call);
         let timeout = || ModelError::Timeout { provider: self.name.clone() };
@@ -110,17 +115,17 @@ impl<W: Wire> Remote<W> {
         Ok(reply)
     }
 
-    async fn exchange(&self, body: Vec<u8>, usage: &mut Usage) -> Result<Reply, ModelError> {
+    async fn exchange(&self, body: Bytes, usage: &mut Usage) -> Result<Reply, ModelError> {
         let headers = self.wire.headers(self.key.as_ref());
         let received =
             self.client.post(&self.uri, headers, body).await.map_err(|broken| self.broken(broken))?;
         usage.provider_code = Some(received.status.as_u16());
         if received.status != StatusCode::OK {
             let (status, wish) = (received.status, retry_after(&received.headers, SystemTime::now()));
-            let said = received.beginning(ERROR_BYTES_MAX).await;
+            let said = received.beginning().await;
             return Err(self.refusal(status, wish, &said));
         }
-        let answer = received.body(ANSWER_BYTES_MAX).await.map_err(|broken| self.broken(broken))?;
+        let answer = received.body().await.map_err(|broken| self.broken(broken))?;
         self.wire.read(&answer).map_err(|problem| self.malformed(&problem))
     }
 
@@ -141,6 +146,19 @@ impl<W: Wire> Remote<W> {
         }
     }
 
+    /// Some models refuse what others need; then the settings can leave it out.
+    fn with_hint(&self, message: String) -> String {
+        let mentions = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        let setting = if self.options.deterministic && mentions(&["temperature", "seed"]) {
+            "deterministic"
+        } else if self.options.structured && mentions(&["response_format", "output_config", "schema"]) {
+            "structured"
+        } else {
+            return message;
+        };
+        format!("{message} (`{setting} = false` in [model] of ordain.toml leaves it out)")
+    }
+
     /// An answer that is none, by its status.
     fn refusal(&self, status: StatusCode, retry_after: Option<Duration>, body: &[u8]) -> ModelError {
         let provider = self.name.clone();
@@ -155,7 +173,7 @@ impl<W: Wire> Remote<W> {
                     "redirects are not followed; write the right address into `base_url`".to_owned();
                 ModelError::Refused { provider, status, message }
             }
-            status @ 400.. => ModelError::Refused { provider, status, message },
+            status @ 400.. => ModelError::Refused { provider, status, message: self.with_hint(message) },
             status => self.malformed(&format!("has the status {status}")),
         }
     }

@@ -7,7 +7,7 @@ use crate::provider::{Provider, Source};
 use crate::remote::Remote;
 use crate::replay::{Embedded, Replay};
 use crate::secret::Secret;
-use crate::wire::{Anthropic, Ollama, OpenAi, Options};
+use crate::wire::{Anthropic, Ollama, OpenAi, Options, Wire};
 use hyper::Uri;
 use serde::{Deserialize, Deserializer};
 use std::convert::Infallible;
@@ -133,38 +133,35 @@ impl Settings {
                 .ok_or_else(|| setup(format!("{name} holds no key: keys have no spaces and only ASCII")))
         });
         let key = key.transpose()?;
-        let model = variable(MODEL).or_else(|| file(&self.model));
-        let options = |deterministic: bool| {
-            let model = model.ok_or_else(|| {
-                setup(format!("which model? write `model` into [model] of ordain.toml, or set {MODEL}"))
-            })?;
-            Ok(Options {
-                model,
-                max_tokens: self.max_tokens.map_or(TOKENS_MAX, NonZeroU32::get),
-                structured: self.structured.unwrap_or(true),
-                deterministic: self.deterministic.filter(|_| own).unwrap_or(deterministic),
-            })
-        };
-        let source = match name {
+        let base = || base(&url).map_err(setup);
+        let (base, wire): (Uri, Box<dyn Wire>) = match name {
             ProviderName::Replay => return self.replay(root, embedded),
             ProviderName::OpenAi => {
-                let base = base(&url).map_err(setup)?;
-                let wire = OpenAi { hosted: is_hosted(&base) };
-                Source::OpenAi(Remote::new(wire, &base, key, options(true)?)?)
+                let base = base()?;
+                let hosted = is_hosted(&base);
+                (base, Box::new(OpenAi { hosted }))
             }
             ProviderName::Anthropic if key.is_none() => {
                 return Err(setup(format!(
                     "anthropic wants a key; set {KEY}, or name a variable in `key_env`"
                 )));
             }
-            ProviderName::Anthropic => {
-                Source::Anthropic(Remote::new(Anthropic, &base(&url).map_err(setup)?, key, options(false)?)?)
-            }
-            ProviderName::Ollama => {
-                Source::Ollama(Remote::new(Ollama, &base(&url).map_err(setup)?, key, options(true)?)?)
-            }
+            ProviderName::Anthropic => (base()?, Box::new(Anthropic)),
+            ProviderName::Ollama => (base()?, Box::new(Ollama)),
         };
-        Ok(Provider::new(source, self.record.as_ref().map(|folder| root.join(folder))))
+        let which =
+            || setup(format!("which model? write `model` into [model] of ordain.toml, or set {MODEL}"));
+        let options = Options {
+            model: variable(MODEL).or_else(|| file(&self.model)).ok_or_else(which)?,
+            max_tokens: self.max_tokens.map_or(TOKENS_MAX, NonZeroU32::get),
+            structured: self.structured.unwrap_or(true),
+            deterministic: self.deterministic.filter(|_| own).unwrap_or(name != ProviderName::Anthropic),
+        };
+        let remote = Remote::new(wire, &base, key, options)?;
+        Ok(Provider::new(
+            Source::Remote(Box::new(remote)),
+            self.record.as_ref().map(|folder| root.join(folder)),
+        ))
     }
 
     fn replay(&self, root: &Path, embedded: Embedded) -> Result<Provider, ModelError> {

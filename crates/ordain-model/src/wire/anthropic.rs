@@ -7,7 +7,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Anthropic;
 
 #[derive(Deserialize)]
@@ -35,7 +35,9 @@ struct Usage {
 }
 
 impl Wire for Anthropic {
-    const NAME: &'static str = "anthropic";
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
 
     fn path(&self) -> &'static str {
         "/v1/messages"

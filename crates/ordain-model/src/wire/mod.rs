@@ -15,11 +15,12 @@ use hyper::header::{HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
+use std::fmt;
 
 /// One API.
-pub(crate) trait Wire {
+pub(crate) trait Wire: fmt::Debug + Send + Sync {
     /// As settings name it.
-    const NAME: &'static str;
+    fn name(&self) -> &'static str;
 
     /// What follows the base URL.
     fn path(&self) -> &'static str;

@@ -9,7 +9,7 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Ollama;
 
 #[derive(Deserialize)]
@@ -29,7 +29,9 @@ struct Message {
 }
 
 impl Wire for Ollama {
-    const NAME: &'static str = "ollama";
+    fn name(&self) -> &'static str {
+        "ollama"
+    }
 
     fn path(&self) -> &'static str {
         "/api/chat"

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 /// Chat completions. OpenAI itself takes less of a schema than others do, and has its own name for the limit.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct OpenAi {
     pub(crate) hosted: bool,
 }
@@ -44,7 +44,9 @@ struct Usage {
 }
 
 impl Wire for OpenAi {
-    const NAME: &'static str = "openai";
+    fn name(&self) -> &'static str {
+        "openai"
+    }
 
     fn path(&self) -> &'static str {
         "/chat/completions"

@@ -171,6 +171,39 @@ async fn a_body_that_stops_coming_is_a_timeout() {
     }
 }
 
+/// The status is enough to know what happened.
+#[tokio::test]
+async fn an_error_whose_body_stops_coming_is_that_error() {
+    for wire in WIRES {
+        let hang = Act::Hang(
+            b"HTTP/1.1 429 Busy\r\nretry-after: 9999\r\ncontent-length: 100\r\n\r\nso far".to_vec(),
+        );
+        let (answer, usage) = outcome(wire, hang).await;
+        let Err(ModelError::Busy { message, .. }) = answer else { panic!("{wire:?}: {answer:?}") };
+        assert_eq!((message.as_str(), usage.attempts, usage.provider_code), ("so far", 1, Some(429)));
+    }
+}
+
+#[tokio::test]
+async fn what_a_model_does_not_take_can_be_left_out() {
+    for (wire, said, setting) in [
+        (ProviderName::OpenAi, "Unsupported value: 'temperature' does not support 0", "deterministic"),
+        (ProviderName::OpenAi, "This response_format type is unavailable now", "structured"),
+        (ProviderName::Anthropic, "output_config.format: not supported by this model", "structured"),
+        (ProviderName::Ollama, "invalid JSON schema in format", "structured"),
+    ] {
+        let body = json!({"error": {"message": said}});
+        let (answer, _) = outcome(wire, http("400 Bad Request", "", &body.to_string())).await;
+        let Err(ModelError::Refused { message, .. }) = answer else { panic!("{wire:?}: {answer:?}") };
+        assert_eq!(message, format!("{said} (`{setting} = false` in [model] of ordain.toml leaves it out)"));
+    }
+    let body = json!({"error": {"message": "`temperature` is deprecated"}});
+    let (answer, _) = outcome(ProviderName::Anthropic, http("400 Bad Request", "", &body.to_string())).await;
+    assert!(
+        matches!(answer, Err(ModelError::Refused { message, .. }) if message == "`temperature` is deprecated")
+    );
+}
+
 #[tokio::test]
 async fn a_wish_on_503_counts_and_may_be_a_date() {
     for wire in WIRES {
