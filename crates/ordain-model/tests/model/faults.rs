@@ -22,6 +22,14 @@ async fn problem(wire: ProviderName, act: Act) -> String {
     }
 }
 
+/// The same with every API, together, where a test has to wait.
+async fn at_once<F: Future<Output = ()> + Send + 'static>(test: impl Fn(ProviderName) -> F) {
+    let tests = WIRES.map(|wire| tokio::spawn(test(wire)));
+    for test in tests {
+        test.await.unwrap();
+    }
+}
+
 fn ok(body: &Json) -> Act {
     http("200 OK", "", &body.to_string())
 }
@@ -160,15 +168,16 @@ async fn a_body_without_end_is_left_after_the_limit() {
 
 #[tokio::test]
 async fn a_body_that_stops_coming_is_a_timeout() {
-    for wire in WIRES {
+    at_once(|wire| async move {
         let hang = Act::Hang(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec());
         let server = Scripted::new(vec![hang.clone(), hang]).await;
-        let limits = Limits { call: Duration::from_millis(200), ..LIMITS };
+        let limits = Limits { call: Duration::from_secs(2), ..LIMITS };
         let (answer, usage) = complete(&provider(wire, &server.url).with_limits(limits), "anything").await;
         assert!(matches!(answer, Err(ModelError::Timeout { .. })), "{wire:?}: {answer:?}");
         assert_eq!((usage.attempts, usage.retries, usage.provider_code), (2, 1, Some(200)));
         assert_eq!(server.requests().len(), 2);
-    }
+    })
+    .await;
 }
 
 /// The status is enough to know what happened.
@@ -206,8 +215,8 @@ async fn what_a_model_does_not_take_can_be_left_out() {
 
 #[tokio::test]
 async fn a_wish_on_503_counts_and_may_be_a_date() {
-    for wire in WIRES {
-        let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(2));
+    at_once(|wire| async move {
+        let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3));
         let server = Scripted::new(vec![
             http("503 Service Unavailable", &format!("retry-after: {date}\r\n"), "{}"),
             ok(&good(wire, "{}", done(wire))),
@@ -217,7 +226,7 @@ async fn a_wish_on_503_counts_and_may_be_a_date() {
         let (answer, usage) = complete(&provider(wire, &server.url), "anything").await;
         assert_eq!(answer.unwrap().text, "{}");
         assert_eq!((usage.attempts, usage.retries), (2, 1));
-        // A date has whole seconds, so of two at least one remains.
+        // A date has whole seconds, and some time has passed already: of three at least one remains.
         assert!(start.elapsed() >= Duration::from_secs(1));
 
         let far = "retry-after: Fri, 01 Jan 2100 00:00:00 GMT\r\n";
@@ -227,7 +236,8 @@ async fn a_wish_on_503_counts_and_may_be_a_date() {
         };
         assert!(wait > Duration::from_secs(3600));
         assert_eq!(usage.attempts, 1);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
