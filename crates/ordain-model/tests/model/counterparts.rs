@@ -155,11 +155,11 @@ async fn too_many_requests_twice_is_busy() {
 
 #[tokio::test]
 async fn a_wait_beyond_the_deadline_is_not_waited() {
-    let aimock = Aimock::new(json!([error_for("busy", 429, None, Some(3600))]));
+    let aimock = Aimock::new(json!([error_for("busy", 429, None, Some(90))]));
     for wire in WIRES {
         let (answer, usage) = complete(&aimock.provider(wire), "busy").await;
         let Err(ModelError::Busy { retry_after, .. }) = answer else { panic!("{wire:?}: {answer:?}") };
-        assert_eq!(retry_after, Some(Duration::from_secs(3600)));
+        assert_eq!(retry_after, Some(Duration::from_secs(90)));
         assert_eq!((usage.attempts, usage.retries), (1, 0));
         assert_eq!(aimock.seen(wire), 1);
     }
