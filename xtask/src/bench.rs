@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: measures, each figure beside a peer in the same run.
 
 use crate::process::{cargo, run as run_command};
-use crate::{Result, no_arguments, postgres, tools};
+use crate::{Result, bench_model, no_arguments, postgres, tools};
 
 const BENCHES: &[(&str, &str)] = &[
     ("ordain-canon", "canonical"),
@@ -16,6 +16,9 @@ const BENCHES: &[(&str, &str)] = &[
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if arguments == ["--model"] {
+        return bench_model::run();
+    }
     no_arguments(arguments)?;
     tools::debian_package("bwrap", "bubblewrap")?;
     let server = postgres::Server::start()?;

@@ -21,6 +21,7 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-decision", may_use: &["ordain-canon", "ordain-spec"], pure: true },
     Layer { name: "ordain-ledger", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-store", may_use: &["ordain-canon", "ordain-ledger", "ordain-spec"], pure: false },
+    Layer { name: "ordain-model", may_use: &["ordain-canon"], pure: false },
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer { name: "ordain-vault", may_use: &["ordain-canon", "ordain-spec", "ordain-harness"], pure: false },
     Layer {

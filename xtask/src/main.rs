@@ -4,6 +4,7 @@ mod process;
 mod tools;
 
 mod bench;
+mod bench_model;
 mod clarity;
 mod clarity_page;
 mod fmt;
@@ -53,8 +54,8 @@ static COMMANDS: &[Command] = &[
     Command { name: "lint", arguments: "", about: "runs the lints", run: lint::run },
     Command {
         name: "bench",
-        arguments: "",
-        about: "measures, each figure beside a peer in the same run",
+        arguments: "[--model]",
+        about: "measures, each figure beside a peer in the same run; or how a real model does",
         run: bench::run,
     },
     Command {
@@ -154,6 +155,8 @@ mod tests {
         assert!(usage_error(&["fmt", "--check"]));
         assert!(usage_error(&["lint", "canon"]));
         assert!(usage_error(&["bench", "canonical"]));
+        assert!(usage_error(&["bench", "--models"]));
+        assert!(usage_error(&["bench", "canonical", "--model"]));
         assert!(usage_error(&["gen", "--chek"]));
         assert!(usage_error(&["layers", "--fix"]));
         assert!(usage_error(&["fuzz", "--seconds"]));

@@ -38,7 +38,7 @@ fn install_tools() -> std::result::Result<(), String> {
     let attempts = [
         tools::cargo_subcommand("nextest"),
         tools::debian_package("node", "nodejs"),
-        tools::npm_package("jose", "5.9.6"),
+        tools::npm_packages(&[("jose", "5.9.6"), ("@copilotkit/aimock", "1.43.0")]),
         tools::debian_package("valgrind", "valgrind"),
         tools::debian_package("pytest-3", "python3-pytest"),
         tools::python_module("jwt", "python3-jwt"),

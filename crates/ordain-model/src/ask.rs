@@ -1,0 +1,69 @@
+//! What is asked, and what comes back.
+
+use serde::Serialize;
+use std::time::Duration;
+
+/// One completion that is wanted.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// What a person asked for. Lists of recorded prompts show it; it is not sent.
+    pub prompt: String,
+    /// The instructions.
+    pub system: String,
+    /// What was said so far; the last turn is the user's.
+    pub turns: Vec<Turn>,
+    /// What the answer must look like; without it the model writes what it likes.
+    pub schema: Option<Schema>,
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Turn {
+    /// Whose turn it is.
+    pub role: Role,
+    /// What was said.
+    pub text: String,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Whoever asks.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// A JSON Schema with a name, which some providers want.
+#[derive(Debug, Clone, Serialize)]
+pub struct Schema {
+    /// Letters, digits, `_` and `-`; at most 64.
+    pub name: String,
+    /// The schema. Each provider gets the part of it that it understands, so an answer must be checked against the whole.
+    pub value: serde_json::Value,
+}
+
+/// What a model answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The complete text, as it came.
+    pub text: String,
+}
+
+/// What all calls of a request took together. It counts on, whatever becomes of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Calls of the provider.
+    pub attempts: u32,
+    /// Those of them that tried again what had failed.
+    pub retries: u32,
+    /// Tokens that were read, as the provider counts.
+    pub tokens_in: u64,
+    /// Tokens that were written, as the provider counts.
+    pub tokens_out: u64,
+    /// How long the calls took, without the waits between them.
+    pub latency: Duration,
+    /// The status of the last answer.
+    pub provider_code: Option<u16>,
+}

@@ -1,0 +1,297 @@
+//! The `[model]` table of `ordain.toml`, and what the environment says instead.
+
+use crate::error::ModelError;
+use crate::http::base;
+use crate::limits::TOKENS_MAX;
+use crate::provider::{Provider, Source};
+use crate::remote::Remote;
+use crate::replay::{Embedded, Replay};
+use crate::secret::Secret;
+use crate::wire::{Anthropic, Ollama, OpenAi, Options, Wire};
+use hyper::Uri;
+use serde::{Deserialize, Deserializer};
+use std::convert::Infallible;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+const PROVIDER: &str = "ORDAIN_MODEL_PROVIDER";
+const BASE_URL: &str = "ORDAIN_MODEL_BASE_URL";
+const MODEL: &str = "ORDAIN_MODEL";
+const KEY: &str = "ORDAIN_MODEL_KEY";
+
+/// The `[model]` table. There is no key in it: a file is copied, committed and backed up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Who answers; without it what is recorded.
+    pub provider: Option<ProviderName>,
+    /// Where the API is, without the path of the call: `https://api.openai.com/v1`.
+    pub base_url: Option<String>,
+    /// The model's name, as the provider spells it.
+    pub model: Option<String>,
+    /// The name of the environment variable that holds the key.
+    pub key_env: Option<String>,
+    /// A folder into which every answer is written.
+    pub record: Option<PathBuf>,
+    /// A folder of recorded answers, for `replay`, instead of those that the program brings.
+    pub fixtures: Option<PathBuf>,
+    /// Whether the provider gets the schema that the answer has to fit; yes, if nothing is said.
+    pub structured: Option<bool>,
+    /// Whether the provider is asked for temperature 0 and a fixed seed. Without a word: yes, but not of Anthropic,
+    /// whose newer models refuse it, as OpenAI's reasoning models do.
+    pub deterministic: Option<bool>,
+    /// How many tokens an answer may have.
+    pub max_tokens: Option<NonZeroU32>,
+    /// Never there. A key in the file is refused in a sentence that says where it belongs.
+    #[serde(default, deserialize_with = "refuse_key")]
+    pub key: Option<Infallible>,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderName {
+    /// Nobody: recorded answers.
+    Replay,
+    /// Chat completions of OpenAI, and of all who serve the same API.
+    OpenAi,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// Ollama's chat.
+    Ollama,
+}
+
+impl ProviderName {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "replay" => Some(Self::Replay),
+            "openai" => Some(Self::OpenAi),
+            "anthropic" => Some(Self::Anthropic),
+            "ollama" => Some(Self::Ollama),
+            _ => None,
+        }
+    }
+
+    fn base_url(self) -> &'static str {
+        match self {
+            Self::Replay => "",
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::Ollama => "http://127.0.0.1:11434",
+        }
+    }
+}
+
+fn refuse_key<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Infallible>, D::Error> {
+    Err(serde::de::Error::custom(format!(
+        "a key does not belong into a file; put it into {KEY}, or into a variable that `key_env` names"
+    )))
+}
+
+impl Settings {
+    /// The provider that these settings and the environment name; where both say something, the environment wins.
+    /// Folders are below `root`, and `embedded` is replayed if nothing names a provider or a folder.
+    pub fn provider(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+        root: &Path,
+        embedded: Embedded,
+    ) -> Result<Provider, ModelError> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let name = match variable(PROVIDER) {
+            Some(text) => Some(ProviderName::parse(&text).ok_or_else(|| {
+                setup(format!("{PROVIDER} is `{text}`; write replay, openai, anthropic or ollama"))
+            })?),
+            None => self.provider,
+        };
+        let Some(name) = name else {
+            if self.base_url.is_some() || variable(BASE_URL).is_some() {
+                return Err(setup(
+                    "there is a base URL but no provider; write `provider` into [model] of ordain.toml",
+                ));
+            }
+            return self.replay(root, embedded);
+        };
+        // The address, the model and the key in the file belong to the provider in the file. Taken for another, they
+        // would send the key of one to the other.
+        let own = Some(name) == self.provider;
+        let file = |value: &Option<String>| value.clone().filter(|_| own);
+        let url =
+            variable(BASE_URL).or_else(|| file(&self.base_url)).unwrap_or_else(|| name.base_url().to_owned());
+        let key = match (variable(KEY), file(&self.key_env)) {
+            (Some(key), _) => Some((KEY.to_owned(), key)),
+            (None, Some(named)) => {
+                let missing = || setup(format!("`key_env` names {named}, which is not set"));
+                let key = variable(&named).ok_or_else(missing)?;
+                Some((named, key))
+            }
+            (None, None) => None,
+        };
+        let key = key.map(|(name, key)| {
+            // The value is not quoted, whatever it is.
+            Secret::new(&key)
+                .ok_or_else(|| setup(format!("{name} holds no key: keys have no spaces and only ASCII")))
+        });
+        let key = key.transpose()?;
+        let base = || base(&url).map_err(setup);
+        let (base, wire): (Uri, Box<dyn Wire>) = match name {
+            ProviderName::Replay => return self.replay(root, embedded),
+            ProviderName::OpenAi => {
+                let base = base()?;
+                let hosted = is_hosted(&base);
+                (base, Box::new(OpenAi { hosted }))
+            }
+            ProviderName::Anthropic if key.is_none() => {
+                return Err(setup(format!(
+                    "anthropic wants a key; set {KEY}, or name a variable in `key_env`"
+                )));
+            }
+            ProviderName::Anthropic => (base()?, Box::new(Anthropic)),
+            ProviderName::Ollama => (base()?, Box::new(Ollama)),
+        };
+        let which =
+            || setup(format!("which model? write `model` into [model] of ordain.toml, or set {MODEL}"));
+        let options = Options {
+            model: variable(MODEL).or_else(|| file(&self.model)).ok_or_else(which)?,
+            max_tokens: self.max_tokens.map_or(TOKENS_MAX, NonZeroU32::get),
+            structured: self.structured.unwrap_or(true),
+            deterministic: self.deterministic.filter(|_| own).unwrap_or(name != ProviderName::Anthropic),
+        };
+        let remote = Remote::new(wire, &base, key, options)?;
+        Ok(Provider::new(
+            Source::Remote(Box::new(remote)),
+            self.record.as_ref().map(|folder| root.join(folder)),
+        ))
+    }
+
+    fn replay(&self, root: &Path, embedded: Embedded) -> Result<Provider, ModelError> {
+        let replay = match &self.fixtures {
+            Some(folder) => Replay::folder(&root.join(folder)),
+            None => Replay::embedded(embedded),
+        };
+        if self.record.is_some() {
+            return Err(setup("`record` writes down what a model answers; with `replay` there is none"));
+        }
+        Ok(Provider::new(Source::Replay(replay?), None))
+    }
+}
+
+/// Whether it is OpenAI itself, also on Azure, and not somebody who serves the same API.
+fn is_hosted(base: &Uri) -> bool {
+    let host = base.host().unwrap_or_default().to_ascii_lowercase();
+    host == "openai.com" || host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
+}
+
+fn setup(problem: impl Into<String>) -> ModelError {
+    ModelError::Setup(problem.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: &[(&str, &str)] = &[];
+
+    /// What comes of a `[model]` table and some variables: who answers and with which model, or why nobody does.
+    fn check(table: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        let settings: Settings =
+            toml::from_str(table).map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(other, _)| *other == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let provider = settings.provider(variable, Path::new("/nowhere"), NOTHING);
+        let provider = provider.map_err(|error| error.to_string())?;
+        Ok(format!("{}, {}", provider.name(), provider.model()))
+    }
+
+    fn fails(table: &str, variables: &[(&str, &str)], expected: &str) {
+        let problem = check(table, variables).unwrap_err();
+        assert!(problem.contains(expected), "{table} {variables:?}: {problem}");
+    }
+
+    #[test]
+    fn the_default_is_a_replay() {
+        assert_eq!(check("", &[]).unwrap(), "replay, replay");
+        assert_eq!(check("provider = 'replay'", &[]).unwrap(), "replay, replay");
+        // An empty variable is one that is not set.
+        assert_eq!(check("", &[(PROVIDER, ""), (BASE_URL, "")]).unwrap(), "replay, replay");
+    }
+
+    #[test]
+    fn the_file_names_a_provider() {
+        let check = |table: &str| check(table, &[(KEY, "some-key")]).unwrap();
+        assert_eq!(check("provider = 'openai'\nmodel = 'm'"), "openai at api.openai.com, m");
+        assert_eq!(check("provider = 'anthropic'\nmodel = 'm'"), "anthropic at api.anthropic.com, m");
+        assert_eq!(check("provider = 'ollama'\nmodel = 'm'"), "ollama at 127.0.0.1:11434, m");
+        let other = "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://localhost:8080/v1/'";
+        assert_eq!(check(other), "openai at localhost:8080, m");
+    }
+
+    #[test]
+    fn the_environment_wins() {
+        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'https://example.com/v1'";
+        let all = [(PROVIDER, "ollama"), (BASE_URL, "http://127.0.0.1:9"), (MODEL, "n")];
+        assert_eq!(check(table, &all).unwrap(), "ollama at 127.0.0.1:9, n");
+        assert_eq!(check(table, &[(MODEL, "n")]).unwrap(), "openai at example.com, n");
+        assert_eq!(check(table, &[(BASE_URL, "https://example.org")]).unwrap(), "openai at example.org, m");
+        assert_eq!(check(table, &[(PROVIDER, "replay")]).unwrap(), "replay, replay");
+        fails(table, &[(PROVIDER, "OpenAI")], "ORDAIN_MODEL_PROVIDER is `OpenAI`; write replay, openai,");
+    }
+
+    #[test]
+    fn what_the_file_says_of_one_provider_is_not_used_for_another() {
+        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'https://example.com'\nkey_env = 'THEIRS'";
+        let variables = [("THEIRS", "some-key"), (PROVIDER, "anthropic"), (MODEL, "n")];
+        // Neither the address nor the key.
+        fails(table, &variables, "anthropic wants a key");
+        fails(table, &[(PROVIDER, "ollama")], "which model?");
+        assert_eq!(
+            check(table, &[(PROVIDER, "ollama"), (MODEL, "n")]).unwrap(),
+            "ollama at 127.0.0.1:11434, n"
+        );
+    }
+
+    #[test]
+    fn a_key_comes_from_the_environment() {
+        let table = "provider = 'anthropic'\nmodel = 'm'\nkey_env = 'MINE'";
+        assert!(check(table, &[("MINE", "some-key")]).is_ok());
+        assert!(check(table, &[(KEY, "some-key")]).is_ok());
+        fails(table, &[], "`key_env` names MINE, which is not set");
+        fails(table, &[("MINE", "two words")], "MINE holds no key");
+        fails("provider = 'anthropic'\nmodel = 'm'", &[], "anthropic wants a key; set ORDAIN_MODEL_KEY");
+        assert!(!check(table, &[("MINE", "two words")]).unwrap_err().contains("two"), "it is not quoted");
+        fails("provider = 'openai'\nkey = 'sk-planted'", &[], "a key does not belong into a file");
+        assert!(!check("key = 'sk-planted'", &[]).unwrap_err().contains("planted"));
+    }
+
+    #[test]
+    fn a_key_is_not_sent_in_clear() {
+        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://example.com/v1'";
+        fails(table, &[], "`base_url` may be http:// only on this machine");
+        fails("provider = 'ollama'\nmodel = 'm'", &[(BASE_URL, "http://192.168.0.2:11434")], "use https://");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        fails("provider = 'openai'", &[], "which model?");
+        fails("provider = 'mistral'", &[], "unknown variant `mistral`");
+        fails("provder = 'openai'", &[], "unknown field `provder`");
+        fails("base_url = 'https://example.com'", &[], "no provider");
+        fails("", &[(BASE_URL, "https://example.com")], "no provider");
+        fails("record = 'here'", &[], "`record` writes down what a model answers");
+        fails("fixtures = 'missing'", &[], "`fixtures`: /nowhere/missing: ");
+        fails("max_tokens = 0", &[], "expected a nonzero u32");
+    }
+
+    #[test]
+    fn only_openai_is_openai() {
+        let hosted = |url: &str| is_hosted(&url.parse().unwrap());
+        assert!(hosted("https://api.openai.com/v1"));
+        assert!(hosted("https://eu.API.openai.com/v1"));
+        assert!(hosted("https://mine.openai.azure.com/openai/v1"));
+        assert!(!hosted("https://openai.example.com/v1"));
+        assert!(!hosted("https://notopenai.com/v1"));
+        assert!(!hosted("http://127.0.0.1:8080/v1"));
+    }
+}
