@@ -90,6 +90,8 @@ pub enum Event {
     Undone { action_id: String, permit_id: String, patch_hash: String, record: String },
     /// A sensor observed something.
     EvidenceReceived { evidence_id: String, sensor_id: String, packet_document: String },
+    /// A model drafted a note, and somebody was given the proposal.
+    Drafted { proposal_id: String, note_document: String, model: String, attempts: u32 },
     /// Other policies are in force.
     PolicyChanged { policy_hash: String, files_document: String },
     /// Another key signs from now on.
@@ -141,6 +143,7 @@ impl Event {
             Self::Applied { .. } => "applied",
             Self::Undone { .. } => "undone",
             Self::EvidenceReceived { .. } => "evidence_received",
+            Self::Drafted { .. } => "drafted",
             Self::PolicyChanged { .. } => "policy_changed",
             Self::KeyRotated { .. } => "key_rotated",
             Self::Halted { .. } => "halted",
@@ -164,6 +167,7 @@ impl Event {
             Self::PermitMinted { permit_document, .. } => vec![permit_document],
             Self::PermitSettled { report_document, .. } => vec![report_document],
             Self::EvidenceReceived { packet_document, .. } => vec![packet_document],
+            Self::Drafted { note_document, .. } => vec![note_document],
             Self::PolicyChanged { files_document, .. } => vec![files_document],
             Self::Opened { .. }
             | Self::Superseded { .. }

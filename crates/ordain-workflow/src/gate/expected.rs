@@ -173,7 +173,7 @@ impl Expected {
                     token.revoked = true;
                 }
             }
-            Event::Applied { .. } | Event::Undone { .. } => {}
+            Event::Applied { .. } | Event::Undone { .. } | Event::Drafted { .. } => {}
         }
     }
 

@@ -13,6 +13,7 @@ mod policy;
 
 mod approve;
 mod control;
+mod drafted;
 mod evidence;
 mod judge;
 mod outcome;
