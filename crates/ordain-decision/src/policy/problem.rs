@@ -62,8 +62,11 @@ impl Problem {
         let offset = error.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
         let mut message = sentence(error);
         if let Some(help) = error.help() {
+            let help = help.to_string();
             message.push_str("; ");
-            message.push_str(&help.to_string());
+            // Of actions that are equally near Cedar names any one, and another the next time.
+            let is_guess = help.starts_with("did you mean `Action::");
+            message.push_str(if is_guess { "`ordain schema policy` lists the actions" } else { &help });
         }
         Self::error(file, message).at(offset.map(|offset| line_at(text, offset)))
     }
