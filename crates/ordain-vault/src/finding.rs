@@ -85,7 +85,9 @@ impl Finding {
         let finding = |it: &ordain_spec::Violation| {
             Self::new(Code::SchemaInvalid, it.path.clone(), format!("{} ({})", it.message, it.rule))
         };
-        report.violations().iter().map(finding).collect()
+        let mut findings: Vec<Self> = report.violations().iter().map(finding).collect();
+        sort(&mut findings);
+        findings
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::finding::{Code, Finding, sort};
 use crate::html::active_link;
-use crate::limits::{LABEL_CHARS_MAX, NAME_BYTES_MAX, NOTE_BYTES_MAX, PATH_BYTES_MAX};
+use crate::limits::{
+    LABEL_CHARS_MAX, LINKS_MAX, NAME_BYTES_MAX, NOTE_BYTES_MAX, PATH_BYTES_MAX, REMARK_CHARS_MAX,
+};
 use crate::vault::is_note_path;
 use ordain_spec::note::Proposal;
 use ordain_spec::{NonEmpty, is_invisible};
@@ -24,6 +26,14 @@ pub fn guard(proposal: &Proposal) -> Vec<Finding> {
         }
     }
     refuse("/body/content_md", body_problem(proposal.body.content_md.as_str()));
+    refuse("/target/route_id", label_problem(proposal.target.route_id.as_str()));
+    refuse("/governance/rationale", remark_problem(proposal.governance.rationale.as_str(), Lines::Many));
+    if proposal.governance.related_links.len() > LINKS_MAX {
+        refuse("/governance/related_links", Some(format!("has more than {LINKS_MAX} links")));
+    }
+    for (number, link) in proposal.governance.related_links.iter().take(LINKS_MAX).enumerate() {
+        refuse(&format!("/governance/related_links/{number}"), remark_problem(link, Lines::One));
+    }
     sort(&mut found);
     found
 }
@@ -70,6 +80,13 @@ fn label_problem(label: &str) -> Option<String> {
         return Some(format!("is longer than {LABEL_CHARS_MAX} characters"));
     }
     text_problem(label, Lines::One)
+}
+
+fn remark_problem(text: &str, lines: Lines) -> Option<String> {
+    if text.chars().nth(REMARK_CHARS_MAX).is_some() {
+        return Some(format!("is longer than {REMARK_CHARS_MAX} characters"));
+    }
+    text_problem(text, lines)
 }
 
 fn body_problem(body: &str) -> Option<String> {

@@ -30,10 +30,12 @@ pub(crate) fn escape(text: &str) -> Option<String> {
 
 /// Readers differ in what they know besides CommonMark, and with it in what is code. What is HTML to one of them is.
 fn readings() -> [Options; 3] {
-    let all = Options::all()
+    // Old footnotes share a bit with the new ones.
+    let all = (Options::all()
         - Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         - Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-        - Options::ENABLE_OLD_FOOTNOTES;
+        - Options::ENABLE_OLD_FOOTNOTES)
+        | Options::ENABLE_FOOTNOTES;
     [Options::empty(), extensions(), all]
 }
 

@@ -32,6 +32,8 @@ fn quoted(text: &str) -> String {
             '\n' => written.push_str("\\n"),
             '\t' => written.push_str("\\t"),
             '\r' => written.push_str("\\r"),
+            // To a reader who knows no front matter it would be markup.
+            '<' => escape(&mut written, '<'),
             it if is_escaped(it) => escape(&mut written, it),
             it => written.push(it),
         }

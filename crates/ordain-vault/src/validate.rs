@@ -122,7 +122,10 @@ fn target(vault: &Vault, proposal: &Proposal, found: &mut Vec<Finding>) -> Resul
         return match vault.note(path) {
             Ok(Some(note)) if at == At::Same => Ok(Some(note)),
             Ok(_) => {
-                let spelled = if let At::Spelled(path) = at { vec![path] } else { Vec::new() };
+                let spelled = match at {
+                    At::Spelled(path) => vec![path],
+                    _ => Vec::new(),
+                };
                 let message = format!("there is no note `{path}` that could be enhanced");
                 found.push(Finding::new(Code::SchemaInvalid, AT, message).with(spelled));
                 Ok(None)
@@ -140,6 +143,11 @@ fn target(vault: &Vault, proposal: &Proposal, found: &mut Vec<Finding>) -> Resul
         At::Spelled(other) => {
             format!("differs only by case or Unicode form from `{other}`; on some systems they are one file")
         }
+        At::InFolder(other) => {
+            format!(
+                "a folder is spelled otherwise here; the path would be `{other}`, and on some systems it is"
+            )
+        }
         At::NoFolder(other) => format!("`{other}` is a file, and should be a folder"),
     };
     let alternatives = if matches!(at, At::NoFolder(_)) { Vec::new() } else { free_names(vault, path, &at)? };
@@ -149,7 +157,7 @@ fn target(vault: &Vault, proposal: &Proposal, found: &mut Vec<Finding>) -> Resul
 
 /// Names beside the one that is taken, for the same route.
 fn free_names(vault: &Vault, path: &str, at: &At) -> Result<Vec<String>, VaultError> {
-    let spelled = if let At::Spelled(spelled) = at { spelled } else { path };
+    let spelled = if let At::Spelled(spelled) | At::InFolder(spelled) = at { spelled } else { path };
     let stem = spelled.strip_suffix(".md").or_else(|| path.strip_suffix(".md")).unwrap_or(path);
     let route = |path: &str| match vault.routes.as_ref().map(|routes| routes.of(path)) {
         Some(Routed::To(route)) => Some(route.id.as_str()),

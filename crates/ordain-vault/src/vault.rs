@@ -32,6 +32,8 @@ pub(crate) enum At {
     Same,
     /// Something has this path but for case or Unicode form, and this is how it is spelled.
     Spelled(String),
+    /// A folder on the way has this path but for case or Unicode form, and nothing is there; this would be the path.
+    InFolder(String),
     /// This should be a folder and is none.
     NoFolder(String),
     /// This is a link.
@@ -148,10 +150,19 @@ impl Vault {
                     let folded = folded_path(name);
                     let entries = folder.entries().map_err(unreadable)?;
                     let other = entries.into_iter().find(|entry| folded_path(&entry.name) == folded);
-                    return Ok(other.map_or(At::Nothing, |other| {
-                        let rest = names.map(|name| format!("/{name}")).collect::<String>();
-                        At::Spelled(joined(&folder_path, &other.name) + &rest)
-                    }));
+                    let Some(other) = other else { return Ok(At::Nothing) };
+                    let spelled = joined(&folder_path, &other.name);
+                    let rest = names.map(|name| format!("/{name}")).collect::<String>();
+                    if rest.is_empty() {
+                        return Ok(At::Spelled(spelled));
+                    }
+                    // The next folder may be spelled otherwise, too.
+                    let spelled = spelled + &rest;
+                    return Ok(match self.at(&spelled)? {
+                        At::Nothing => At::InFolder(spelled),
+                        At::Same => At::Spelled(spelled),
+                        other => other,
+                    });
                 }
             }
         }
