@@ -67,3 +67,24 @@ pub struct Usage {
     /// The status of the last answer.
     pub provider_code: Option<u16>,
 }
+
+impl Usage {
+    /// The numbers are a provider's, which may say anything.
+    pub(crate) fn count(&mut self, tokens_in: u64, tokens_out: u64) {
+        self.tokens_in = self.tokens_in.saturating_add(tokens_in);
+        self.tokens_out = self.tokens_out.saturating_add(tokens_out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_numbers_do_not_overflow() {
+        let mut usage = Usage::default();
+        usage.count(u64::MAX, 1);
+        usage.count(u64::MAX, u64::MAX);
+        assert_eq!((usage.tokens_in, usage.tokens_out), (u64::MAX, u64::MAX));
+    }
+}

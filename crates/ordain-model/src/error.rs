@@ -25,7 +25,7 @@ pub enum ModelError {
         message: String,
     },
     /// The provider has a problem of its own, or nobody is there.
-    #[error("{provider} {}{}{}", Status(*status), Wait(*retry_after), Said(message))]
+    #[error("{provider} {}{}{}{}", Status(*status), Wait(*retry_after), Said(message), Hint(*status))]
     Unavailable {
         /// Who was asked.
         provider: String,
@@ -101,6 +101,14 @@ impl fmt::Display for Said<'_> {
     }
 }
 
+struct Hint(Option<u16>);
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_some() { Ok(()) } else { f.write_str("; is it running, and is `base_url` right?") }
+    }
+}
+
 struct Status(Option<u16>);
 
 impl fmt::Display for Status {
@@ -167,7 +175,7 @@ mod tests {
                 retry_after: None,
                 message: "connection refused".to_owned(),
             },
-            "openai at 127.0.0.1 cannot be reached: connection refused",
+            "openai at 127.0.0.1 cannot be reached: connection refused; is it running, and is `base_url` right?",
         );
     }
 

@@ -3,7 +3,7 @@
 use crate::ask::{Answer, Ask, Usage};
 use crate::error::ModelError;
 use crate::fixture::{Fixture, key};
-use crate::limits::Limits;
+use crate::limits::{Limits, TOKENS_MAX};
 use crate::redact::{quoted, redact};
 use crate::remote::Remote;
 use crate::replay::Replay;
@@ -63,6 +63,14 @@ impl Provider {
         }
     }
 
+    /// How many tokens an answer may have.
+    pub fn max_tokens(&self) -> u32 {
+        match &self.source {
+            Source::Remote(remote) => remote.max_tokens(),
+            Source::Replay(_) => TOKENS_MAX,
+        }
+    }
+
     /// The prompts that a recording knows; none if a model is asked.
     pub fn recorded(&self) -> Option<Vec<String>> {
         match &self.source {
@@ -76,6 +84,14 @@ impl Provider {
         match &self.source {
             Source::Remote(remote) => remote.redact(text),
             Source::Replay(_) => redact(text),
+        }
+    }
+
+    /// A text without this provider's key, and otherwise as it is.
+    pub fn without_key(&self, text: &str) -> String {
+        match &self.source {
+            Source::Remote(remote) => remote.without_key(text),
+            Source::Replay(_) => text.to_owned(),
         }
     }
 

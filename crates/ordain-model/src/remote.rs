@@ -56,6 +56,10 @@ impl Remote {
         &self.name
     }
 
+    pub(crate) fn max_tokens(&self) -> u32 {
+        self.options.max_tokens
+    }
+
     pub(crate) fn model(&self) -> &str {
         &self.options.model
     }
@@ -65,7 +69,7 @@ impl Remote {
         redact(&self.without_key(text))
     }
 
-    fn without_key(&self, text: &str) -> String {
+    pub(crate) fn without_key(&self, text: &str) -> String {
         self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.scrub(text))
     }
 
@@ -110,8 +114,7 @@ impl Remote {
         let done = tokio::time::timeout(time, self.exchange(body, usage)).await;
         usage.latency += start.elapsed();
         let reply = done.unwrap_or_else(|_| Err(timeout()))?;
-        usage.tokens_in += reply.tokens_in;
-        usage.tokens_out += reply.tokens_out;
+        usage.count(reply.tokens_in, reply.tokens_out);
         Ok(reply)
     }
 

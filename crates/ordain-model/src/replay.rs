@@ -4,23 +4,23 @@ use crate::ask::{Ask, Usage};
 use crate::error::ModelError;
 use crate::fixture::{Fixture, key};
 use crate::limits::FIXTURES_MAX;
-use crate::wire::Reply;
+use crate::wire::{Finish, Reply};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Recorded completions that are part of the program: names of files, and what is in them.
+/// Examples that are part of the program: prompts, and what is answered to each, whatever its context is.
 pub type Embedded = &'static [(&'static str, &'static str)];
 
 /// Answers what was recorded, and nothing else.
 #[derive(Debug)]
 pub(crate) struct Replay {
     fixtures: BTreeMap<String, Fixture>,
+    examples: Embedded,
 }
 
 impl Replay {
-    pub(crate) fn embedded(files: Embedded) -> Result<Self, ModelError> {
-        let fixtures = files.iter().map(|(name, text)| (PathBuf::from(name), Fixture::parse(text)));
-        Self::of(fixtures)
+    pub(crate) fn embedded(examples: Embedded) -> Self {
+        Self { fixtures: BTreeMap::new(), examples }
     }
 
     /// All `.json` files of a folder.
@@ -57,23 +57,30 @@ impl Replay {
                 return Err(refused("another file has another answer to the same; remove one of them"));
             }
         }
-        Ok(Self { fixtures })
+        Ok(Self { fixtures, examples: &[] })
     }
 
     pub(crate) fn reply(&self, ask: &Ask, usage: &mut Usage) -> Result<Reply, ModelError> {
         usage.attempts += 1;
+        // An example is a first answer; whoever is not content with it asks a model.
+        let example = self.examples.iter().find(|(prompt, _)| ask.turns.len() == 1 && *prompt == ask.prompt);
+        if let Some((_, answer)) = example {
+            let text = (*answer).to_owned();
+            return Ok(Reply { text, finish: Finish::Stop, tokens_in: 0, tokens_out: 0 });
+        }
         let key = key(ask).map_err(ModelError::Setup)?;
         let Some(fixture) = self.fixtures.get(&key) else {
             return Err(ModelError::NotRecorded { known: self.prompts() });
         };
-        usage.tokens_in += fixture.tokens_in;
-        usage.tokens_out += fixture.tokens_out;
+        usage.count(fixture.tokens_in, fixture.tokens_out);
         Ok(fixture.reply())
     }
 
     /// What it knows. A prompt whose answer had to be repaired was recorded twice and is listed once.
     pub(crate) fn prompts(&self) -> Vec<String> {
-        let prompts: BTreeSet<&str> = self.fixtures.values().map(|fixture| fixture.prompt.as_str()).collect();
+        let recorded = self.fixtures.values().map(|fixture| fixture.prompt.as_str());
+        let prompts: BTreeSet<&str> =
+            recorded.chain(self.examples.iter().map(|(prompt, _)| *prompt)).collect();
         prompts.into_iter().map(str::to_owned).collect()
     }
 }

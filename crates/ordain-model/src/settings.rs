@@ -43,7 +43,7 @@ pub struct Settings {
     /// How many tokens an answer may have.
     pub max_tokens: Option<NonZeroU32>,
     /// Never there. A key in the file is refused in a sentence that says where it belongs.
-    #[serde(default, deserialize_with = "refuse_key")]
+    #[serde(default, alias = "api_key", alias = "token", deserialize_with = "refuse_key")]
     pub key: Option<Infallible>,
 }
 
@@ -80,6 +80,11 @@ impl ProviderName {
             Self::Ollama => "http://127.0.0.1:11434",
         }
     }
+}
+
+/// Whether it is written as names of variables are, and not as keys are.
+fn is_variable(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 fn refuse_key<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Infallible>, D::Error> {
@@ -121,7 +126,13 @@ impl Settings {
         let key = match (variable(KEY), file(&self.key_env)) {
             (Some(key), _) => Some((KEY.to_owned(), key)),
             (None, Some(named)) => {
-                let missing = || setup(format!("`key_env` names {named}, which is not set"));
+                let missing = || match is_variable(&named) {
+                    true => setup(format!("`key_env` names {named}, which is not set")),
+                    // Somebody may have put the key itself there.
+                    false => {
+                        setup("`key_env` is no name of a variable; put the key into one, and its name here")
+                    }
+                };
                 let key = variable(&named).ok_or_else(missing)?;
                 Some((named, key))
             }
@@ -167,7 +178,7 @@ impl Settings {
     fn replay(&self, root: &Path, embedded: Embedded) -> Result<Provider, ModelError> {
         let replay = match &self.fixtures {
             Some(folder) => Replay::folder(&root.join(folder)),
-            None => Replay::embedded(embedded),
+            None => Ok(Replay::embedded(embedded)),
         };
         if self.record.is_some() {
             return Err(setup("`record` writes down what a model answers; with `replay` there is none"));
@@ -258,6 +269,10 @@ mod tests {
         assert!(check(table, &[("MINE", "some-key")]).is_ok());
         assert!(check(table, &[(KEY, "some-key")]).is_ok());
         fails(table, &[], "`key_env` names MINE, which is not set");
+        for key in ["sk-verysecret123", "AIzaSyD-something", "deadbeef"] {
+            let table = format!("provider = 'openai'\nmodel = 'm'\nkey_env = '{key}'");
+            fails(&table, &[], "`key_env` is no name of a variable; put the key into one, and its name here");
+        }
         fails(table, &[("MINE", "two words")], "MINE holds no key");
         fails("provider = 'anthropic'\nmodel = 'm'", &[], "anthropic wants a key; set ORDAIN_MODEL_KEY");
         assert!(!check(table, &[("MINE", "two words")]).unwrap_err().contains("two"), "it is not quoted");

@@ -1,6 +1,7 @@
 //! The part of a JSON Schema that each provider understands. What is left out here is checked in the answer.
 
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
 
 /// What every provider here knows; the rest differs.
 const COMMON: &[&str] = &[
@@ -44,8 +45,9 @@ pub(super) fn openai(schema: &Json) -> Json {
             key => COMMON.contains(&key) || MORE.contains(&key),
         });
         if let Some(Json::Object(properties)) = object.get("properties") {
-            let names = properties.keys().cloned().map(Json::String).collect();
-            object.insert("required".to_owned(), Json::Array(names));
+            // In one order, also in a program whose serde_json keeps the order of members.
+            let names: BTreeSet<String> = properties.keys().cloned().collect();
+            object.insert("required".to_owned(), names.into_iter().map(Json::String).collect());
         }
     })
 }

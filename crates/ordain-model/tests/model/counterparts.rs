@@ -1,7 +1,8 @@
 //! Two programs that nobody here wrote play the provider: npm's `aimock` speaks all three APIs, PyPI's `llmock` two of
 //! them, and it judges how its client behaved.
 
-use crate::support::{Folder, LIMITS, Program, WIRES, ask, complete, llmock, path, provider};
+use crate::program::{Program, llmock};
+use crate::support::{Folder, LIMITS, WIRES, ask, complete, path, provider};
 use ordain_model::{Limits, ModelError, Provider, ProviderName, Usage};
 use serde_json::{Value as Json, json};
 use std::process::Command;
@@ -16,7 +17,7 @@ struct Aimock {
 impl Aimock {
     fn new(fixtures: Json) -> Self {
         let folder = Folder::new();
-        Self { program: Program::aimock(&folder, fixtures), _folder: folder }
+        Self { program: Program::aimock(&folder.0, &fixtures), _folder: folder }
     }
 
     fn provider(&self, wire: ProviderName) -> Provider {
@@ -366,6 +367,6 @@ async fn llmock_would_complain() {
         assert!(matches!(answer, Err(ModelError::Refused { .. })));
     }
     let report =
-        Command::new(crate::support::llmock()).args(["report", "--url", &llmock.0.url]).output().unwrap();
+        Command::new(crate::program::llmock()).args(["report", "--url", &llmock.0.url]).output().unwrap();
     assert_eq!(report.status.code(), Some(1));
 }

@@ -12,6 +12,7 @@ mod support;
 
 mod counterparts;
 mod faults;
+mod program;
 mod recordings;
 mod requests;
 mod secrets;

@@ -178,15 +178,17 @@ fn recordings_that_are_none_are_named() {
 
 #[tokio::test]
 async fn without_settings_the_program_replays_what_it_brings() {
-    let fixture = json!({
-        "key": format!("sha256:{A_NOTE}"), "prompt": "a note", "answer": "{}", "finish": "stop",
-        "tokens_in": 1, "tokens_out": 2,
-    });
-    let fixture: &'static str = fixture.to_string().leak();
-    let embedded: Embedded = vec![("a-note.json", fixture)].leak();
+    let embedded: Embedded = &[("a note", "{}")];
     let provider = Settings::default().provider(|_| None, Path::new("."), embedded).unwrap();
     assert_eq!(provider.recorded(), Some(vec!["a note".to_owned()]));
     assert_eq!(complete(&provider, "a note").await.0.unwrap().text, "{}");
+    // In another context it is answered alike, but a repair of it is not.
+    let mut other = ask("a note");
+    other.turns[0].text.push_str(" and more");
+    assert_eq!(provider.complete(&other, Instant::now(), &mut Usage::default()).await.unwrap().text, "{}");
+    other.turns.push(Turn { role: Role::User, text: "not good".to_owned() });
+    let repair = provider.complete(&other, Instant::now(), &mut Usage::default()).await;
+    assert!(matches!(repair, Err(ModelError::NotRecorded { .. })), "{repair:?}");
     let (answer, usage) = complete(&provider, "another").await;
     assert_eq!(
         answer.unwrap_err().to_string(),
