@@ -54,7 +54,10 @@ async fn appends(folder: &Path) {
     let database = Database::new().await;
     let nodes = [database.open().await, database.open().await];
     let plain = connect(&database.url()).await;
-    plain.batch_execute("CREATE TABLE plain (position bigserial PRIMARY KEY, bytes bytea NOT NULL)").await.unwrap();
+    plain
+        .batch_execute("CREATE TABLE plain (position bigserial PRIMARY KEY, bytes bytea NOT NULL)")
+        .await
+        .unwrap();
     let mut all: [Figures; 5] = Default::default();
     for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
@@ -225,7 +228,6 @@ impl Database {
         let (server, _) = self.server.rsplit_once('/').unwrap();
         format!("{server}/{}", self.name)
     }
-
 
     async fn remove(&self) {
         self.administer(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
