@@ -13,6 +13,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ordain-harness", "sandbox"),
     ("ordain-harness", "apply"),
     ("ordain-vault", "index"),
+    ("ordain-note", "draft"),
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

@@ -13,7 +13,7 @@ const SERVER: &str = include_str!("model_server.py");
 const PROMPTS: &str = "data/notes/prompts.txt";
 /// Enough for an answer whose parts are all as long as they may be, and few enough that one without an end is cut off
 /// before the time is over.
-const TOKENS_MAX: u32 = 800;
+const TOKENS_MAX: u32 = 640;
 /// Of 100 notes in the constrained mode, so many have to pass.
 const PASS_PERCENT_MIN: usize = 95;
 

@@ -25,6 +25,11 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer { name: "ordain-vault", may_use: &["ordain-canon", "ordain-spec", "ordain-harness"], pure: false },
     Layer {
+        name: "ordain-note",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-harness", "ordain-model", "ordain-vault"],
+        pure: false,
+    },
+    Layer {
         name: "ordain-workflow",
         may_use: &[
             "ordain-canon",
@@ -46,6 +51,9 @@ static LAYERS: &[Layer] = &[
             "ordain-decision",
             "ordain-ledger",
             "ordain-workflow",
+            "ordain-model",
+            "ordain-vault",
+            "ordain-note",
         ],
         pure: false,
     },
@@ -61,6 +69,8 @@ static LAYERS: &[Layer] = &[
             "ordain-store",
             "ordain-harness",
             "ordain-vault",
+            "ordain-model",
+            "ordain-note",
             "ordain-workflow",
             "ordain-server",
         ],
