@@ -3,11 +3,13 @@
 use crate::front;
 use crate::limits::{OPEN_REQUESTS_MAX, REQUESTS_MAX, WAITING_MAX};
 use crate::metrics::Metrics;
+use crate::notes::Notes;
 use crate::routes;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
+use ordain_note::Drafter;
 use ordain_workflow::gate::{Caller, Gate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,6 +21,7 @@ use tower::ServiceExt;
 pub struct App {
     pub(crate) gate: Gate,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) notes: Option<Arc<Notes>>,
 }
 
 pub(crate) struct Shared {
@@ -59,7 +62,13 @@ impl App {
             reload,
             stopping: watch::Sender::new(false),
         };
-        Self { gate, shared: Arc::new(shared) }
+        Self { gate, shared: Arc::new(shared), notes: None }
+    }
+
+    /// The same, which drafts notes too.
+    #[must_use]
+    pub fn with_notes(self, drafter: Drafter) -> Self {
+        Self { notes: Some(Arc::new(Notes::new(drafter))), ..self }
     }
 
     /// The gate.

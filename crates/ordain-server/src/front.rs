@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::limits::ANSWER_WAIT;
 use crate::place::Place;
 use crate::problem::Problem;
+use crate::request::RequestId;
 use crate::routes::Who;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -16,9 +17,10 @@ use std::time::Instant;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers());
+    request.extensions_mut().insert(RequestId(id.clone()));
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().clone();
     let answered = AssertUnwindSafe(answer(&app, request, next, &route)).catch_unwind().await;

@@ -10,6 +10,7 @@ mod scrub;
 
 mod front;
 mod metrics;
+mod notes;
 mod place;
 
 mod api;

@@ -28,6 +28,14 @@ pub const REQUESTS_MAX: usize = 512;
 pub const REQUESTS_OF_ONE_MAX: usize = 256;
 /// Requests without a token that ask the store at once; the others wait for their turn.
 pub const OPEN_REQUESTS_MAX: usize = 4;
+/// Notes that are drafted at once. A model may take long, and nobody waits for a place.
+pub const DRAFTS_MAX: usize = 64;
+/// Note proposals that are held against the vault at once; the others wait for their turn.
+pub const VALIDATIONS_MAX: usize = 4;
+/// Failed drafts whose requester has not read them yet; the oldest go first.
+pub const FAILURES_MAX: usize = 64;
+/// How long a failed draft can be read.
+pub const FAILURE_KEPT: Duration = Duration::from_secs(900);
 /// Requests that wait for something to happen.
 pub const WAITING_MAX: usize = 1_024;
 /// How long requests may take to end when the server stops.

@@ -1,6 +1,7 @@
 //! Counters for Prometheus.
 
 use axum::http::Method;
+use ordain_note::Steps;
 use ordain_workflow::gate::Counters;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,6 +17,20 @@ pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<(String, String, u16), u64>>,
     durations: Mutex<BTreeMap<String, Durations>>,
     decisions: Mutex<BTreeMap<&'static str, u64>>,
+    proposals: Mutex<Proposals>,
+}
+
+/// Drafts of notes.
+#[derive(Default)]
+struct Proposals {
+    /// By what became of them.
+    outcomes: BTreeMap<&'static str, u64>,
+    /// By the provider's last status.
+    provider_codes: BTreeMap<u16, u64>,
+    latencies: Durations,
+    provider_latencies: Durations,
+    /// What PROPOSAL_SERVICE names and can be added up.
+    sums: [(&'static str, &'static str, f64); 7],
 }
 
 #[derive(Default, Clone)]
@@ -42,14 +57,36 @@ impl Metrics {
         };
         let key = (method.to_owned(), route.to_owned(), status);
         *lock(&self.requests).entry(key).or_default() += 1;
-        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let mut durations = lock(&self.durations);
-        let of_route = durations.entry(route.to_owned()).or_default();
-        for (bucket, bound_ms) in of_route.buckets.iter_mut().zip(BUCKETS_MS) {
-            *bucket += u64::from(took_us <= bound_ms * 1_000);
+        lock(&self.durations).entry(route.to_owned()).or_default().add(took);
+    }
+
+    /// A draft, and what became of it.
+    pub(crate) fn proposal(&self, outcome: &'static str, steps: &Steps) {
+        let mut proposals = lock(&self.proposals);
+        *proposals.outcomes.entry(outcome).or_default() += 1;
+        if let Some(code) = steps.provider_code {
+            *proposals.provider_codes.entry(code).or_default() += 1;
         }
-        of_route.sum_us = of_route.sum_us.saturating_add(took_us);
-        of_route.count += 1;
+        proposals.latencies.add(Duration::from_secs_f64(steps.proposal_latency_ms / 1_000.0));
+        proposals.provider_latencies.add(Duration::from_secs_f64(steps.provider_latency_ms / 1_000.0));
+        let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+        let sums = [
+            ("input_size_chars", "Characters of requests.", count(steps.input_size_chars)),
+            ("context_count", "References of requests.", count(steps.context_count)),
+            ("retry_count", "Calls that were tried again.", f64::from(steps.retry_count)),
+            ("validation_error_count", "Faults of answers.", count(steps.validation_error_count)),
+            (
+                "repair_attempted",
+                "Answers that were to be repaired.",
+                f64::from(u8::from(steps.repair_attempted)),
+            ),
+            ("canonicalization_ms", "Time for canonical forms and hashes.", steps.canonicalization_ms),
+            ("snapshot_written", "Snapshots.", f64::from(u8::from(steps.snapshot_written))),
+        ];
+        for ((name, help, sum), (of, about, more)) in proposals.sums.iter_mut().zip(sums) {
+            (*name, *help) = (of, about);
+            *sum += more;
+        }
     }
 
     pub(crate) fn decision(&self, outcome: &'static str) {
@@ -59,9 +96,6 @@ impl Metrics {
     /// In Prometheus' text format.
     pub(crate) fn text(&self, gauges: &Gauges) -> String {
         let mut text = String::new();
-        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        };
         head(&mut text, "ordain_requests_total", "counter", "Requests by method, route and status.");
         for ((method, route, status), count) in lock(&self.requests).iter() {
             let _ = writeln!(
@@ -72,24 +106,13 @@ impl Metrics {
         let name = "ordain_request_duration_seconds";
         head(&mut text, name, "histogram", "How long requests took.");
         for (route, durations) in lock(&self.durations).iter() {
-            for (count, bound_ms) in durations.buckets.iter().zip(BUCKETS_MS) {
-                let bound = f64::from(u32::try_from(bound_ms).unwrap_or(u32::MAX)) / 1_000.0;
-                let _ = writeln!(text, "{name}_bucket{{route=\"{route}\",le=\"{bound}\"}} {count}");
-            }
-            let (sum_us, count) = (durations.sum_us, durations.count);
-            let _ = writeln!(text, "{name}_bucket{{route=\"{route}\",le=\"+Inf\"}} {count}");
-            let _ = writeln!(
-                text,
-                "{name}_sum{{route=\"{route}\"}} {}.{:06}",
-                sum_us / 1_000_000,
-                sum_us % 1_000_000
-            );
-            let _ = writeln!(text, "{name}_count{{route=\"{route}\"}} {count}");
+            durations.text(name, &format!("route=\"{route}\""), 1_000, &mut text);
         }
         head(&mut text, "ordain_decisions_total", "counter", "New decisions by outcome, on this node.");
         for (outcome, count) in lock(&self.decisions).iter() {
             let _ = writeln!(text, "ordain_decisions_total{{outcome=\"{outcome}\"}} {count}");
         }
+        self.proposals_text(&mut text);
         let store = &gauges.store;
         let counters = [
             ("ordain_store_batches_total", "Transactions of the store, on this node.", store.batches),
@@ -117,6 +140,63 @@ impl Metrics {
         }
         text
     }
+}
+
+impl Metrics {
+    fn proposals_text(&self, text: &mut String) {
+        let proposals = lock(&self.proposals);
+        head(text, "ordain_proposals_total", "counter", "Drafts of notes by what became of them.");
+        for (outcome, count) in &proposals.outcomes {
+            let _ = writeln!(text, "ordain_proposals_total{{outcome=\"{outcome}\"}} {count}");
+        }
+        head(text, "ordain_proposal_provider_code_total", "counter", "Drafts by the provider's last status.");
+        for (code, count) in &proposals.provider_codes {
+            let _ = writeln!(text, "ordain_proposal_provider_code_total{{code=\"{code}\"}} {count}");
+        }
+        let name = "ordain_proposal_latency_ms";
+        head(text, name, "histogram", "How long drafts took, in milliseconds.");
+        proposals.latencies.text(name, "", 1, text);
+        let name = "ordain_proposal_provider_latency_ms";
+        head(text, name, "histogram", "How long the calls of the provider took, in milliseconds.");
+        proposals.provider_latencies.text(name, "", 1, text);
+        for (name, help, sum) in proposals.sums.iter().filter(|(name, ..)| !name.is_empty()) {
+            let name = format!("ordain_proposal_{name}_total");
+            head(text, &name, "counter", help);
+            let _ = writeln!(text, "{name} {sum}");
+        }
+    }
+}
+
+impl Durations {
+    fn add(&mut self, took: Duration) {
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        for (bucket, bound_ms) in self.buckets.iter_mut().zip(BUCKETS_MS) {
+            *bucket += u64::from(took_us <= bound_ms * 1_000);
+        }
+        self.sum_us = self.sum_us.saturating_add(took_us);
+        self.count += 1;
+    }
+
+    /// As a histogram. `unit_ms` is how many milliseconds its unit has: 1 or 1,000.
+    fn text(&self, name: &str, label: &str, unit_ms: u64, text: &mut String) {
+        let comma = if label.is_empty() { "" } else { "," };
+        let unit = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+        for (count, bound_ms) in self.buckets.iter().zip(BUCKETS_MS) {
+            let bound = unit(bound_ms) / unit(unit_ms);
+            let _ = writeln!(text, "{name}_bucket{{{label}{comma}le=\"{bound}\"}} {count}");
+        }
+        let _ = writeln!(text, "{name}_bucket{{{label}{comma}le=\"+Inf\"}} {}", self.count);
+        let braces = if label.is_empty() { String::new() } else { format!("{{{label}}}") };
+        let unit_us = unit_ms * 1_000;
+        let digits = if unit_ms == 1 { 3 } else { 6 };
+        let (whole, rest) = (self.sum_us / unit_us, self.sum_us % unit_us);
+        let _ = writeln!(text, "{name}_sum{braces} {whole}.{rest:0digits$}");
+        let _ = writeln!(text, "{name}_count{braces} {}", self.count);
+    }
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

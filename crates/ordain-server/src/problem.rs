@@ -26,12 +26,18 @@ pub struct Problem {
     /// Everything that is wrong with what was sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Fault>,
+    /// What a model was told to correct, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair_guidance: Option<String>,
     /// The kernel's reasons, where it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
     /// The request's id, by which the log names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
+    /// Seconds to wait, where that is known.
+    #[serde(skip)]
+    pub retry_after: Option<u64>,
 }
 
 /// The code of what may have been done.
@@ -46,8 +52,10 @@ impl Problem {
             detail: detail.into(),
             code: code.to_owned(),
             errors: Vec::new(),
+            repair_guidance: None,
             reasons: Vec::new(),
             correlation_id: None,
+            retry_after: None,
         }
     }
 
@@ -64,6 +72,7 @@ impl Problem {
             fault.message = scrubbed(&fault.message);
             fault.path = scrubbed(&fault.path);
         }
+        self.repair_guidance = self.repair_guidance.map(|it| scrubbed(&it));
         for reason in &mut self.reasons {
             reason.message = scrubbed(&reason.message);
             reason.path = scrubbed(&reason.path);
@@ -117,7 +126,7 @@ impl IntoResponse for Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if (self.status == 429 || self.status == 503) && self.code != UNCERTAIN {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(self.retry_after.unwrap_or(1)));
         }
         response.extensions_mut().insert(self);
         response

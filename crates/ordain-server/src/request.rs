@@ -124,6 +124,18 @@ pub(crate) fn whole(name: &str, number: u64) -> Result<u64, Problem> {
     }
 }
 
+/// By which the log names a request; the front gave it.
+#[derive(Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_else(|| Self(String::new())))
+    }
+}
+
 /// Who asks; the front has found out.
 pub(crate) struct By(pub(crate) Caller);
 

@@ -1,6 +1,6 @@
 //! The one table of what there is. The router and the OpenAPI document come from it.
 
-use crate::api::{actions, control, documents, evidence, ledger, permits, server, tokens, wait};
+use crate::api::{actions, control, documents, evidence, ledger, notes, permits, server, tokens, wait};
 use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
@@ -8,6 +8,7 @@ use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post};
 use ordain_spec::Kind;
 use ordain_spec::action::{KernelRequest, Proposal};
+use ordain_spec::note;
 use ordain_spec::packet::EvidencePacket;
 use ordain_workflow::gate::{
     ActionStatus, GateStatus, KeyStatus, NAME_CHARACTERS_MAX, NAME_PATTERN, NewToken, PermitStatus, Received,
@@ -429,6 +430,41 @@ pub(crate) static ROUTES: &[Route] = &[
         body: Some(any_form),
         answers: &[json(200, "What was found", form::<documents::VerifiedForm>)],
         handler: || post(documents::verify),
+    },
+    Route {
+        method: "post",
+        path: "/proposal",
+        summary: "Have a model draft a note; the answer is a verified note proposal",
+        who: Who::Roles(&[Role::Actor]),
+        query: &[],
+        body: Some(notes::draft_form),
+        answers: &[
+            json(200, "The proposal; it is on the ledger", form::<note::Proposal>),
+            problem(422, "The model's answer did not fit, or none is recorded for this prompt"),
+            problem(502, "The model's answer cannot be used, or its provider refuses"),
+            problem(504, "The model did not answer in time"),
+        ],
+        handler: || post(notes::draft),
+    },
+    Route {
+        method: "get",
+        path: "/proposal/failures/{id}",
+        summary: "What the model answered to a request of one's own that failed, redacted; it can be read once",
+        who: Who::Roles(&[Role::Actor]),
+        query: &[],
+        body: None,
+        answers: &[json(200, "The answer, which is gone now", form::<notes::FailedDraft>), UNKNOWN],
+        handler: || get(notes::failure),
+    },
+    Route {
+        method: "post",
+        path: "/validate",
+        summary: "Hold a note proposal against the contract, the vault's routing and its notes",
+        who: Who::AnyToken,
+        query: &[],
+        body: Some(any_form),
+        answers: &[json(200, "What was found", form::<notes::Validated>)],
+        handler: || post(notes::validate),
     },
     Route {
         method: "get",

@@ -84,12 +84,12 @@ pub(crate) async fn transform(By(_): By, JsonBytes(body): JsonBytes) -> Result<R
     apart(move || ok(&transform_intent(&read(&body)?, body.len()))).await
 }
 
-fn read(body: &[u8]) -> Result<Value<'_>, Problem> {
+pub(super) fn read(body: &[u8]) -> Result<Value<'_>, Problem> {
     Value::read(body).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))
 }
 
 /// On a thread of its own: it may take a while, and others must not wait for it.
-async fn apart(
+pub(super) async fn apart(
     work: impl FnOnce() -> Result<Response, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
     match tokio::task::spawn_blocking(work).await {

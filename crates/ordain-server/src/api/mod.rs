@@ -5,6 +5,7 @@ pub(crate) mod control;
 pub(crate) mod documents;
 pub(crate) mod evidence;
 pub(crate) mod ledger;
+pub(crate) mod notes;
 pub(crate) mod permits;
 pub(crate) mod server;
 pub(crate) mod tokens;

@@ -6,13 +6,14 @@ pub use client::{Events, Reply, begin, exchange, raw, read_reply};
 
 use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::PolicyFiles;
+use ordain_note::{Drafter, EXAMPLES};
 use ordain_server::{App, Background, listen};
 use ordain_store::{Location, Store};
 use ordain_workflow::gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Runtime;
@@ -27,6 +28,7 @@ pub const BROKEN: u64 = u64::MAX;
 /// A server that runs until it is dropped or stopped.
 pub struct Server {
     pub address: SocketAddr,
+    _vault: Folder,
     pub gate: Gate,
     /// What the policy folder has.
     pub folder: Arc<Mutex<PolicyFiles>>,
@@ -57,13 +59,17 @@ impl Server {
             now_ms
         });
         let folder = Arc::new(Mutex::new(policies()));
+        let vault = Folder::new();
         let (gate, listening) = runtime.block_on(async {
             let store = Store::open(location).await.unwrap();
             let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
             gate.set_policy(&operator(), &policies()).await.unwrap();
             let read = folder.clone();
             let reload = Box::new(move || Ok(read.lock().unwrap().clone()));
-            let app = App::new(gate.clone(), Some(reload));
+            let provider =
+                ordain_model::Settings::default().provider(|_| None, Path::new("."), EXAMPLES).unwrap();
+            let drafter = Drafter::new(provider, &vault.0, false);
+            let app = App::new(gate.clone(), Some(reload)).with_notes(drafter);
             (gate, listen(app, (Ipv4Addr::LOCALHOST, 0).into()).await.unwrap())
         });
         let address = listening.address().unwrap();
@@ -73,6 +79,7 @@ impl Server {
         }));
         let mut server = Self {
             address,
+            _vault: vault,
             gate,
             folder,
             tokens: BTreeMap::new(),
