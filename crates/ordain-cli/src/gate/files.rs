@@ -60,6 +60,14 @@ pub(crate) struct Asker<'a> {
     pub(crate) json: bool,
 }
 
+/// How long a change may wait to be carried out, once it is proposed: as long as it may wait for approvals. Who approves in the
+/// evening need not be there when it is applied in the morning.
+const WINDOW_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How long carrying it out may take.
+const DURATION_MS: u64 = 5 * 60 * 1_000;
+/// A server's clock may be behind.
+const CLOCKS_APART_MS: u64 = 60_000;
+
 /// A gate that has to be asked.
 pub(crate) struct Gated<'a> {
     asker: &'a Asker<'a>,
@@ -194,9 +202,15 @@ fn still_holds(status: &ActionStatus) -> bool {
 }
 
 fn propose(gateway: &Gateway, id: &str, actor: &str, wish: &Wish<'_>) -> Result<ActionStatus, Failure> {
+    let now_ms = now_ms();
     let mut proposal = json!({
         "proposal_id": id,
-        "ts_ms": now_ms(),
+        "ts_ms": now_ms,
+        "time_window": {
+            "valid_from_ms": now_ms.saturating_sub(CLOCKS_APART_MS),
+            "valid_until_ms": now_ms.saturating_add(WINDOW_MS),
+            "max_duration_ms": DURATION_MS,
+        },
         "actor": actor,
         "action_type": "write",
         "target": target(wish),

@@ -8,6 +8,7 @@ use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
 use crate::page::Page;
 use ordain_workflow::gate::{ActionStatus, State};
+use serde_json::Value as Json;
 
 pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let source = Source::of(&args.file);
@@ -42,7 +43,22 @@ pub(crate) fn show(status: &ActionStatus, json: bool) -> Result<(), Failure> {
 
 fn next(page: &mut Page, status: &ActionStatus) {
     let id = &status.action_id;
+    // A change of files is carried out by the command that proposed it, with the permit that it gets.
+    let of_files = status.view.pointer("/proposal/target/resource_type").and_then(Json::as_str)
+        == Some("patch_set")
+        && ["apply-", "undo-"].iter().any(|verb| id.starts_with(verb));
     let items: Vec<String> = match status.state {
+        State::Held if of_files => vec![
+            format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
+            "then the same command again, which carries it out".to_owned(),
+        ],
+        State::Allowed if of_files => {
+            vec!["the command that asked for it, once more: it spends the permit, changes the files and reports".to_owned()]
+        }
+        State::Denied | State::Expired if of_files => vec![
+            "put right what the reasons name, or have the policy changed, and give the same command again"
+                .to_owned(),
+        ],
         State::Held => vec![
             format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
             format!("wait for it: ordain status {id} --wait"),
