@@ -16,7 +16,7 @@ pub(crate) use gate::{
     CaseArgs, Decide, Evidence, EvidenceCommand, Init, Pack, Policy, PolicyCheck, PolicyCommand,
     PolicyExplain, PolicyFmt, PolicyTest,
 };
-pub(crate) use note::{Note, NoteApply, NoteCommand, NoteFile};
+pub(crate) use note::{Note, NoteApply, NoteCommand, NoteDraft, NoteFile};
 pub(crate) use service::{
     Approve, Connect, EvidenceAdd, Keys, KeysCommand, Ledger, LedgerCommand, LedgerExport, LedgerProve,
     LedgerShow, LedgerVerify, Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify, Reject, Replay,
@@ -119,7 +119,7 @@ pub(crate) enum Command {
     /// By itself no command trusts a journal that came with a copy of the workspace, because it may have come with
     /// somebody's repository.
     Recover(Recover),
-    /// Validate note proposals against a vault, show what they would write, and apply them
+    /// Draft notes with a model, hold them against a vault, show what they would write, and apply them
     Note(Note),
     /// Run commands without letting them touch anything else
     Sandbox(Sandbox),

@@ -24,6 +24,8 @@ struct Config {
     state: Option<PathBuf>,
     actor: Option<String>,
     vault: Option<VaultConfig>,
+    /// Read when a model is asked: what is wrong here must not keep anybody from halting the gate.
+    model: Option<toml::Table>,
 }
 
 /// Where the notes are.
@@ -31,6 +33,8 @@ struct Config {
 #[serde(deny_unknown_fields)]
 struct VaultConfig {
     root: Option<PathBuf>,
+    /// Whether the last proposal is kept in `km/.km_last_proposal.yaml`.
+    snapshot: Option<bool>,
 }
 
 /// A project.
@@ -71,6 +75,20 @@ impl Project {
             Some(folder) => self.root.join(folder),
             None => self.root().to_owned(),
         }
+    }
+
+    /// Whether the last note proposal is kept for people to look at.
+    pub(crate) fn snapshot(&self) -> bool {
+        self.config.vault.as_ref().and_then(|vault| vault.snapshot).unwrap_or_default()
+    }
+
+    /// Who drafts notes.
+    pub(crate) fn model(&self) -> Result<ordain_model::Settings, Failure> {
+        let Some(table) = self.config.model.clone() else { return Ok(ordain_model::Settings::default()) };
+        table.try_into().map_err(|error: toml::de::Error| Failure::Document {
+            path: self.root.join(CONFIG).display().to_string(),
+            problem: format!("[model]: {}", error.message().replace('\n', " ")),
+        })
     }
 
     /// The policy folder.

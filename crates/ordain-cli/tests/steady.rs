@@ -14,7 +14,7 @@ mod support;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use support::{Kind, Room, Server, proposal, soaking};
+use support::{Kind, Room, Server, memory_kib, proposal, soaking};
 
 const CLIENTS: usize = 16;
 /// How often the memory is looked at.
@@ -41,13 +41,6 @@ fn decide(server: &Server, token: &str, next: &AtomicU64, up_to: u64) {
         }
     });
     next.store(up_to, Ordering::Relaxed);
-}
-
-/// The memory that a process has in KiB, as the kernel counts it, without pages that are of files.
-fn memory_kib(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 /// Ten thousand decisions show four kilobytes kept of each, a million forty bytes.

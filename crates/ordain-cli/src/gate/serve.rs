@@ -3,12 +3,15 @@
 use crate::args::{Connect, Serve};
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Place, Purpose, runtime};
+use crate::note;
 use crate::policy;
+use crate::project::Project;
 use crate::report::{GREEN, YELLOW, printable};
 use ordain_server::{App, Background, Reload, listen};
 use ordain_workflow::gate::{Caller, Clock, Gate, Settings};
 use serde_json::json;
 use std::io::Write;
+use std::path::PathBuf;
 
 pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
     let connect = Connect { server: None, token_file: None, store: args.store.clone(), name: None };
@@ -22,6 +25,9 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
     let runtime = runtime(threads)?;
     tracing_subscriber::fmt().json().with_writer(std::io::stderr).with_target(false).init();
     let operator = Caller::local("ordain");
+    let project = Project::find()?;
+    let vault = project.as_ref().map_or_else(|| PathBuf::from("."), Project::vault);
+    let drafter = note::drafter(project.as_ref(), &vault)?;
     let files = match &place.policy {
         Some(path) => Some(policy::load_files(Some(path), json)?),
         None => None,
@@ -44,7 +50,8 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
                 args.listen
             )));
         }
-        let listening = listen(App::new(gate, reload), args.listen).await;
+        let app = App::new(gate, reload).with_notes(drafter);
+        let listening = listen(app, args.listen).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
         let address = listening.address()?;
         told(&address.to_string(), tokens, json)?;

@@ -6,7 +6,7 @@ use crate::args::NoteApply;
 use crate::exit::{Failure, Outcome};
 use crate::gate::files::Asker;
 use crate::gate::print_json;
-use crate::project::Project;
+use crate::project::{CONFIG, Project};
 use crate::report::RED;
 use ordain_spec::path_faults;
 use serde_json::json;
@@ -45,6 +45,14 @@ fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
     let failure = |error| Failure::File { path: vault.display().to_string(), error };
     // What is no folder is told when the vault is opened.
     let Some(project) = vault.is_dir().then(|| Project::above(vault)).transpose()?.flatten() else {
+        // Whose gate would be asked is not for the folder to decide that the command happens to be in.
+        if vault.is_dir() && Project::find()?.is_some() {
+            let problem = format!(
+                "is outside of the project here, whose gate decides about its own files only; put an {CONFIG} above it, or give the \
+                 command elsewhere"
+            );
+            return Err(Failure::Document { path: vault.display().to_string(), problem });
+        }
         return Ok((vault.to_owned(), String::new()));
     };
     let root = project.root();

@@ -1,6 +1,7 @@
 //! `ordain note`.
 
 mod apply;
+mod draft;
 mod show;
 mod validate;
 
@@ -18,11 +19,14 @@ use std::path::PathBuf;
 
 pub(crate) fn run(args: &Note, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
+        NoteCommand::Draft(args) => draft::run(args, json),
         NoteCommand::Validate(args) => validate::run(args, json),
         NoteCommand::Show(args) => show::run(args, json),
         NoteCommand::Apply(args) => apply::run(args, json),
     }
 }
+
+pub(crate) use draft::drafter;
 
 /// The folder of the notes: what the command line says, or the project, or this folder.
 fn vault_folder(args: &NoteFile) -> Result<PathBuf, Failure> {

@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use std::io::Write;
 
 pub(crate) use bundle::{figures as bundle_figures, show as bundle_page};
+pub(crate) use note::show as note_page;
 
 pub(crate) fn run(args: &Show, json: bool) -> Result<Outcome, Failure> {
     // Of a run's folder the result says what became of it.

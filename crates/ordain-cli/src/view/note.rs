@@ -6,7 +6,7 @@ use ordain_spec::NonEmpty;
 use ordain_spec::note::Proposal;
 use ordain_spec::routing::{Route, Routing};
 
-pub(super) fn show(page: &mut Page, note: &Proposal) {
+pub(crate) fn show(page: &mut Page, note: &Proposal) {
     page.title("note proposal", &note.id);
     page.label("title", &note.frontmatter.title);
     page.label("status", &word(&note.frontmatter.status));

@@ -339,6 +339,13 @@ impl Drop for Server {
     }
 }
 
+/// The memory that a process has in KiB, as the kernel counts it, without pages that are of files.
+pub(crate) fn memory_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
 /// A proposal of `agent-1`. Its number makes it another change than all others.
 pub(crate) fn proposal(id: &str, domain: &str, number: u64) -> Json {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
