@@ -18,7 +18,9 @@ import urllib.request
 import uuid
 
 SERVER = os.environ.get("ORDAIN_SERVER", "http://127.0.0.1:7171")
-TOKEN = os.environ["ORDAIN_TOKEN"]
+TOKEN = os.environ.get("ORDAIN_TOKEN") or sys.exit(
+    "ORDAIN_TOKEN is not set; ordain token create agent-1 --role actor --role worker makes one"
+)
 
 
 class Refused(Exception):
