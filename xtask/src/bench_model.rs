@@ -76,7 +76,8 @@ fn measure(mode: Mode, server: &Server, prompts: &[&str]) -> Result<Figures> {
             }
             false => {
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                let reason = said.lines().next().unwrap_or("no reason").to_owned();
+                let error = said.lines().find(|line| line.starts_with("error: "));
+                let reason = error.unwrap_or("no reason").to_owned();
                 *figures.reasons.entry(reason.clone()).or_default() += 1;
                 reason
             }
