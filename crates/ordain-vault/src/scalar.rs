@@ -58,3 +58,17 @@ fn escape(written: &mut String, character: char) {
         _ => write!(written, "\\U{code:08X}"),
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader who takes front matter for Markdown finds no markup in it.
+    #[test]
+    fn no_title_is_markup() {
+        let written = scalar("<script>alert(1)</script>");
+        assert_eq!(written, r#""\x3Cscript>alert(1)\x3C/script>""#);
+        let json = crate::yaml::to_json(format!("title: {written}").as_bytes()).map(|it| it.json);
+        assert_eq!(json.ok().as_deref(), Some(br#"{"title":"<script>alert(1)</script>"}"#.as_slice()));
+    }
+}
