@@ -115,7 +115,7 @@ impl Drafter {
         remarks.extend(request.cut.then_some(TEXT_CUT));
         remarks.extend(context_cut.then_some(CONTEXT_CUT));
         let id = request.id(self.provider.model()).map_err(|error| {
-            Box::new(Failure::new(Code::Setup, format!("the request has no id: {error}"), Steps::default()))
+            Box::new(Failure::new(Code::Setup, format!("the request has no id: {error}")))
         })?;
         let ours = Arc::new(Ours { id, origin: request.origin(), enhance: request.enhance.clone(), remarks });
         let deadline = started + self.provider.limits().request;
@@ -172,8 +172,8 @@ impl Drafter {
         composed.await.unwrap_or_else(|problem| Err(Obstacle::Broken(problem))).map_err(|obstacle| {
             Box::new(match obstacle {
                 Obstacle::Input(faults) => Failure::of_input(faults),
-                Obstacle::Vault(error) => Failure::of_vault(&error, Steps::default()),
-                Obstacle::Broken(problem) => Failure::new(Code::Setup, problem, Steps::default()),
+                Obstacle::Vault(error) => Failure::of_vault(&error),
+                Obstacle::Broken(problem) => Failure::new(Code::Setup, problem),
             })
         })
     }
@@ -202,7 +202,7 @@ impl Drafter {
         );
         match answer {
             Ok(answer) => Ok(answer.text),
-            Err(error) => Err(Box::new(Failure::of_model(&error, Steps::default()))),
+            Err(error) => Err(Box::new(Failure::of_model(&error))),
         }
     }
 
@@ -210,7 +210,7 @@ impl Drafter {
         let failed = |code: Code, message: &str, errors| {
             let mut payload = self.provider.redact(answer);
             cut(&mut payload, PAYLOAD_CHARS_MAX);
-            let failure = Failure::new(code, message, Steps::default());
+            let failure = Failure::new(code, message);
             Failure { errors, payload: Some(payload), ..failure }
         };
         let mut failure = match misfit {
@@ -222,8 +222,8 @@ impl Drafter {
                 "the model's answer did not fit, and neither did its repair",
                 errors,
             ),
-            Misfit::Vault(error) => Failure::of_vault(&error, Steps::default()),
-            Misfit::Broken(problem) => Failure::new(Code::Setup, problem, Steps::default()),
+            Misfit::Vault(error) => Failure::of_vault(&error),
+            Misfit::Broken(problem) => Failure::new(Code::Setup, problem),
         };
         // A fault may quote the answer, and its place may be a name that the model made up.
         failure.errors.truncate(FAULTS_MAX);
@@ -243,7 +243,7 @@ impl Drafter {
         let text = serde_json::to_string(&*note).unwrap_or_default();
         if self.provider.without_key(&text) != text {
             let problem = "the model's answer has the key of its provider in it, and is not passed on";
-            return Err(Box::new(Failure::new(Code::Malformed, problem, Steps::default())));
+            return Err(Box::new(Failure::new(Code::Malformed, problem)));
         }
         steps.canonicalization_ms = milliseconds(canonicalization);
         steps.proposal_hash = Some(note.hash.as_str().to_owned());

@@ -94,7 +94,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Failure {
-    pub(crate) fn new(code: Code, message: impl Into<String>, steps: Steps) -> Self {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -102,7 +102,7 @@ impl Failure {
             repair_guidance: None,
             retry_after: None,
             payload: None,
-            steps,
+            steps: Steps::default(),
         }
     }
 
@@ -112,14 +112,14 @@ impl Failure {
             [only] => only.message.clone(),
             _ => format!("the request has {} faults", errors.len()),
         };
-        Self { errors, ..Self::new(Code::InputInvalid, message, Steps::default()) }
+        Self { errors, ..Self::new(Code::InputInvalid, message) }
     }
 
-    pub(crate) fn of_vault(error: &VaultError, steps: Steps) -> Self {
-        Self::new(Code::Setup, error.to_string(), steps)
+    pub(crate) fn of_vault(error: &VaultError) -> Self {
+        Self::new(Code::Setup, error.to_string())
     }
 
-    pub(crate) fn of_model(error: &ModelError, steps: Steps) -> Self {
+    pub(crate) fn of_model(error: &ModelError) -> Self {
         let (code, retry_after) = match error {
             ModelError::Timeout { .. } => (Code::Timeout, None),
             ModelError::Busy { retry_after, .. } => (Code::Busy, *retry_after),
@@ -130,6 +130,6 @@ impl Failure {
             ModelError::NotRecorded { .. } => (Code::NotRecorded, None),
             _ => (Code::Setup, None),
         };
-        Self { retry_after, ..Self::new(code, error.to_string(), steps) }
+        Self { retry_after, ..Self::new(code, error.to_string()) }
     }
 }
