@@ -1,10 +1,11 @@
 //! Typed values from a [`Value`] that was verified.
 
+use crate::place::push_pointer_token;
 use crate::value::{Member, Value};
-use serde::de::value::{MapDeserializer, SeqDeserializer, StrDeserializer};
-use serde::de::{self, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::de::value::StrDeserializer;
+use serde::de::{self, DeserializeSeed, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
-use std::borrow::Cow;
+use std::slice;
 
 /// A value does not have the type that it should.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -12,9 +13,22 @@ use std::borrow::Cow;
 pub struct TypeError {
     message: String,
     without_values: Option<String>,
+    pointer: String,
 }
 
 impl TypeError {
+    /// Where the value is, as a JSON Pointer.
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    /// The error as seen from what has the value at `token`.
+    fn below(self, token: &str) -> Self {
+        let mut pointer = String::new();
+        push_pointer_token(&mut pointer, token);
+        Self { pointer: pointer + &self.pointer, ..self }
+    }
+
     /// The message without the value: what is in the wrong place may be a secret.
     pub fn without_values(&self) -> &str {
         self.without_values.as_deref().unwrap_or(&self.message)
@@ -23,19 +37,19 @@ impl TypeError {
 
 impl de::Error for TypeError {
     fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self { message: message.to_string(), without_values: None }
+        Self { message: message.to_string(), without_values: None, pointer: String::new() }
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let without_values = format!("{} was found where {expected} was expected", kind(&found));
         let message = format!("invalid type: {found}, expected {expected}");
-        Self { message, without_values: Some(without_values) }
+        Self { message, without_values: Some(without_values), pointer: String::new() }
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let without_values = format!("{} was found that is not {expected}", kind(&found));
         let message = format!("invalid value: {found}, expected {expected}");
-        Self { message, without_values: Some(without_values) }
+        Self { message, without_values: Some(without_values), pointer: String::new() }
     }
 
     fn unknown_variant(found: &str, expected: &'static [&'static str]) -> Self {
@@ -44,6 +58,7 @@ impl de::Error for TypeError {
         Self {
             message: format!("unknown variant `{found}`, expected one of {names}"),
             without_values: Some(format!("a name was found that is none of {names}")),
+            pointer: String::new(),
         }
     }
 }
@@ -67,16 +82,53 @@ impl<'a> Value<'a> {
     }
 }
 
-impl<'de, 'v: 'de> IntoDeserializer<'de, TypeError> for &'v Value<'v> {
-    type Deserializer = Self;
+/// What is left of an array.
+struct Elements<'v> {
+    rest: slice::Iter<'v, Value<'v>>,
+    index: usize,
+}
 
-    fn into_deserializer(self) -> Self {
-        self
+impl<'de, 'v: 'de> de::SeqAccess<'de> for Elements<'v> {
+    type Error = TypeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, TypeError> {
+        let Some(element) = self.rest.next() else { return Ok(None) };
+        let index = self.index;
+        self.index += 1;
+        seed.deserialize(element).map(Some).map_err(|error| error.below(&index.to_string()))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
     }
 }
 
-fn member<'v>((key, value): &'v Member<'v>) -> (Cow<'v, str>, &'v Value<'v>) {
-    (Cow::Borrowed(key), value)
+/// What is left of an object.
+struct Members<'v> {
+    rest: slice::Iter<'v, Member<'v>>,
+    /// Whose value comes next.
+    current: Option<&'v Member<'v>>,
+}
+
+impl<'de, 'v: 'de> de::MapAccess<'de> for Members<'v> {
+    type Error = TypeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypeError> {
+        self.current = self.rest.next();
+        let Some((key, _)) = self.current else { return Ok(None) };
+        seed.deserialize(de::value::BorrowedStrDeserializer::new(key)).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, TypeError> {
+        let Some((key, value)) = self.current.take() else {
+            return Err(de::Error::custom("a value was asked for before its key"));
+        };
+        seed.deserialize(value).map_err(|error| error.below(key))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
 }
 
 impl<'de, 'v: 'de> de::Deserializer<'de> for &'v Value<'v> {
@@ -94,8 +146,8 @@ impl<'de, 'v: 'de> de::Deserializer<'de> for &'v Value<'v> {
                 None => visitor.visit_f64(*number),
             },
             Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(elements) => visitor.visit_seq(SeqDeserializer::new(elements.iter())),
-            Value::Object(members) => visitor.visit_map(MapDeserializer::new(members.iter().map(member))),
+            Value::Array(elements) => visitor.visit_seq(Elements { rest: elements.iter(), index: 0 }),
+            Value::Object(members) => visitor.visit_map(Members { rest: members.iter(), current: None }),
         }
     }
 
@@ -130,5 +182,54 @@ impl<'de, 'v: 'de> de::Deserializer<'de> for &'v Value<'v> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
         tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::value::Value;
+    use serde::Deserialize;
+    use std::collections::BTreeMap;
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only read")]
+    struct Outer {
+        name: String,
+        inner: Vec<Inner>,
+        by_name: Option<BTreeMap<String, u8>>,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only read")]
+    struct Inner {
+        kind: Kind,
+        count: u64,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        One,
+        Two,
+    }
+
+    #[test]
+    fn an_error_names_its_place() {
+        for (text, pointer) in [
+            (r#"{"name": 7, "inner": []}"#, "/name"),
+            (
+                r#"{"name": "n", "inner": [{"kind": "one", "count": 1}, {"kind": "three", "count": 1}]}"#,
+                "/inner/1/kind",
+            ),
+            (r#"{"name": "n", "inner": [{"kind": "two", "count": -1}]}"#, "/inner/0/count"),
+            (r#"{"name": "n", "inner": [{"kind": "two"}]}"#, "/inner/0"),
+            (r#"{"name": "n", "inner": [], "by_name": {"a/b~c": 256}}"#, "/by_name/a~1b~0c"),
+            (r#"{"name": "n", "inner": [], "other": 1}"#, ""),
+            ("[]", ""),
+        ] {
+            let error = Value::read(text.as_bytes()).unwrap().to_typed::<Outer>().err().unwrap();
+            assert_eq!(error.pointer(), pointer, "{text}: {error}");
+        }
     }
 }
