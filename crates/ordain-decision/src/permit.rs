@@ -185,14 +185,21 @@ pub enum PermitError {
     #[error("has claims that no permit has: {0}")]
     Claims(String),
     /// Too early.
-    #[error("is not valid yet: it starts in {0} ms")]
+    #[error("is not valid yet: it starts in {}", span(*.0))]
     NotYet(u64),
     /// Too late.
-    #[error("expired {0} ms ago")]
+    #[error("expired {} ago", span(*.0))]
     Expired(u64),
     /// For another worker.
     #[error("is for the audience `{0}`")]
     Audience(String),
+}
+
+/// How long it is, in a unit of which there are not many.
+fn span(ms: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
+    let unit = UNITS.into_iter().find(|(unit, _)| ms / unit >= 2);
+    unit.map_or_else(|| format!("{ms} ms"), |(unit, name)| format!("{} {name}", ms / unit))
 }
 
 /// Makes a permit. The same arguments give the same bytes.
@@ -336,6 +343,12 @@ fn milliseconds(time_s: f64) -> Result<u64, PermitError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans() {
+        let shown = [0, 1_999, 2_000, 119_999, 120_000, 7_199_999, 7_200_000, 172_800_000].map(span);
+        assert_eq!(shown, ["0 ms", "1999 ms", "2 s", "119 s", "2 min", "119 min", "2 h", "2 d"]);
+    }
 
     #[test]
     fn base64url_is_that_of_the_library() {
