@@ -1,7 +1,7 @@
 //! The `[model]` table of `ordain.toml`, and what the environment says instead.
 
 use crate::error::ModelError;
-use crate::http::base;
+use crate::http::{base, is_loopback};
 use crate::limits::TOKENS_MAX;
 use crate::provider::{Provider, Source};
 use crate::remote::Remote;
@@ -70,6 +70,14 @@ impl ProviderName {
             "ollama" => Some(Self::Ollama),
             _ => None,
         }
+    }
+
+    /// Whether it is the provider itself, or this machine.
+    fn may_get_a_key(self, base: &Uri) -> bool {
+        let host = base.host().unwrap_or_default();
+        let own: Option<Uri> = self.base_url().parse().ok();
+        is_loopback(host)
+            || own.is_some_and(|own| own.host().is_some_and(|own| own.eq_ignore_ascii_case(host)))
     }
 
     fn base_url(self) -> &'static str {
@@ -144,7 +152,18 @@ impl Settings {
                 .ok_or_else(|| setup(format!("{name} holds no key: keys have no spaces and only ASCII")))
         });
         let key = key.transpose()?;
-        let base = || base(&url).map_err(setup);
+        // A file may come with a repository. It does not say alone where a key goes.
+        let named = own && self.base_url.is_some() && variable(BASE_URL).is_none();
+        let base = || {
+            let base = base(&url).map_err(setup)?;
+            match key.is_some() && named && !name.may_get_a_key(&base) {
+                true => Err(setup(format!(
+                    "`base_url` in [model] of ordain.toml would send a key to {}; if you trust it, say so yourself: {BASE_URL}={url}",
+                    base.host().unwrap_or_default()
+                ))),
+                false => Ok(base),
+            }
+        };
         let (base, wire): (Uri, Box<dyn Wire>) = match name {
             ProviderName::Replay => return self.replay(root, embedded),
             ProviderName::OpenAi => {
@@ -248,6 +267,27 @@ mod tests {
         assert_eq!(check(table, &[(BASE_URL, "https://example.org")]).unwrap(), "openai at example.org, m");
         assert_eq!(check(table, &[(PROVIDER, "replay")]).unwrap(), "replay, replay");
         fails(table, &[(PROVIDER, "OpenAI")], "ORDAIN_MODEL_PROVIDER is `OpenAI`; write replay, openai,");
+    }
+
+    #[test]
+    fn a_file_does_not_say_alone_where_a_key_goes() {
+        let table =
+            |url: &str, rest: &str| format!("provider = 'openai'\nmodel = 'm'\nbase_url = '{url}'\n{rest}");
+        let elsewhere = table("https://models.example/v1", "");
+        fails(&elsewhere, &[(KEY, "some-key")], "ORDAIN_MODEL_BASE_URL=https://models.example/v1");
+        // Nor which variable is a key.
+        let theirs = table("https://models.example/v1", "key_env = 'CLOUD_SECRET'");
+        fails(&theirs, &[("CLOUD_SECRET", "some-key")], "would send a key to models.example");
+        for url in
+            ["https://api.openai.com.example/v1", "https://openai.com/v1", "https://me.openai.azure.com"]
+        {
+            fails(&table(url, ""), &[(KEY, "some-key")], "would send a key");
+        }
+        // Without a key, or with a word of one's own, or to the provider, or to this machine.
+        check(&elsewhere, &[]).unwrap();
+        check(&elsewhere, &[(KEY, "some-key"), (BASE_URL, "https://models.example/v1")]).unwrap();
+        check(&table("https://api.OpenAI.com/v1", ""), &[(KEY, "some-key")]).unwrap();
+        check(&table("http://[::1]:8080/v1", ""), &[(KEY, "some-key")]).unwrap();
     }
 
     #[test]

@@ -71,8 +71,14 @@ pub fn environment(name: &str) -> Option<String> {
     (name == "SOME_KEY").then(|| KEY.to_owned())
 }
 
+/// A provider at any address: a key goes to another machine only if the environment says so as well.
 pub fn provider(wire: ProviderName, url: &str) -> Provider {
-    settings(wire, url).provider(environment, Path::new("."), &[]).unwrap().with_limits(LIMITS)
+    let settings = settings(wire, url);
+    let variable = |name: &str| match name {
+        "ORDAIN_MODEL_BASE_URL" => settings.base_url.clone(),
+        other => environment(other),
+    };
+    settings.provider(variable, Path::new("."), &[]).unwrap().with_limits(LIMITS)
 }
 
 pub fn ask(text: &str) -> Ask {
