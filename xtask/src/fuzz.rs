@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: feeds the readers, the verifiers, the kernel, the gate and the ledger with what nobody would write.
+//! `cargo xtask fuzz`: feeds the readers, the verifiers, the kernel, the gate, the ledger and the vault with what nobody would
+//! write.
 
 use crate::generate::files_below;
 use crate::process::{cargo, line, root};
@@ -31,6 +32,8 @@ enum FirstByte {
     Claims,
     /// It belongs to what a ledger publishes.
     Published,
+    /// It belongs to the proposal of a note.
+    Note,
     /// It picks what follows: an intent, a goal, or a goal and constraints in lines.
     Shape,
 }
@@ -38,6 +41,7 @@ enum FirstByte {
 static TARGETS: &[Target] = &[
     Target { name: "decide", first_byte: FirstByte::Case },
     Target { name: "ledger", first_byte: FirstByte::Published },
+    Target { name: "note", first_byte: FirstByte::Note },
     Target { name: "permit", first_byte: FirstByte::Claims },
     Target { name: "read", first_byte: FirstByte::Text },
     Target { name: "transform", first_byte: FirstByte::Shape },
@@ -111,7 +115,15 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
                 FirstByte::Text => text,
                 FirstByte::Kind => [&[position], text.as_slice()].concat(),
                 FirstByte::Shape if kind == Kind::Intent => [&[0], text.as_slice()].concat(),
-                FirstByte::Shape | FirstByte::Case | FirstByte::Claims | FirstByte::Published => continue,
+                FirstByte::Note if kind == Kind::Note => {
+                    save(&corpus.join(format!("replaces-{name}")), &[text.as_slice(), OLD_NOTE].concat())?;
+                    text
+                }
+                FirstByte::Shape
+                | FirstByte::Note
+                | FirstByte::Case
+                | FirstByte::Claims
+                | FirstByte::Published => continue,
             };
             save(&corpus.join(format!("{kind}-{name}")), &bytes)?;
         }
@@ -141,6 +153,9 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
     }
     Ok(())
 }
+
+/// What a proposal replaces, after the zero between them.
+const OLD_NOTE: &[u8] = b"\0---\ntitle: Old\n# a remark\ntags: [a, 'b c']\naliases:\n  - other\nauthor: >-\n  somebody\n---\n\n# Old\n\nText with a [link](https://example.com).\n";
 
 /// The claims of a permit that holds.
 const CLAIMS: &str = r#"{"iss":"81e7b9fbce7dfd11","sub":"agent","aud":"worker","jti":"permit_0123456789abcdef","iat":1705171260,"nbf":1705171260,"exp":1705171560.5,"proposal_id":"1","proposal_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","action_type":"write","target_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","parameters_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","evidence_set_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","policy_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","max_executions":1,"nonce":"n"}"#;

@@ -113,7 +113,15 @@ fn merged(proposal: &Proposal, note: &Note) -> Result<String, String> {
         }
     }
     new.into_iter().filter_map(|(_, new)| new).for_each(|new| written.push_str(&new));
-    Ok(written.replace("\r\n", "\n"))
+    let written = written.replace("\r\n", "\n");
+    // To YAML it ends a line, to other readers it does not.
+    if written.contains('\r') {
+        return Err(
+            "is a note whose front matter has a carriage return without a line feed; take it out first"
+                .to_owned(),
+        );
+    }
+    Ok(written)
 }
 
 fn starts_a_line(text: &str, at: usize) -> bool {

@@ -31,13 +31,20 @@ impl Converted {
         let mut start = 0;
         for _ in 1..line {
             let rest = yaml.get(start..).unwrap_or_default();
-            start += rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
+            let end = rest.iter().position(is_break).unwrap_or(rest.len());
+            let width = if rest.get(end..).is_some_and(|rest| rest.starts_with(b"\r\n")) { 2 } else { 1 };
+            start += rest.len().min(end + width);
         }
         let rest = yaml.get(start..).unwrap_or_default();
-        let text = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let text = rest.split(is_break).next().unwrap_or_default();
         let before: usize = String::from_utf8_lossy(text).chars().take(column).map(char::len_utf8).sum();
         start + before.min(text.len())..start + text.len()
     }
+}
+
+/// Whether a line ends here, to YAML.
+fn is_break(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
 /// The document as JSON text, or what is wrong and where.
@@ -270,5 +277,16 @@ mod tests {
         assert_eq!(shown("/context/files/1/path"), "path: b}");
         assert_eq!(shown("/context/files/1/missing"), "{path: b}");
         assert_eq!(shown("/missing"), "goal: x");
+    }
+
+    /// A carriage return alone ends a line too.
+    #[test]
+    fn every_end_of_a_line_counts() {
+        for end in ["\n", "\r\n", "\r"] {
+            let yaml = format!("a: >-{end}  one{end}  two{end}b: 1{end}{end}c: [x,{end}  y]{end}");
+            let converted = to_json(yaml.as_bytes()).unwrap();
+            let shown = |pointer: &str| &yaml[converted.span_of(yaml.as_bytes(), pointer)];
+            assert_eq!([shown("/b"), shown("/c"), shown("/c/1")], ["b: 1", "c: [x,", "y]"], "{end:?}");
+        }
     }
 }

@@ -137,6 +137,9 @@ fn an_enhancement_keeps_what_proposals_do_not_know() {
         "---\na: 1\na: 2\n---\nx",
         "---\n{title: a, b: c}\n---\nx",
         "---\n- a\n---\n",
+        // To YAML these end a line.
+        "---\ntitle: a\nother: 'b\r  c'\n---\n",
+        "---\ntitle: a\nother: 'b\r\r\n  c'\nstatus: draft\n---\n",
     ] {
         let note = Note::read("api/x.md", broken.as_bytes().to_vec()).unwrap();
         let found = render(&same, Some(&note)).unwrap_err();
