@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let workspace_seconds = start.elapsed().as_secs_f64();
     println!("==> stores: killed 50 times each");
     let start = Instant::now();
-    let server = postgres::Server::start()?;
+    let server = postgres::Server::start(&[])?;
     let mut stores = cargo(&["nextest", "run", "--release", "-p", "ordain-store", "--no-fail-fast"]);
     let stores = run_command(stores.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
     println!(

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     steps.step("examples in documentation", || run_command(&mut cargo(&["test", "--doc", "--workspace"])));
     let mut server = None;
     steps.step("PostgreSQL", || {
-        server = Some(postgres::Server::start()?);
+        server = Some(postgres::Server::start(&[])?);
         Ok(())
     });
     let url = server.as_ref().map(postgres::Server::url).unwrap_or_default();

@@ -30,6 +30,11 @@ pub(crate) fn go() -> Result<(), String> {
     if works(&mut command("go", &["version"])) { Ok(()) } else { install("go", "golang") }
 }
 
+/// Installs Debian's OpenSSL, unless it is there.
+pub(crate) fn openssl() -> Result<(), String> {
+    if works(&mut command("openssl", &["version"])) { Ok(()) } else { install("openssl", "openssl") }
+}
+
 /// Installs Debian's package of a Go library, for programs that are built without a network, unless it is there.
 pub(crate) fn go_library(import: &str, package: &str) -> Result<(), String> {
     let mut list = command("go", &["list", import]);

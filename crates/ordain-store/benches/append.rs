@@ -1,5 +1,5 @@
-//! Durable appends beside raw writes of the same bytes with as many syncs, interleaved in one run, and inclusion proofs of
-//! ledgers of several sizes. A number as argument adds a ledger with so many leaves.
+//! Durable appends beside those of as many writers to a raw file, interleaved in one run, and inclusion proofs of ledgers of
+//! several sizes. A number as argument adds a ledger with so many leaves; `appends` leaves the proofs out.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,6 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
 
 /// Rounds of all contestants in turn; the median of their ratios counts.
 const ROUNDS: usize = 7;
@@ -32,7 +33,9 @@ fn main() {
     fs::create_dir_all(&folder).unwrap();
     runtime.block_on(async {
         appends(&folder).await;
-        proofs(&folder).await;
+        if std::env::args().all(|argument| argument != "appends") {
+            proofs(&folder).await;
+        }
     });
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -44,7 +47,7 @@ struct Figures {
     per_second: Vec<f64>,
     latencies: Vec<Duration>,
     changes: u64,
-    batches: u64,
+    syncs: u64,
 }
 
 async fn appends(folder: &Path) {
@@ -58,27 +61,31 @@ async fn appends(folder: &Path) {
         .batch_execute("CREATE TABLE plain (position bigserial PRIMARY KEY, bytes bytea NOT NULL)")
         .await
         .unwrap();
-    let mut all: [Figures; 5] = Default::default();
+    let mut all: [Figures; 7] = Default::default();
     for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
             all = Default::default();
         }
-        all[0].round(file, 1, &mut raw).await;
-        all[1].round(file, WRITERS, &mut raw).await;
-        all[2].round(&nodes[..1], 1, &mut raw).await;
-        all[3].round(&nodes, WRITERS, &mut raw).await;
-        all[4].plain_round(&plain, &mut raw).await;
+        let one = all[0].raw(&mut raw);
+        all[1].round(file, 1, one).await;
+        all[2].round(&nodes[..1], 1, one).await;
+        let many = all[3].shared_raw(&raw).await;
+        all[4].round(file, WRITERS, many).await;
+        all[5].round(&nodes, WRITERS, many).await;
+        all[6].plain(&plain, many).await;
     }
     for node in nodes {
         node.close().await.unwrap();
     }
     database.remove().await;
-    println!("durable appends of {ENTRY_BYTES} bytes, and the same bytes with as many syncs written raw");
+    println!("durable appends of {ENTRY_BYTES} bytes; the ratio is to as many writers on a raw file");
     println!("{:<36} {:>6} {:>9} {:>7} {:>9} {:>9}", "", "ratio", "per s", "a sync", "p50 µs", "p99 µs");
     let names = [
+        "raw, 1 writer",
         "SQLite, 1 writer",
-        "SQLite, 64 writers",
         "PostgreSQL, 1 node, 1 writer",
+        "raw, 64 writers",
+        "SQLite, 64 writers",
         "PostgreSQL, 2 nodes, 64 writers",
         "PostgreSQL, plain INSERT of 32 rows",
     ];
@@ -88,23 +95,73 @@ async fn appends(folder: &Path) {
 }
 
 impl Figures {
-    async fn round(&mut self, stores: &[Store], writers: usize, raw: &mut File) {
-        let times = if writers == 1 { COMMITS } else { COMMITS * 10 / writers };
-        let batches_before: u64 = stores.iter().map(|store| store.counters().batches).sum();
+    async fn round(&mut self, stores: &[Store], writers: usize, raw: f64) {
+        let syncs = || stores.iter().map(|store| store.counters().batches).sum::<u64>();
+        let before = syncs();
         let start = Instant::now();
-        let tasks: Vec<_> = (0..writers)
-            .map(|writer| tokio::spawn(append(stores[writer % stores.len()].clone(), times)))
-            .collect();
+        let tasks =
+            (0..writers).map(|writer| tokio::spawn(append(stores[writer % stores.len()].clone(), writers)));
+        for task in tasks.collect::<Vec<_>>() {
+            self.latencies.extend(task.await.unwrap());
+        }
+        self.measured(start.elapsed(), writers * times(writers), syncs() - before, Some(raw));
+    }
+
+    /// One writer that appends to a file and syncs it, itself.
+    fn raw(&mut self, file: &mut File) -> f64 {
+        let start = Instant::now();
+        for _ in 0..times(1) {
+            let start = Instant::now();
+            file.write_all(&[b'.'; ENTRY_BYTES]).unwrap();
+            file.sync_data().unwrap();
+            self.latencies.push(start.elapsed());
+        }
+        self.measured(start.elapsed(), times(1), times(1) as u64, None)
+    }
+
+    /// Many writers that share a file: a thread appends what waits, syncs, and tells them.
+    async fn shared_raw(&mut self, file: &File) -> f64 {
+        type Job = (Vec<u8>, oneshot::Sender<()>);
+        let mut file = file.try_clone().unwrap();
+        let (sender, mut receiver) = mpsc::channel::<Job>(WRITERS);
+        let thread = std::thread::spawn(move || {
+            let mut syncs = 0;
+            while let Some((mut bytes, answer)) = receiver.blocking_recv() {
+                let mut answers = vec![answer];
+                while let Ok((more, answer)) = receiver.try_recv() {
+                    bytes.extend(more);
+                    answers.push(answer);
+                }
+                file.write_all(&bytes).unwrap();
+                file.sync_data().unwrap();
+                syncs += 1;
+                answers.into_iter().for_each(|answer| answer.send(()).unwrap());
+            }
+            syncs
+        });
+        let start = Instant::now();
+        let write = |sender: mpsc::Sender<Job>| async move {
+            let mut latencies = Vec::new();
+            for _ in 0..times(WRITERS) {
+                let start = Instant::now();
+                let (answer, answered) = oneshot::channel();
+                sender.send((vec![b'.'; ENTRY_BYTES], answer)).await.unwrap();
+                answered.await.unwrap();
+                latencies.push(start.elapsed());
+            }
+            latencies
+        };
+        let tasks: Vec<_> = (0..WRITERS).map(|_| tokio::spawn(write(sender.clone()))).collect();
         for task in tasks {
             self.latencies.extend(task.await.unwrap());
         }
-        let ours = start.elapsed();
-        let batches: u64 = stores.iter().map(|store| store.counters().batches).sum::<u64>() - batches_before;
-        self.measured(ours, writers * times, batches, raw);
+        let time = start.elapsed();
+        drop(sender);
+        self.measured(time, WRITERS * times(WRITERS), thread.join().unwrap(), None)
     }
 
     /// What the server itself can do: no ledger, one connection, one statement for each transaction.
-    async fn plain_round(&mut self, client: &tokio_postgres::Client, raw: &mut File) {
+    async fn plain(&mut self, client: &tokio_postgres::Client, raw: f64) {
         let insert = "INSERT INTO plain (bytes) SELECT * FROM unnest($1::bytea[])";
         let insert = client.prepare(insert).await.unwrap();
         let rows = vec![vec![b'.'; ENTRY_BYTES]; WRITERS / 2];
@@ -114,15 +171,17 @@ impl Figures {
             client.execute(&insert, &[&rows]).await.unwrap();
             self.latencies.push(start.elapsed());
         }
-        self.measured(start.elapsed(), COMMITS * rows.len(), COMMITS as u64, raw);
+        self.measured(start.elapsed(), COMMITS * rows.len(), COMMITS as u64, Some(raw));
     }
 
-    fn measured(&mut self, ours: Duration, changes: usize, batches: u64, raw: &mut File) {
-        let ours = ours.as_secs_f64();
+    /// Gives the changes in a second.
+    fn measured(&mut self, time: Duration, changes: usize, syncs: u64, raw: Option<f64>) -> f64 {
+        let per_second = changes as f64 / time.as_secs_f64();
         self.changes += changes as u64;
-        self.batches += batches;
-        self.per_second.push(changes as f64 / ours);
-        self.ratios.push(write_raw(raw, changes * ENTRY_BYTES, batches) / ours);
+        self.syncs += syncs;
+        self.per_second.push(per_second);
+        self.ratios.push(per_second / raw.unwrap_or(per_second));
+        per_second
     }
 
     fn print(&mut self, name: &str) {
@@ -132,16 +191,21 @@ impl Figures {
             "{name:<36} {:>6.2} {:>9.0} {:>7.1} {:>9} {:>9}",
             median(&mut self.ratios.clone()),
             median(&mut self.per_second.clone()),
-            self.changes as f64 / self.batches as f64,
+            self.changes as f64 / self.syncs as f64,
             at(0.5),
             at(0.99)
         );
     }
 }
 
-async fn append(store: Store, times: usize) -> Vec<Duration> {
-    let mut latencies = Vec::with_capacity(times);
-    for _ in 0..times {
+/// Changes of each of so many writers in a round.
+fn times(writers: usize) -> usize {
+    if writers == 1 { COMMITS } else { COMMITS * 40 / writers }
+}
+
+async fn append(store: Store, writers: usize) -> Vec<Duration> {
+    let mut latencies = Vec::new();
+    for _ in 0..times(writers) {
         let start = Instant::now();
         let change = Change::new(Vec::new(), |index| {
             let mut entry = vec![b'.'; ENTRY_BYTES];
@@ -152,17 +216,6 @@ async fn append(store: Store, times: usize) -> Vec<Duration> {
         latencies.push(start.elapsed());
     }
     latencies
-}
-
-/// Seconds to append so many bytes with so many syncs.
-fn write_raw(file: &mut File, bytes: usize, syncs: u64) -> f64 {
-    let chunk = vec![b'.'; bytes / usize::try_from(syncs).unwrap()];
-    let start = Instant::now();
-    for _ in 0..syncs {
-        file.write_all(&chunk).unwrap();
-        file.sync_data().unwrap();
-    }
-    start.elapsed().as_secs_f64()
 }
 
 async fn proofs(folder: &Path) {

@@ -75,6 +75,11 @@ impl Batch {
         self.edge.size()
     }
 
+    /// How many it has, those that it refuses among them.
+    pub(crate) fn changes(&self) -> usize {
+        self.answers.len()
+    }
+
     pub(crate) fn root(&self) -> Hash {
         self.edge.root()
     }
@@ -147,6 +152,7 @@ impl Batch {
 
     /// Nothing was written. A conflict is no answer either: it may be with a change that failed.
     pub(crate) fn fail(self, error: &StoreError, counts: &Counts) {
+        let error = unwritten(error);
         counts.failed(self.answers.len() as u64);
         for (caller, _) in self.answers {
             let _gone = caller.send(Err(error.clone()));
@@ -154,8 +160,19 @@ impl Batch {
     }
 }
 
+/// Whoever reads gets the error as it is. Whoever writes is told that nothing was, unless nobody knows.
+fn unwritten(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(problem) => {
+            StoreError::Unavailable(format!("{problem}; nothing was written"))
+        }
+        other => other.clone(),
+    }
+}
+
 /// Fails changes that no transaction took.
 pub(crate) fn fail_all(jobs: impl Iterator<Item = Job>, error: &StoreError, counts: &Counts) {
+    let error = unwritten(error);
     for job in jobs {
         counts.failed(1);
         let _gone = job.answer.send(Err(error.clone()));

@@ -48,3 +48,9 @@ pub(crate) const STATEMENT_WAIT: Duration = Duration::from_secs(30);
 pub(crate) const SILENCE_WAIT: Duration = Duration::from_secs(15);
 /// How long one transaction may take altogether.
 pub(crate) const TRANSACTION_WAIT: Duration = Duration::from_secs(60);
+/// How long a node writes before the others get their turn.
+pub(crate) const TURN: Duration = Duration::from_millis(2);
+/// How long the writer looks out for those whom it has just answered: so much of the time that the batch took …
+pub(crate) const GATHER_SHARE: u32 = 8;
+/// … and at most this.
+pub(crate) const GATHER_WAIT_MAX: Duration = Duration::from_micros(200);

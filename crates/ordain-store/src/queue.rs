@@ -1,10 +1,11 @@
 //! The bounded queue before the writer, and what it counts.
 
-use crate::limits::{BATCH_CHANGES_MAX, QUEUE_MAX};
+use crate::limits::{BATCH_CHANGES_MAX, GATHER_SHARE, GATHER_WAIT_MAX, QUEUE_MAX};
 use crate::{Change, Committed, Counters, StoreError, checks};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) type Answer = Result<Committed, StoreError>;
@@ -112,6 +113,19 @@ impl Inbox {
                 Ok(Message::Close(done)) => self.begin_to_close(done),
                 Err(_) => return,
             }
+        }
+    }
+
+    /// After a batch, adds what waits and those who come back at once with their next change, so that all share the next
+    /// sync. Without this two crowds form, each of which waits while the other is written.
+    pub(crate) fn gather_into(&mut self, jobs: &mut VecDeque<Job>, answered: usize, took: Duration) {
+        let start = Instant::now();
+        let wait = GATHER_WAIT_MAX.min(took / GATHER_SHARE);
+        let expected = jobs.len() + self.waiting() + answered;
+        self.drain_into(jobs);
+        while jobs.len() < expected.min(BATCH_CHANGES_MAX) && start.elapsed() < wait {
+            std::thread::yield_now();
+            self.drain_into(jobs);
         }
     }
 

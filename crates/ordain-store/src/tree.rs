@@ -100,14 +100,14 @@ pub(crate) fn leaf_hashes_of(range: Range<u64>, rows: Vec<(i64, Vec<u8>)>) -> Re
     for index in range {
         match rows.next() {
             Some((found, hash)) if to_unsigned(found)? == index => hashes.push(hash_of(&hash)?),
-            _ => {
-                return Err(StoreError::Corrupt(format!(
-                    "entry {index} is missing; check the ledger with `ordain ledger fsck`"
-                )));
-            }
+            _ => return Err(missing_entry(index)),
         }
     }
     Ok(hashes)
+}
+
+pub(crate) fn missing_entry(index: u64) -> StoreError {
+    StoreError::Corrupt(format!("entry {index} is missing; check the ledger with `ordain ledger fsck`"))
 }
 
 /// A document must be what its hash says.

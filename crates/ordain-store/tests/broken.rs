@@ -212,10 +212,57 @@ fn a_server_that_is_not_there_or_wants_more() {
         let place = Place::new(Kind::Postgres);
         let Location::Postgres(url) = &place.location else { panic!("no URL") };
         let error = refused(&Location::parse(&format!("{url}?sslmode=require"))).await;
-        assert!(error.to_string().contains("TLS"), "{error}");
+        assert!(error.to_string().contains("sslmode=disable"), "{error}");
         let error = refused(&Location::parse(&format!("{url}_other"))).await;
         assert!(error.to_string().contains("does not exist"), "{error}");
     });
+}
+
+/// By TCP, where the server for tests has TLS, a certificate of `localhost` by its own authority, and wants a password.
+#[test]
+fn a_server_with_tls() {
+    let place = Place::new(Kind::Postgres);
+    let Location::Postgres(url) = place.location.clone() else { panic!("no URL") };
+    let (_, database) = url.rsplit_once('/').unwrap();
+    let role = format!("{database}_tls");
+    execute(&url, &format!("CREATE ROLE {role} SUPERUSER LOGIN PASSWORD 's3cret'"));
+    runtime().block_on(async {
+        let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let row = client.query_one("SELECT current_setting('port'), current_setting('data_directory')", &[]);
+        let row = row.await.unwrap();
+        let (port, data): (String, String) = (row.get(0), row.get(1));
+        let authority = format!("sslrootcert={data}/ca.pem");
+        let at = |host: &str, query: &str| {
+            Location::parse(&format!("postgres://{role}:s3cret@{host}:{port}/{database}?{query}"))
+        };
+        let store = Store::open(&at("localhost", &authority)).await.unwrap();
+        store.commit(set("k", "i", 0, "s", "{}")).await.unwrap();
+        let sql = "SELECT bool_and(ssl), count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = $1";
+        let row = client.query_one(sql, &[&role]).await.unwrap();
+        assert!(row.get::<_, bool>(0) && row.get::<_, i64>(1) > 0, "{row:?}");
+        store.close().await.unwrap();
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let location = at("localhost", &format!("{authority}&sslmode={mode}"));
+            assert_eq!(Store::open(&location).await.unwrap().head().await.unwrap().size, 1);
+        }
+        for (host, query, words) in [
+            // Not by an authority that everybody knows.
+            ("localhost", "sslmode=require".to_owned(), "sslrootcert=FILE"),
+            // Of another name.
+            ("127.0.0.1", authority.clone(), "not valid for"),
+            ("localhost", "sslrootcert=%2Fno%2Fsuch.pem".to_owned(), "`/no/such.pem`"),
+            ("localhost", format!("sslrootcert={data}/PG_VERSION"), "no certificates"),
+        ] {
+            let error = refused(&at(host, &query)).await;
+            assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+            let said = format!("{error} {error:?}");
+            assert!(said.contains(words) && !said.contains("s3cret"), "{said}");
+        }
+        // On this machine nobody needs it.
+        assert_eq!(Store::open(&at("127.0.0.1", "")).await.unwrap().head().await.unwrap().size, 1);
+    });
+    execute(&url, &format!("REASSIGN OWNED BY {role} TO CURRENT_USER; DROP ROLE {role}"));
 }
 
 #[test]

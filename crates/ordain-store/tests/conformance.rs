@@ -18,6 +18,7 @@ use ordain_store::{
 use std::collections::BTreeSet;
 use std::sync::mpsc;
 use support::{Kind, Place, append, check_tree, runtime, set};
+use tokio::task::JoinHandle;
 
 macro_rules! on_every_store {
     ($($name:ident,)*) => {
@@ -66,7 +67,8 @@ mod shared {
     on_stores! { file File: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
     a_failed_batch_is_not_the_end, damage_is_named, nobody_blocks_the_writer, nobody_waits_for_the_writer, }
     on_stores! { postgres Postgres: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
-    a_failed_batch_is_not_the_end, damage_is_named, nobody_blocks_the_writer, nobody_waits_for_the_writer, }
+    a_failed_batch_is_not_the_end, damage_is_named, nobody_blocks_the_writer, nobody_waits_for_the_writer,
+    two_who_believe_to_have_the_turn, a_node_that_falls_silent_in_its_turn, }
 }
 
 async fn a_new_store_is_empty(place: &Place) {
@@ -566,8 +568,8 @@ async fn a_newer_store_is_refused(place: &Place) {
     let meta = place.table("meta");
     place.meddle(&format!("UPDATE {meta} SET version = 99"));
     let error = Store::open(&place.location).await.err().unwrap();
-    assert!(matches!(error, StoreError::Newer { found: 99, known: 1, .. }), "{error}");
-    place.meddle(&format!("UPDATE {meta} SET version = 1"));
+    let StoreError::Newer { found: 99, known, .. } = error else { panic!("{error}") };
+    place.meddle(&format!("UPDATE {meta} SET version = {known}"));
     assert_eq!(place.open().await.head().await.unwrap().size, 1);
 }
 
@@ -619,6 +621,8 @@ async fn damage_is_named(place: &Place) {
     // A writer that is new does not build on it.
     let new = place.open().await;
     corrupt(new.commit(append(vec![vec![]])).await.map(|_| ()), "entry 990 is missing");
+    place.meddle(&format!("DELETE FROM {entries} WHERE position = 999"));
+    corrupt(new.commit(append(vec![vec![]])).await.map(|_| ()), "is missing");
     place.meddle(&format!("DELETE FROM {head}"));
     corrupt(store.head().await.map(|_| ()), "lost the ledger's head");
     corrupt(store.commit(append(vec![vec![]])).await.map(|_| ()), "lost the ledger's head");
@@ -678,6 +682,35 @@ async fn nobody_waits_for_the_writer(place: &Place) {
     hold.send(()).unwrap();
 }
 
+/// Something between us and the server mixes up sessions, so that a lock says nothing.
+async fn two_who_believe_to_have_the_turn(place: &Place) {
+    let store = place.open().await;
+    store.commit(set("k", "i", 0, "s", "{}")).await.unwrap();
+    // Somebody who writes no entry moves it as well.
+    for what in ["size = size", "size = size + 1"] {
+        let (hold, held) = hold_the_turn(&store).await;
+        place.meddle(&format!("UPDATE ordain.head SET {what}"));
+        hold.send(()).unwrap();
+        let error = held.await.unwrap().unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{what}: {error}");
+        assert!(error.to_string().contains("somebody else wrote while it was our turn"), "{what}: {error}");
+    }
+    place.meddle("UPDATE ordain.head SET size = size - 1");
+    assert_eq!(store.commit(set("k", "i", 1, "s", "{}")).await.unwrap().first_index, 1);
+    assert_eq!(check_tree(&store).await.len(), 2);
+}
+
+async fn a_node_that_falls_silent_in_its_turn(place: &Place) {
+    let [silent, other] = [place.open().await, place.open().await];
+    let (hold, held) = hold_the_turn(&silent).await;
+    assert_eq!(other.commit(append(vec![b"y".to_vec()])).await.unwrap().first_index, 0);
+    hold.send(()).unwrap();
+    let error = held.await.unwrap().unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    assert_eq!(silent.commit(append(vec![b"z".to_vec()])).await.unwrap().first_index, 1);
+    assert_eq!(check_tree(&other).await.len(), 2);
+}
+
 /// Three stores are asked the same, some of it in vain, and agree in every answer.
 #[test]
 fn three_stores_agree() {
@@ -730,6 +763,11 @@ fn three_stores_agree() {
 
 /// The writer begins a transaction and stays in it until told to go on.
 async fn block_the_writer(store: &Store) -> mpsc::Sender<()> {
+    hold_the_turn(store).await.0
+}
+
+/// The same, with what becomes of it.
+async fn hold_the_turn(store: &Store) -> (mpsc::Sender<()>, JoinHandle<Result<Committed, StoreError>>) {
     let (go_on, wait) = mpsc::channel();
     let (inside, entered) = tokio::sync::oneshot::channel();
     let change = Change::new(Vec::new(), move |_| {
@@ -738,9 +776,9 @@ async fn block_the_writer(store: &Store) -> mpsc::Sender<()> {
         Writes { entries: vec![b"blocked".to_vec()], ..Writes::default() }
     });
     let store = store.clone();
-    tokio::spawn(async move { store.commit(change).await.unwrap() });
+    let held = tokio::spawn(async move { store.commit(change).await });
     entered.await.unwrap();
-    go_on
+    (go_on, held)
 }
 
 /// Starts all of them, in order, before it returns.

@@ -1,4 +1,4 @@
-//! The connection to a server breaks when a commit was sent: the caller is told that nobody knows, and finds out.
+//! The connection to a server breaks when a batch was sent: the caller is told that nobody knows, and finds out.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +18,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio_postgres::config::Host;
 
-/// What happens when a commit comes by.
+/// By which a batch is known on its way.
+const BODY: &str = r#"{"known":"by this"}"#;
+
+/// What happens when a batch comes by.
 const NOTHING: u8 = 0;
 /// The server never sees it.
 const CUT_BEFORE: u8 = 1;
@@ -37,20 +40,24 @@ fn a_lost_answer_is_uncertain() {
         let location = Location::Postgres(format!("postgres://ordain@127.0.0.1:{port}/{database}"));
         tokio::spawn(proxy(listener, url.clone(), Arc::clone(&mode)));
         let store = Store::open(&location).await.unwrap();
-        store.commit(set("k", "i", 0, "s", "{}")).await.unwrap();
+        store.commit(set("k", "i", 0, "s", BODY)).await.unwrap();
         for (cut, version) in [(CUT_BEFORE, 1), (CUT_AFTER, 2), (CUT_BEFORE, 3), (CUT_AFTER, 4)] {
             mode.store(cut, Ordering::SeqCst);
             let before = store.record("k", "i").await.unwrap().unwrap().version;
-            let error = store.commit(set("k", "i", before, "s", "{}")).await.unwrap_err();
+            let error = store.commit(set("k", "i", before, "s", BODY)).await.unwrap_err();
             assert!(matches!(error, StoreError::Uncertain(_)), "{error}");
             mode.store(NOTHING, Ordering::SeqCst);
-            // The next batch waits for the head, which a commit on its way may still hold.
+            // The next batch waits for its turn, which a batch on its way may still have.
             store.commit(append(vec![vec![cut]])).await.unwrap();
             let after = store.record("k", "i").await.unwrap().unwrap().version;
             assert_eq!(after - before, u64::from(cut == CUT_AFTER), "{version}");
         }
         check_tree(&store).await;
     });
+}
+
+fn contains(bytes: &[u8], words: &[u8]) -> bool {
+    bytes.windows(words.len()).any(|window| window == words)
 }
 
 async fn proxy(listener: TcpListener, url: String, mode: Arc<AtomicU8>) {
@@ -73,16 +80,16 @@ async fn relay(mut client: TcpStream, url: String, mode: Arc<AtomicU8>) {
             read = client.read(&mut from_client) => {
                 let Ok(length @ 1..) = read else { return };
                 let bytes = &from_client[..length];
-                let commit = bytes.windows(7).any(|window| window == b"COMMIT\0");
+                let batch = contains(bytes, BODY.as_bytes());
                 let mode = mode.load(Ordering::SeqCst);
-                if commit && mode == CUT_BEFORE {
+                if batch && mode == CUT_BEFORE {
                     return;
                 }
                 server.write_all(bytes).await.unwrap();
-                if commit && mode == CUT_AFTER {
+                if batch && mode == CUT_AFTER {
                     // Until the server has said that it is done.
                     let mut said = Vec::new();
-                    while !said.windows(7).any(|window| window == b"COMMIT\0") {
+                    while !contains(&said, b"SELECT 1\0") {
                         let length = server.read(&mut from_server).await.unwrap();
                         said.extend_from_slice(&from_server[..length]);
                     }

@@ -7,7 +7,7 @@ use tokio_postgres::error::{Severity, SqlState};
 
 pub(super) fn of_postgres(place: &str, error: &Error) -> StoreError {
     let Some(answer) = error.as_db_error() else {
-        return StoreError::Unavailable(format!("{place}: {}; nothing was written", chain(error)));
+        return StoreError::Unavailable(format!("{place}: {}", chain(error)));
     };
     let message = answer.message();
     let code = answer.code();
@@ -20,20 +20,28 @@ pub(super) fn of_postgres(place: &str, error: &Error) -> StoreError {
     if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED, SqlState::UNDEFINED_TABLE].contains(code) {
         return StoreError::Corrupt(format!("{place} is damaged: {message}; restore it from a backup"));
     }
-    if message.contains("no encryption") || message.contains("SSL off") {
+    // What a batch divides by is the number of heads that are as it was built on.
+    if code == &SqlState::DIVISION_BY_ZERO {
         return StoreError::Unavailable(format!(
-            "{place}: the server demands TLS, which this program does not speak yet; allow plain connections from \
-             this machine, or reach it through a local socket or tunnel ({message})"
+            "{place}: somebody else wrote while it was our turn; try again, and let no pooler stand before the server that \
+             gives one session to several clients"
         ));
     }
-    StoreError::Unavailable(format!("{place}: {message} ({}); nothing was written", code.code()))
+    if message.contains("no encryption") || message.contains("SSL off") {
+        return StoreError::Unavailable(format!(
+            "{place}: the server wants TLS here; add `?sslmode=require` to the URL ({message})"
+        ));
+    }
+    StoreError::Unavailable(format!("{place}: {message} ({})", code.code()))
 }
 
-/// Why a commit failed: the server said no, or nobody knows.
+/// Why a batch failed: the server said no, or nobody knows.
 pub(super) fn of_commit(place: &str, error: &Error) -> StoreError {
     let refused = error.as_db_error().and_then(tokio_postgres::error::DbError::parsed_severity);
     match refused {
         Some(Severity::Error) => of_postgres(place, error),
+        // It ended the session because it had heard nothing.
+        _ if error.code() == Some(&SqlState::IDLE_SESSION_TIMEOUT) => of_postgres(place, error),
         _ => StoreError::Uncertain(format!("{place}: {}", chain(error))),
     }
 }
@@ -49,10 +57,12 @@ fn chain(error: &Error) -> String {
         }
         source = cause.source();
     }
-    if text.contains("TLS") {
+    if text.contains("not support TLS") {
         text.push_str(
-            ", which this program does not speak yet; use `sslmode=disable` on a network you trust",
+            "; turn it on at the server, or add `?sslmode=disable` to the URL on a network that you trust",
         );
+    } else if text.contains("UnknownIssuer") {
+        text.push_str("; name the certificate of its authority: `?sslrootcert=FILE` in the URL");
     }
     text
 }

@@ -5,6 +5,7 @@ mod read;
 mod readers;
 mod schema;
 mod session;
+mod tls;
 mod writer;
 
 use crate::queue::{Queue, queue};

@@ -26,11 +26,13 @@ impl Session {
     }
 
     pub(super) fn head_of(&self, rows: &[Row]) -> Result<Head, StoreError> {
-        let [row] = rows else {
-            return Err(StoreError::Corrupt(format!("{} has lost the ledger's head", self.place)));
-        };
+        let [row] = rows else { return Err(self.no_head()) };
         let root: Vec<u8> = self.column(row, 1)?;
         Ok(Head { size: to_unsigned(self.column(row, 0)?)?, root: hash_of(&root)? })
+    }
+
+    pub(super) fn no_head(&self) -> StoreError {
+        StoreError::Corrupt(format!("{} has lost the ledger's head", self.place))
     }
 
     pub(super) async fn record(&self, kind: &str, id: &str) -> Result<Option<Record>, StoreError> {
@@ -94,19 +96,22 @@ impl Session {
     pub(super) async fn leaf_hashes(&self, range: Range<u64>) -> Result<Vec<Hash>, StoreError> {
         let (start, end) = (to_signed(range.start)?, to_signed(range.end)?);
         let rows = self.query(&self.sql.leaf_hashes, &[&start, &end]).await?;
-        leaf_hashes_of(range, self.positions_and_hashes(&rows)?)
+        let read = |row: &Row| Ok((self.column(row, 0)?, self.column(row, 1)?));
+        leaf_hashes_of(range, rows.iter().map(read).collect::<Result<_, StoreError>>()?)
     }
 
-    pub(super) fn positions_and_hashes(&self, rows: &[Row]) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
-        rows.iter().map(|row| Ok((self.column(row, 0)?, self.column(row, 1)?))).collect()
-    }
-
-    pub(super) fn versions_of(&self, rows: Vec<Row>) -> Result<Vec<(Key, u64)>, StoreError> {
+    /// Of those records that are there.
+    pub(super) async fn versions(&self, keys: &BTreeSet<Key>) -> Result<Vec<(Key, u64)>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (kinds, ids): (Vec<&str>, Vec<&str>) =
+            keys.iter().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
         let read = |row: Row| {
             let key = (self.column(&row, 0)?, self.column(&row, 1)?);
             Ok((key, to_unsigned(self.column(&row, 2)?)?))
         };
-        rows.into_iter().map(read).collect()
+        self.query(&self.sql.versions, &[&kinds, &ids]).await?.into_iter().map(read).collect()
     }
 
     /// Only the last tile of level 0 is not stored as a tile, and it grows by rows that stay: two looks agree.

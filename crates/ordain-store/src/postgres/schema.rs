@@ -11,7 +11,8 @@ const LOCK: i64 = 0x6f72_6461_696e;
 
 /// What leads from each version to the next; the first makes the tables. Never changed, only added to. Names sort by
 /// bytes, as in SQLite, whatever the database's language is.
-static MIGRATIONS: &[&str] = &[r#"
+static MIGRATIONS: &[&str] = &[
+    r#"
 CREATE SCHEMA IF NOT EXISTS ordain;
 CREATE TABLE ordain.meta ("only" smallint PRIMARY KEY CHECK ("only" = 0), version bigint NOT NULL);
 CREATE TABLE ordain.head (
@@ -29,7 +30,11 @@ CREATE TABLE ordain.records (
 CREATE INDEX records_by_change ON ordain.records (kind, changed_at, id);
 CREATE INDEX records_by_state ON ordain.records (kind, state, changed_at, id);
 INSERT INTO ordain.meta ("only", version) VALUES (0, 0);
-"#];
+"#,
+    "
+ALTER TABLE ordain.head ADD COLUMN batches bigint NOT NULL DEFAULT 0;
+",
+];
 
 /// Makes or updates the tables in one transaction. A store of a newer program is refused, and so is a server that could
 /// not keep what we promise.
@@ -86,10 +91,17 @@ async fn version(transaction: &Transaction<'_>, place: &str) -> Result<u64, Stor
 
 async fn check_server(client: &Client, place: &str) -> Result<(), StoreError> {
     let failed = |error: Error| of_postgres(place, &error);
-    let sql = "SELECT current_setting('server_encoding'), coalesce(current_setting('fsync', true), 'on')";
+    let sql = "SELECT current_setting('server_encoding'), coalesce(current_setting('fsync', true), 'on'),
+        current_setting('server_version'), current_setting('idle_session_timeout', true) IS NOT NULL";
     let row = client.query_one(sql, &[]).await.map_err(failed)?;
     let (encoding, fsync): (String, String) =
         (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
+    let (version, new): (String, bool) = (row.try_get(2).map_err(failed)?, row.try_get(3).map_err(failed)?);
+    if !new {
+        return Err(StoreError::Unavailable(format!(
+            "{place} has version {version} of the server; the store needs PostgreSQL 14 or newer"
+        )));
+    }
     if encoding != "UTF8" {
         return Err(StoreError::Unavailable(format!(
             "{place} has the encoding {encoding}; create a database with the encoding UTF8 for the store"

@@ -1,16 +1,22 @@
 //! A connection to the server, with its statements prepared.
 
 use super::error::of_postgres;
+use super::tls::{Tls, take_roots};
 use crate::StoreError;
 use crate::limits::{CONNECT_WAIT, SILENCE_WAIT, STATEMENT_WAIT};
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::timeout;
-use tokio_postgres::{Client, Config, Error, NoTls, Statement};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, Error, Statement};
+
+/// Whoever has it writes. Any number that others hardly use.
+const TURN_LOCK: i64 = 0x6f72_6461_696f;
 
 /// Where the server is and who we are to it.
 pub(super) struct Server {
     config: Config,
+    tls: Tls,
     /// As messages name it, without a password.
     pub(super) place: String,
     /// Nobody writes.
@@ -19,6 +25,7 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn parse(url: &str, place: String) -> Result<Self, StoreError> {
+        let (url, roots) = take_roots(url);
         let mut config: Config = url.parse().map_err(|error: Error| {
             StoreError::Unavailable(format!("{place} is no URL of a PostgreSQL database: {error}"))
         })?;
@@ -26,7 +33,8 @@ impl Server {
         if config.get_application_name().is_none() {
             config.application_name("ordain");
         }
-        Ok(Self { config, place, read_only: false })
+        let tls = Tls::settle(&mut config, roots, &place)?;
+        Ok(Self { config, tls, place, read_only: false })
     }
 
     /// The same, to look at it only.
@@ -34,17 +42,25 @@ impl Server {
         Self { read_only: true, ..self }
     }
 
+    pub(super) fn check_writable(&self) -> Result<(), StoreError> {
+        if self.read_only { Err(StoreError::ReadOnly(self.place.clone())) } else { Ok(()) }
+    }
+
     pub(super) async fn connect(&self) -> Result<Client, StoreError> {
-        let connecting = self.config.connect(NoTls);
+        let connecting = self.config.connect(self.tls.clone());
         let (client, connection) = self.in_time(CONNECT_WAIT, connecting).await?;
         // Ends when the client is dropped or the server goes. Each statement then gets the error.
         tokio::spawn(async move { connection.await.ok() });
         // Every statement goes by an index. Planned once and by that rule, it costs the same when the tables have grown.
         let (statement, silence) = (STATEMENT_WAIT.as_millis(), SILENCE_WAIT.as_millis());
+        let seconds = SILENCE_WAIT.as_secs();
         let read_only = if self.read_only { "SET default_transaction_read_only = on;" } else { "" };
         let settings = format!(
             "SET statement_timeout = {statement};
              SET idle_in_transaction_session_timeout = {silence};
+             SET tcp_keepalives_idle = {seconds}; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+             SET tcp_user_timeout = {silence}; SET lock_timeout = 0;
+             SET default_transaction_isolation = 'read committed';
              SET jit = off; SET plan_cache_mode = force_generic_plan;
              SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
              {read_only}
@@ -63,7 +79,7 @@ impl Server {
         match timeout(time, work).await {
             Ok(result) => result.map_err(|error| of_postgres(&self.place, &error)),
             Err(_) => Err(StoreError::Unavailable(format!(
-                "{} has not answered for {} s; nothing was written",
+                "{} has not answered for {} s",
                 self.place,
                 time.as_secs()
             ))),
@@ -95,8 +111,10 @@ macro_rules! statements {
 }
 
 statements! {
-    head: "SELECT size, root FROM ordain.head",
-    lock_head: "SELECT size, root FROM ordain.head FOR UPDATE",
+    head: "SELECT size, root, xmin::text, pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean
+        FROM ordain.head",
+    begin_turn: "SELECT pg_advisory_lock($1), set_config('idle_session_timeout', $2, false)",
+    end_turn: "SELECT pg_advisory_unlock($1), set_config('idle_session_timeout', '0', false)",
     versions: "SELECT kind, id, version FROM ordain.records
         JOIN unnest($1::text[], $2::text[]) AS wanted (kind, id) USING (kind, id)",
     record: "SELECT kind, id, version, state, body, changed_at FROM ordain.records WHERE kind = $1 AND id = $2",
@@ -113,9 +131,9 @@ statements! {
         ) AS summed WHERE total <= $3 OR total = octet_length(bytes) ORDER BY position",
     leaf_hashes: "SELECT position, leaf_hash FROM ordain.entries
         WHERE position >= $1 AND position < $2 ORDER BY position",
-    newer: "SELECT position, leaf_hash,
-            CASE WHEN position = (SELECT size - 1 FROM ordain.head) THEN bytes END
-        FROM ordain.entries WHERE position >= $1 AND position < $2 ORDER BY position",
+    newer: "SELECT string_agg(leaf_hash, '' ORDER BY position),
+            (SELECT bytes FROM ordain.entries WHERE position = (SELECT size - 1 FROM ordain.head))
+        FROM ordain.entries WHERE position >= $1 AND position < $2",
     tiles: "SELECT level, position, hashes FROM ordain.tiles
         JOIN unnest($1::smallint[], $2::bigint[]) AS wanted (level, position) USING (level, position)",
     write: "WITH
@@ -137,8 +155,11 @@ statements! {
             SELECT * FROM unnest($11::text[], $12::text[], $13::bigint[], $14::text[], $15::text[], $16::bigint[])
             ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state,
             body = excluded.body, changed_at = excluded.changed_at
+        ),
+        new_head AS (
+            UPDATE ordain.head SET size = $1, root = $2 WHERE xmin::text = $17 RETURNING xmin::text AS mark
         )
-        UPDATE ordain.head SET size = $1, root = $2",
+        SELECT max(mark), 1 / count(*) FROM new_head",
 }
 
 impl Session {
@@ -146,5 +167,27 @@ impl Session {
         let client = server.connect().await?;
         let sql = server.in_time(STATEMENT_WAIT, Statements::prepare(&client)).await?;
         Ok(Self { client, sql, place: server.place.clone() })
+    }
+
+    /// Waits until no other node writes. Should we fall silent then, the server ends the session and with it our turn.
+    pub(super) async fn begin_turn(&self) -> Result<(), StoreError> {
+        let silence = SILENCE_WAIT.as_millis().to_string();
+        match self.client.query(&self.sql.begin_turn, &[&TURN_LOCK, &silence]).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {
+                Err(StoreError::Unavailable(format!(
+                    "{}: other nodes have not let us write for {} s",
+                    self.place,
+                    STATEMENT_WAIT.as_secs()
+                )))
+            }
+            Err(error) => Err(of_postgres(&self.place, &error)),
+        }
+    }
+
+    /// Whether it was ours and is not any more.
+    pub(super) async fn end_turn(&self) -> bool {
+        let ended = self.query(&self.sql.end_turn, &[&TURN_LOCK]).await;
+        ended.is_ok_and(|rows| rows.iter().any(|row| matches!(row.try_get(0), Ok(true))))
     }
 }

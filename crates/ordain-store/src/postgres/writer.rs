@@ -1,32 +1,41 @@
-//! The one task that writes: locks the head, checks all guards, writes all rows, commits, answers.
+//! The one task that writes. It takes turns with those of other nodes, and writes as many transactions in its turn as it
+//! has time for.
 
 use super::error::{of_commit, of_postgres};
 use super::session::{Server, Session};
 use crate::batch::{Batch, Key, Tip, fail_all};
-use crate::limits::{CATCH_UP_MAX, TRANSACTION_WAIT};
+use crate::limits::{CATCH_UP_MAX, SILENCE_WAIT, TRANSACTION_WAIT, TURN};
 use crate::queue::{Inbox, Job};
-use crate::tree::{edge_of, edge_tiles, hash_of, same_root, to_bytes, to_signed};
+use crate::tree::{edge_of, edge_tiles, missing_entry, same_root, to_bytes, to_signed};
 use crate::{Head, StoreError};
+use ordain_ledger::Hash;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
-
-/// Guards must be found as they are now and not as they were when the transaction began.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 pub(super) struct Writer {
     server: Arc<Server>,
     /// None: it failed or never was, and the next batch connects.
     session: Option<Session>,
+    /// When our turn began; none while it is not ours.
+    turn: Option<Instant>,
     /// None: read it from the tables.
-    tip: Option<Tip>,
+    end: Option<End>,
+}
+
+/// Where the ledger ends.
+struct End {
+    tip: Tip,
+    /// The transaction that wrote the head, which is another after each batch, also one without entries.
+    mark: String,
 }
 
 impl Writer {
     pub(super) fn new(server: Arc<Server>) -> Self {
-        Self { server, session: None, tip: None }
+        Self { server, session: None, turn: None, end: None }
     }
 
     pub(super) async fn run(mut self, mut inbox: Inbox) {
@@ -35,23 +44,28 @@ impl Writer {
             jobs.push_back(job);
             while !jobs.is_empty() {
                 inbox.drain_into(&mut jobs);
-                self.batch(&mut jobs, &mut inbox).await;
+                let (answered, took) = self.batch(&mut jobs, &mut inbox).await;
+                inbox.gather_into(&mut jobs, answered, took);
             }
+            self.end_turn().await;
         }
         drop(self);
         inbox.end();
     }
 
-    /// One transaction with as many of the changes as it takes. Whatever fails, the session is given up: the server
-    /// then takes the transaction back.
-    async fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &mut Inbox) {
-        let (session, mut batch) = match self.begin(guards_of(jobs.iter())).await {
+    /// One transaction with as many of the changes as it takes; gives the number of those who have what they wanted, and
+    /// how long it took. Whatever fails, the session is given up: the server then takes the transaction back and ends our
+    /// turn.
+    async fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &mut Inbox) -> (usize, Duration) {
+        let (session, mut batch, mark) = match self.begin(jobs, inbox).await {
             Ok(begun) => begun,
-            Err(error) => return fail_all(jobs.drain(..), &error, &inbox.counts),
+            Err(error) => {
+                self.turn = None;
+                fail_all(jobs.drain(..), &error, &inbox.counts);
+                return Default::default();
+            }
         };
-        if let Err(error) = take_late(&session, &mut batch, jobs, inbox).await {
-            return fail_all(jobs.drain(..), &error, &inbox.counts);
-        }
+        let start = Instant::now();
         while let Some(job) = jobs.pop_front() {
             batch.take(job);
             if batch.is_full() {
@@ -59,49 +73,88 @@ impl Writer {
             }
         }
         batch.seal();
-        let written = match timeout(TRANSACTION_WAIT, write(&session, &batch)).await {
-            Ok(written) => written,
-            Err(_) => Err(StoreError::Uncertain(format!(
-                "{} has not answered for {} s",
-                self.server.place,
-                TRANSACTION_WAIT.as_secs()
+        let answered = batch.changes();
+        let written = match start.elapsed() {
+            // The server has ended the session.
+            silence if silence >= SILENCE_WAIT => Err(StoreError::Unavailable(format!(
+                "it took {} s to put the changes together, and our turn to write is over",
+                silence.as_secs()
             ))),
+            _ => timeout(TRANSACTION_WAIT, write(&session, &batch, mark)).await.unwrap_or_else(|_| {
+                Err(StoreError::Uncertain(format!(
+                    "{} has not answered for {} s",
+                    self.server.place,
+                    TRANSACTION_WAIT.as_secs()
+                )))
+            }),
         };
         match written {
-            Ok(()) => {
+            Ok(mark) => {
                 self.session = Some(session);
-                self.tip = Some(batch.succeed(&inbox.counts));
+                self.end = Some(End { tip: batch.succeed(&inbox.counts), mark });
+                if self.turn.is_some_and(|began| began.elapsed() >= TURN) {
+                    self.end_turn().await;
+                }
+                (answered, start.elapsed())
             }
-            Err(error) => batch.fail(&error, &inbox.counts),
+            Err(error) => {
+                self.turn = None;
+                batch.fail(&error, &inbox.counts);
+                Default::default()
+            }
         }
     }
 
-    /// A transaction with the head locked, and a batch that knows the versions of all guarded records.
-    async fn begin(&mut self, guards: BTreeSet<Key>) -> Result<(Session, Batch), StoreError> {
+    /// A batch at the end of the ledger, in our turn, that knows the versions of all guarded records, and the mark of the
+    /// head that it is built on.
+    async fn begin(
+        &mut self,
+        jobs: &mut VecDeque<Job>,
+        inbox: &mut Inbox,
+    ) -> Result<(Session, Batch, String), StoreError> {
         let session = match self.session.take().filter(|session| !session.client.is_closed()) {
             Some(session) => session,
-            None => Session::open(&self.server).await?,
+            None => {
+                self.turn = None;
+                self.server.check_writable()?;
+                Session::open(&self.server).await?
+            }
         };
-        let (tip, versions) = match timeout(TRANSACTION_WAIT, begin(&session, self.tip.take(), &guards)).await
-        {
-            Ok(begun) => begun?,
-            Err(_) => {
-                return Err(StoreError::Unavailable(format!(
-                    "{} has not let us write for {} s; nothing was written",
-                    self.server.place,
-                    TRANSACTION_WAIT.as_secs()
-                )));
+        let guards = guards_of(jobs.iter());
+        let (End { tip, mark }, versions) = match (self.turn, self.end.take()) {
+            (Some(_), Some(end)) => (end, session.versions(&guards).await?),
+            (_, end) => {
+                let begun = timeout(TRANSACTION_WAIT, begin_turn(&session, end, &guards)).await;
+                let begun = begun.map_err(|_| {
+                    StoreError::Unavailable(format!(
+                        "{} has not let us write for {} s",
+                        self.server.place,
+                        TRANSACTION_WAIT.as_secs()
+                    ))
+                })??;
+                self.turn = Some(Instant::now());
+                begun
             }
         };
         let mut batch = Batch::new(tip);
-        for (key, version) in versions {
-            batch.learn(key, version);
+        versions.into_iter().for_each(|(key, version)| batch.learn(key, version));
+        take_late(&session, &mut batch, jobs, inbox).await?;
+        Ok((session, batch, mark))
+    }
+
+    /// Lets other nodes write.
+    async fn end_turn(&mut self) {
+        if self.turn.take().is_none() {
+            return;
         }
-        Ok((session, batch))
+        let Some(session) = self.session.take() else { return };
+        if session.end_turn().await {
+            self.session = Some(session);
+        }
     }
 }
 
-/// Other nodes may have kept the head for long: whoever came meanwhile joins, if that is worth one more round trip.
+/// Other nodes may have had long turns: whoever came meanwhile joins, if that is worth one more round trip.
 async fn take_late(
     session: &Session,
     batch: &mut Batch,
@@ -114,16 +167,8 @@ async fn take_late(
     }
     inbox.drain_into(jobs);
     let guards = guards_of(jobs.iter().skip(early));
-    if !guards.is_empty() {
-        let (kinds, ids) = columns(&guards);
-        let rows = session.query(&session.sql.versions, &[&kinds, &ids]).await?;
-        session.versions_of(rows)?.into_iter().for_each(|(key, version)| batch.learn(key, version));
-    }
+    session.versions(&guards).await?.into_iter().for_each(|(key, version)| batch.learn(key, version));
     Ok(())
-}
-
-fn columns(keys: &BTreeSet<Key>) -> (Vec<&str>, Vec<&str>) {
-    keys.iter().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip()
 }
 
 fn guards_of<'a>(jobs: impl Iterator<Item = &'a Job>) -> BTreeSet<Key> {
@@ -131,61 +176,59 @@ fn guards_of<'a>(jobs: impl Iterator<Item = &'a Job>) -> BTreeSet<Key> {
     guards.map(|guard| (guard.kind.clone(), guard.id.clone())).collect()
 }
 
-/// One round trip: begin, lock the head, what other nodes appended since, all guards. One more if that was much.
-async fn begin(
+/// One round trip: our turn, what other nodes appended since, all guards. One more if that was much.
+async fn begin_turn(
     session: &Session,
-    tip: Option<Tip>,
+    end: Option<End>,
     guards: &BTreeSet<Key>,
-) -> Result<(Tip, Vec<(Key, u64)>), StoreError> {
+) -> Result<(End, Vec<(Key, u64)>), StoreError> {
     let failed = |error: Error| of_postgres(&session.place, &error);
     let (client, sql) = (&session.client, &session.sql);
-    let (kinds, ids) = columns(guards);
-    let (from, to) = match &tip {
-        Some(Tip { edge, .. }) => {
-            (to_signed(edge.size())?, to_signed(edge.size().saturating_add(CATCH_UP_MAX))?)
+    let (from, to) = match &end {
+        Some(End { tip, .. }) => {
+            (to_signed(tip.edge.size())?, to_signed(tip.edge.size().saturating_add(CATCH_UP_MAX))?)
         }
         None => (0, 0),
     };
     let (begun, head, newer, versions) = tokio::join!(
         biased;
-        client.batch_execute(BEGIN),
-        client.query(&sql.lock_head, &[]),
-        async { client.query(&sql.newer, &[&from, &to]).await },
-        async {
-            match kinds.is_empty() {
-                true => Ok(Vec::new()),
-                false => client.query(&sql.versions, &[&kinds, &ids]).await,
-            }
-        },
+        session.begin_turn(),
+        client.query(&sql.head, &[]),
+        async { client.query_one(&sql.newer, &[&from, &to]).await },
+        session.versions(guards),
     );
-    begun.map_err(failed)?;
-    let Head { size, root } = session.head_of(&head.map_err(failed)?)?;
-    let newer = newer.map_err(failed)?;
-    let versions = session.versions_of(versions.map_err(failed)?)?;
-    let Some(mut tip) = tip.filter(|tip| tip.edge.size() + newer.len() as u64 == size) else {
-        let edge = edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?;
-        let last = match size.checked_sub(1) {
-            Some(last) => session.entries(last, 1).await?.pop().map(|entry| entry.bytes),
-            None => None,
-        };
-        return Ok((Tip { edge, last }, versions));
+    begun?;
+    let head = head.map_err(failed)?;
+    let Head { size, root } = session.head_of(&head)?;
+    let head = head.first().ok_or_else(|| session.no_head())?;
+    if session.column(head, 3)? {
+        return Err(StoreError::ReadOnly(session.place.clone()));
+    }
+    let mark = session.column(head, 2)?;
+    let (newer, versions) = (newer.map_err(failed)?, versions?);
+    let leaves: Vec<u8> = session.column::<Option<_>>(&newer, 0)?.unwrap_or_default();
+    let (leaves, _) = leaves.as_chunks::<32>();
+    let tip = end.map(|end| end.tip).filter(|tip| tip.edge.size() + leaves.len() as u64 == size);
+    let last: Option<Vec<u8>> = session.column(&newer, 1)?;
+    if last.is_none() && size > 0 {
+        return Err(missing_entry(size - 1));
+    }
+    let edge = match tip {
+        Some(Tip { mut edge, .. }) => {
+            leaves.iter().for_each(|leaf| edge.append(Hash::from_bytes(*leaf), |_, _| ()));
+            same_root(&edge, root)?;
+            edge
+        }
+        None => edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?,
     };
-    if let Some(row) = newer.last() {
-        tip.last = session.column(row, 2)?;
-    }
-    for (_, leaf) in session.positions_and_hashes(&newer)? {
-        tip.edge.append(hash_of(&leaf)?, |_, _| ());
-    }
-    same_root(&tip.edge, root)?;
-    Ok((tip, versions))
+    Ok((End { tip: Tip { edge, last }, mark }, versions))
 }
 
-/// One round trip: all rows and the commit. If they cannot be written, the server turns the commit into a rollback.
-async fn write(session: &Session, batch: &Batch) -> Result<(), StoreError> {
-    let failed = |error: Error| of_postgres(&session.place, &error);
-    let (client, sql) = (&session.client, &session.sql);
+/// One statement, which is a transaction of its own; gives the new mark of the head. The server refuses it if the head is
+/// not the one that the batch was built on, so that two nodes that believe to have the turn do no harm.
+async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String, StoreError> {
     if !batch.has_rows() {
-        return client.batch_execute("ROLLBACK").await.map_err(failed);
+        return Ok(mark);
     }
     let rows = Rows::of(batch)?;
     let root = batch.root();
@@ -194,7 +237,7 @@ async fn write(session: &Session, batch: &Batch) -> Result<(), StoreError> {
     let (levels, tile_positions, hashes) = &rows.tiles;
     let (names, documents) = &rows.documents;
     let Records { kinds, ids, versions, states, bodies, changed_at } = &rows.records;
-    let parameters: [&(dyn ToSql + Sync); 16] = [
+    let parameters: [&(dyn ToSql + Sync); 17] = [
         &size,
         &root,
         positions,
@@ -211,15 +254,12 @@ async fn write(session: &Session, batch: &Batch) -> Result<(), StoreError> {
         states,
         bodies,
         changed_at,
+        &mark,
     ];
-    let (written, committed) = tokio::join!(
-        biased;
-        client.execute(&sql.write, &parameters),
-        client.batch_execute("COMMIT"),
-    );
-    // The connection may have broken after the server had read the commit.
-    written.map_err(|error| of_commit(&session.place, &error))?;
-    committed.map_err(|error| of_commit(&session.place, &error))
+    let written = session.client.query_one(&session.sql.write, &parameters).await;
+    // The connection may have broken after the server had read the statement.
+    let row = written.map_err(|error| of_commit(&session.place, &error))?;
+    session.column(&row, 0)
 }
 
 /// A batch by columns.

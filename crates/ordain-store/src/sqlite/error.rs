@@ -18,15 +18,15 @@ pub(super) fn of_sqlite(place: &str, error: &rusqlite::Error) -> StoreError {
             "{place} is damaged or is no SQLite file: {error}; restore it from a backup"
         )),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Unavailable(format!(
-            "{place}: another process has kept it locked for {} s; nothing was written",
+            "{place}: another process has kept it locked for {} s",
             LOCK_WAIT.as_secs()
         )),
         ErrorCode::CannotOpen => StoreError::Unavailable(format!(
             "{place} cannot be opened: {error}; check that it is there and whose it is"
         )),
-        ErrorCode::SystemIoFailure => StoreError::Unavailable(format!(
-            "{place}: the disk does not do what it should: {error}; nothing was written"
-        )),
-        _ => StoreError::Unavailable(format!("{place}: {error}; nothing was written")),
+        ErrorCode::SystemIoFailure => {
+            StoreError::Unavailable(format!("{place}: the disk does not do what it should: {error}"))
+        }
+        _ => StoreError::Unavailable(format!("{place}: {error}")),
     }
 }

@@ -13,6 +13,7 @@ use ordain_ledger::Edge;
 use rusqlite::{CachedStatement, Connection, ErrorCode, Params};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 pub(super) struct Writer {
     /// None: in memory.
@@ -34,7 +35,11 @@ impl Writer {
             jobs.push_back(job);
             while !jobs.is_empty() {
                 inbox.drain_into(&mut jobs);
-                self.batch(&mut jobs, &inbox);
+                let start = Instant::now();
+                let answered = self.batch(&mut jobs, &inbox);
+                if self.file.is_some() {
+                    inbox.gather_into(&mut jobs, answered, start.elapsed());
+                }
             }
         }
         // The file is closed before anybody hears that the store is.
@@ -42,11 +47,14 @@ impl Writer {
         inbox.end();
     }
 
-    /// One transaction with as many of the changes as it takes.
-    fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &Inbox) {
+    /// One transaction with as many of the changes as it takes; gives the number of those who have what they wanted.
+    fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &Inbox) -> usize {
         let connection = match self.connection() {
             Ok(connection) => connection,
-            Err(error) => return fail_all(jobs.drain(..), &error, &inbox.counts),
+            Err(error) => {
+                fail_all(jobs.drain(..), &error, &inbox.counts);
+                return 0;
+            }
         };
         // Held to the end: in memory a reader would see what is not committed.
         let locked = connection.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,19 +65,28 @@ impl Writer {
             Err(error) => {
                 give_up(&locked);
                 self.connection = self.connection_after_failure();
-                return fail_all(jobs.drain(..), &error, &inbox.counts);
+                fail_all(jobs.drain(..), &error, &inbox.counts);
+                return 0;
             }
         };
         let written = plan(rows, &mut batch, jobs).and_then(|()| write(rows, &mut batch));
-        match written.and_then(|()| self.check_file()) {
+        let answered = batch.changes();
+        // What went into a file that somebody moves away meanwhile is there again if they move it back.
+        let lost = |error: StoreError| match batch.has_rows() {
+            true => StoreError::Uncertain(error.to_string()),
+            false => error,
+        };
+        match written.and_then(|()| self.check_file().map_err(lost)) {
             Ok(()) => {
                 drop(locked);
                 self.tip = Some(batch.succeed(&inbox.counts));
+                answered
             }
             Err(error) => {
                 give_up(&locked);
                 self.connection = self.connection_after_failure();
                 batch.fail(&error, &inbox.counts);
+                0
             }
         }
     }
