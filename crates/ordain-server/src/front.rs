@@ -23,12 +23,17 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     request.extensions_mut().insert(RequestId(id.clone()));
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().clone();
+    // Who is known already asks without a network.
+    let is_local = request.extensions().get::<Caller>().is_some();
     let answered = AssertUnwindSafe(answer(&app, request, next, &route)).catch_unwind().await;
     let (mut response, principal) = answered.unwrap_or_else(|_| (broken_off().into_response(), None));
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        let named = Problem { correlation_id: Some(id.clone()), ..problem.scrubbed() };
+        let mut named = Problem { correlation_id: Some(id.clone()), ..problem.scrubbed() };
         if named.status >= 500 {
             tracing::error!(correlation_id = id, code = named.code, detail = named.detail, "failed");
+        }
+        if let Some(detail) = named.for_others.filter(|_| !is_local) {
+            named.detail = detail.to_owned();
         }
         // The headers stay: a refused method comes with those that are allowed.
         let headers = std::mem::take(response.headers_mut());

@@ -4,6 +4,7 @@ use crate::scrub::scrubbed;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordain_canon::TypeError;
 use ordain_spec::decision::Reason;
 use ordain_workflow::gate::{Fault, GateError, StoreError};
 use schemars::JsonSchema;
@@ -38,6 +39,9 @@ pub struct Problem {
     /// Seconds to wait, where that is known.
     #[serde(skip)]
     pub retry_after: Option<u64>,
+    /// What others are told, where the detail says which store it is and what it said: that is for whoever runs the server.
+    #[serde(skip)]
+    pub(crate) for_others: Option<&'static str>,
 }
 
 /// The code of what may have been done.
@@ -56,6 +60,7 @@ impl Problem {
             reasons: Vec::new(),
             correlation_id: None,
             retry_after: None,
+            for_others: None,
         }
     }
 
@@ -63,6 +68,11 @@ impl Problem {
         let message = message.into();
         let fault = Fault { path: path.to_owned(), message: message.clone(), rule_id: None };
         Self { errors: vec![fault], ..Self::new(StatusCode::BAD_REQUEST, "invalid", message) }
+    }
+
+    /// Something of another type than is taken, which may be a secret.
+    pub(crate) fn mistyped(error: &TypeError) -> Self {
+        Self::invalid(error.pointer(), error.without_values())
     }
 
     /// Without secrets that somebody sent where they do not belong.
@@ -93,7 +103,12 @@ impl Problem {
 impl From<GateError> for Problem {
     fn from(error: GateError) -> Self {
         let detail = error.to_string();
-        let of = |status: StatusCode, code: &str| Self::new(status, code, detail.clone());
+        let for_others = match &error {
+            GateError::Store(error) => for_others(error),
+            _ => None,
+        };
+        let of =
+            |status: StatusCode, code: &str| Self { for_others, ..Self::new(status, code, detail.clone()) };
         match error {
             GateError::Invalid { faults, .. } => {
                 Self { errors: faults, ..of(StatusCode::BAD_REQUEST, "invalid") }
@@ -106,12 +121,34 @@ impl From<GateError> for Problem {
             GateError::Unavailable(_) => of(StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
             GateError::Store(StoreError::TooLong { .. }) => of(StatusCode::BAD_REQUEST, "too_long"),
             GateError::Store(StoreError::Corrupt(_)) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
-            GateError::Store(StoreError::Uncertain(_)) => Self::uncertain(detail),
+            GateError::Store(StoreError::Uncertain(_)) => of(StatusCode::SERVICE_UNAVAILABLE, UNCERTAIN),
             GateError::Store(_) => of(StatusCode::SERVICE_UNAVAILABLE, "store"),
             GateError::Damaged(_) => of(StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
             _ => of(StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         }
     }
+}
+
+/// What is told of the store's own affairs; nothing of what is about what was asked of it.
+fn for_others(error: &StoreError) -> Option<&'static str> {
+    Some(match error {
+        StoreError::Full(_) => {
+            "no room is left where the store is, and nothing was done; the server's log says more"
+        }
+        StoreError::ReadOnly(_) => {
+            "the store cannot be written to, and nothing was done; the server's log says more"
+        }
+        StoreError::Unavailable(_) => {
+            "the store cannot be used, and nothing was done; the server's log says more"
+        }
+        StoreError::Uncertain(_) => {
+            "the store failed, and what was asked may have been done: look before you ask again; the server's log says more"
+        }
+        StoreError::Corrupt(_) | StoreError::Newer { .. } => {
+            "the store cannot be read; the server's log says more"
+        }
+        _ => return None,
+    })
 }
 
 impl IntoResponse for Problem {

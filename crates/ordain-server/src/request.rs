@@ -70,7 +70,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Typed<T> {
         let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
         let value =
             Value::read(&bytes).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
-        value.to_typed().map(Self).map_err(|error| Problem::invalid("", error.without_values()))
+        value.to_typed().map(Self).map_err(|error| Problem::mistyped(&error))
     }
 }
 
@@ -84,7 +84,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(query)) => Ok(Self(query)),
             Err(error) => {
-                Err(Problem::invalid("", format!("the query cannot be used: {}", error.body_text())))
+                let problem = error.body_text();
+                let problem =
+                    problem.strip_prefix("Failed to deserialize query string: ").unwrap_or(&problem);
+                Err(Problem::invalid("", format!("the query cannot be used: {problem}")))
             }
         }
     }

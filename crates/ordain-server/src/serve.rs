@@ -169,7 +169,11 @@ async fn read_again(app: &App) {
         Err(error) => tracing::error!(error = %error, "the signing key could not be read again"),
     }
     match app.reload(&Caller::local("ordain")).await {
-        Ok(true) => tracing::info!("other policies are in force"),
+        Ok(true) => {
+            let status = app.gate.gate_status().await.ok();
+            let policy_hash = status.and_then(|status| status.policy_hash).unwrap_or_default();
+            tracing::info!(policy_hash, "other policies are in force, on every node");
+        }
         Ok(false) => tracing::info!("the policies are as they were"),
         Err(problem) => {
             tracing::error!(detail = problem.detail, errors = ?problem.errors, "the policies were not changed")

@@ -31,5 +31,5 @@ pub use evidence::command_evidence;
 pub use links::{CheckedFile, is_run_folder, patch_link, verify_run_folder};
 pub use outcome::{Planned, Run, Tried};
 pub use request::{IntentText, Mode, Origin, Request, Runner, World};
-pub use time::{milliseconds, rfc3339, run_id};
+pub use time::{milliseconds, moment, rfc3339, run_id};
 pub use trial::plan_of_command;

@@ -14,6 +14,11 @@ pub fn rfc3339(ms: u64) -> Option<String> {
     Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"))
 }
 
+/// The same for people, also of a number that is no time.
+pub fn moment(ms: u64) -> String {
+    rfc3339(ms).unwrap_or_else(|| format!("{ms} ms"))
+}
+
 /// The milliseconds of a time as [`rfc3339`] writes it; nothing for any other text.
 pub fn milliseconds(time: &str) -> Option<u64> {
     let number = |from: usize, to: usize| time.get(from..to)?.parse::<u64>().ok();

@@ -51,7 +51,11 @@ pub(crate) async fn resume(
 pub(crate) async fn reload(State(app): State<App>, By(caller): By) -> Result<Response, Problem> {
     caller.must_be(&[Role::Operator])?;
     let changed = app.reload(&caller).await?;
-    ok(&Reloaded { changed, policy_hash: app.gate.gate_status().await?.policy_hash })
+    let status = app.gate.gate_status().await.map_err(|error| match changed {
+        true => Problem::uncertain(format!("the policies are in force, and then: {error}")),
+        false => error.into(),
+    })?;
+    ok(&Reloaded { changed, policy_hash: status.policy_hash })
 }
 
 pub(crate) async fn rotate_key(State(app): State<App>, By(caller): By) -> Result<Response, Problem> {

@@ -53,7 +53,7 @@ pub(crate) async fn spend(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
     let value = Value::read(&body).map_err(|error| Problem::invalid(&error.pointer, error.to_string()))?;
-    let unfit = |error: ordain_canon::TypeError| Problem::invalid("", error.without_values());
+    let unfit = |error: ordain_canon::TypeError| Problem::mistyped(&error);
     let request = value.get("request");
     match request {
         Some(_) => value.to_typed::<RequestUse>().map(drop).map_err(unfit)?,

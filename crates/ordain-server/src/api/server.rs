@@ -8,6 +8,7 @@ use crate::request::{ok, text};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use ordain_workflow::gate::GateError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -51,6 +52,11 @@ pub(crate) struct Jwk {
     usage: &'static str,
     kid: String,
     x: String,
+    /// Since when, in milliseconds since 1970.
+    created_at_ms: u64,
+    /// When another took its place; it signs nothing since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retired_at_ms: Option<u64>,
 }
 
 pub(crate) async fn health() -> Result<Response, Problem> {
@@ -58,10 +64,13 @@ pub(crate) async fn health() -> Result<Response, Problem> {
 }
 
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
-    let not = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", why);
-    let status = app.gate.gate_status().await.map_err(|error| not(error.to_string()))?;
-    app.gate.check_policies().await.map_err(|error| not(error.to_string()))?;
-    let ledger_size = app.gate.check_head().await.map_err(|error| not(error.to_string()))?;
+    let not = |error: GateError| {
+        let Problem { detail, for_others, .. } = error.into();
+        Problem { for_others, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail) }
+    };
+    let status = app.gate.gate_status().await.map_err(not)?;
+    app.gate.check_policies().await.map_err(not)?;
+    let ledger_size = app.gate.check_head().await.map_err(not)?;
     ok(&Ready {
         status: "ready",
         ledger_size,
@@ -89,6 +98,8 @@ pub(crate) async fn jwks(State(app): State<App>) -> Result<Response, Problem> {
         usage: "sig",
         kid: key.key_id,
         x: key.public_key,
+        created_at_ms: key.created_at_ms,
+        retired_at_ms: key.retired_at_ms,
     };
     ok(&Jwks { keys: keys.into_iter().map(jwk).collect() })
 }

@@ -71,6 +71,14 @@ fn a_held_action_is_approved_rejected_or_superseded() {
     let old = server.get("andy", "/v1/actions/p3").expect(200);
     assert_eq!((text(&old["state"]), text(&old["superseded_by"])), ("superseded", "p4"));
     server.approve("ann", &old).refused(409, "superseded");
+    server.post("andy", "/v1/actions?supersedes=p3", &proposal("p4", "write")).expect(200);
+    server
+        .post("andy", "/v1/actions?supersedes=p2", &proposal("p4", "write"))
+        .refused(409, "supersedes `p3`");
+    server.post("andy", "/v1/actions", &proposal("p3", "write")).expect(200);
+    server
+        .post("andy", "/v1/actions?supersedes=p2", &proposal("p3", "write"))
+        .refused(409, "supersedes nothing");
     let missing = server.post("andy", "/v1/actions?supersedes=p9", &proposal("p5", "write"));
     missing.refused(404, "no action `p9`");
 

@@ -260,6 +260,24 @@ fn a_query_says_what_it_may_say_and_no_more() {
         .refused(400, "supersede itself");
 }
 
+/// Where it is, but not what it is: it may be a secret.
+#[test]
+fn a_fault_of_a_body_has_a_place() {
+    let server = Server::new();
+    for (path, body, pointer) in [
+        ("/v1/tokens", json!({"principal": "andy", "roles": ["actor", "ordain_secret"]}), "/roles/1"),
+        ("/v1/permits/x/outcome", json!({"use": "ordain_secret", "outcome": "succeeded"}), "/use"),
+        ("/v1/halt", json!({"reason": ["ordain_secret"]}), "/reason"),
+    ] {
+        let reply = server.post("everybody", path, &body);
+        reply.refused(400, "was found");
+        assert_eq!(text(&reply.json()["errors"][0]["path"]), pointer, "{}", reply.text());
+        assert!(!reply.text().contains("secret"), "{}", reply.text());
+    }
+    let reply = server.get("everybody", "/v1/actions?limit=-1");
+    reply.refused(400, "the query cannot be used: limit: ");
+}
+
 #[test]
 fn a_body_is_strict_json_of_the_right_type() {
     let server = Server::new();

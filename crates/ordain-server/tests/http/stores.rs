@@ -127,7 +127,7 @@ fn a_store_that_is_gone_acknowledges_nothing() {
     let aside = folder.0.join("aside.db");
     std::fs::rename(&path, &aside).unwrap();
     refused(&server, "p1");
-    server.spend(&status, &read).refused(503, "was removed");
+    server.spend(&status, &read).refused(503, "the store cannot be used");
     lives_and_is_not_ready(&server);
     std::fs::rename(&aside, &path).unwrap();
     server.spend(&status, &read).expect(200);

@@ -5,7 +5,7 @@ use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
 use super::limits::{REASON_CHARACTERS_MAX, TRIES_MAX};
-use super::open::{Gate, Step, busy, document};
+use super::open::{Gate, Step, busy, came_to, document};
 use super::permits::Mint;
 use super::policy::Loaded;
 use super::records::{Action, Held, State, Token, put};
@@ -56,7 +56,7 @@ impl Gate {
                 Err(error) => return Err(error),
                 Ok(()) => {
                     self.tell(action_id);
-                    return self.status(caller, action_id).await;
+                    return came_to(|| self.status(caller, action_id)).await;
                 }
             }
         }

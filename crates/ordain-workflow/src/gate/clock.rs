@@ -2,7 +2,7 @@
 
 use super::error::GateError;
 use super::limits::CLOCKS_APART_MS_MAX;
-use crate::time::rfc3339;
+use crate::time::moment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,11 +47,10 @@ impl Clock {
         if here_ms.saturating_add(CLOCKS_APART_MS_MAX) >= last_ms {
             return Ok(());
         }
-        let text = |ms: u64| rfc3339(ms).unwrap_or_else(|| format!("{ms} ms"));
         Err(GateError::Unavailable(format!(
             "it is {} by this machine's clock, and the last entry of the ledger is of {}; more than {} s apart, nothing is written: one of the clocks of this store is wrong",
-            text(here_ms),
-            text(last_ms),
+            moment(here_ms),
+            moment(last_ms),
             CLOCKS_APART_MS_MAX / 1_000
         )))
     }

@@ -5,7 +5,7 @@ use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::keyring::{Keyring, KeyringError};
 use super::limits::{REASON_CHARACTERS_MAX, TRIES_MAX};
-use super::open::{Gate, Step, busy};
+use super::open::{Gate, Step, busy, came_to};
 use super::records::{CONTROL_ID, Control, Halt, Held, Key, put};
 use super::status::{GateStatus, KeyStatus};
 use ordain_store::StoreError;
@@ -52,7 +52,7 @@ impl Gate {
             match self.commit(vec![held.guard()], move |_| Ok(step)).await {
                 Err(GateError::Store(StoreError::Conflict { .. })) => {}
                 Err(error) => return Err(error),
-                Ok(_) => return self.gate_status().await,
+                Ok(_) => return came_to(|| self.gate_status()).await,
             }
         }
         Err(busy())
@@ -77,8 +77,10 @@ impl Gate {
             return Err(error);
         }
         let id = new.public().id();
-        self.sign_with(new.take_place().map_err(no_key)?);
-        let key = self.keys().await?.into_iter().find(|key| key.key_id == id);
+        // It is on record now, and its file beside the old one: whoever reads the key next puts it in its place.
+        let placed = new.take_place().map_err(|error| StoreError::Uncertain(error.to_string()))?;
+        self.sign_with(placed);
+        let key = came_to(|| self.keys()).await?.into_iter().find(|key| key.key_id == id);
         key.ok_or_else(|| GateError::Damaged("the new key is not on record".to_owned()))
     }
 

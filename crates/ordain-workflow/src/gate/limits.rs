@@ -18,6 +18,8 @@ pub const DURATION_MS_MAX: u64 = 24 * 3_600_000;
 pub const GRACE_MS: u64 = 5_000;
 /// How often a step is tried again when others changed the same records in between.
 pub const TRIES_MAX: usize = 64;
+/// How often what was written is read before nobody knows what it came to.
+pub const READ_TRIES_MAX: usize = 3;
 /// Uses of one permit that may be under way at once.
 pub const USES_OPEN_MAX: usize = 256;
 /// Settled uses of a permit that its record shows; all of them are on the ledger.

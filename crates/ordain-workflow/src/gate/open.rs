@@ -5,7 +5,7 @@ use super::control::retired;
 use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::keyring::{Keyring, random_hex};
-use super::limits::{CLOCKS_APART_MS_MAX, TRIES_MAX};
+use super::limits::{CLOCKS_APART_MS_MAX, READ_TRIES_MAX, TRIES_MAX};
 use super::policy::Loaded;
 use super::records::{CONTROL_ID, Control, Held, Key, put};
 use ordain_canon::{Canonicalizer, ContentHash};
@@ -247,6 +247,25 @@ impl Gate {
             return Err(error);
         }
         Ok(committed?)
+    }
+}
+
+/// Reads what a step that is written came to. That the store fails now does not mean that nothing was done.
+pub(super) async fn came_to<T, R>(read: impl Fn() -> R) -> Result<T, GateError>
+where
+    R: Future<Output = Result<T, GateError>>,
+{
+    let mut tries = 1;
+    loop {
+        match read().await {
+            // The connection may have been the one that broke.
+            Err(GateError::Store(StoreError::Unavailable(_))) if tries < READ_TRIES_MAX => tries += 1,
+            Err(error @ (GateError::Store(_) | GateError::Unavailable(_))) => {
+                let problem = format!("what it came to cannot be read: {error}");
+                return Err(StoreError::Uncertain(problem).into());
+            }
+            done => return done,
+        }
     }
 }
 

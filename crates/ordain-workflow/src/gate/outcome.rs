@@ -7,7 +7,7 @@ use super::error::GateError;
 use super::limits::{
     NAME_CHARACTERS_MAX, NAME_PATTERN, REASON_CHARACTERS_MAX, TRIES_MAX, USES_SHOWN_MAX, WHOLE_MAX,
 };
-use super::open::{Gate, Step, busy, document};
+use super::open::{Gate, Step, busy, came_to, document};
 use super::records::{Effect, Held, Permit, Settled, State, Use, UseOutcome, put};
 use super::spend::no_permit;
 use super::status::PermitStatus;
@@ -86,7 +86,7 @@ impl Gate {
                 Err(error) => return Err(error),
                 Ok(action_id) => {
                     self.tell(&action_id);
-                    return self.permit_status(caller, permit_id).await;
+                    return came_to(|| self.permit_status(caller, permit_id)).await;
                 }
             }
         }

@@ -9,6 +9,7 @@ use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, TRIES_MAX, USES_OPEN_M
 use super::open::{Gate, Step, busy};
 use super::outcome::state_after;
 use super::records::{Effect, Held, Permit, Use, put};
+use crate::time::moment;
 use ordain_canon::{Canonicalizer, ParametersHash, TargetHash, Value};
 use ordain_decision::{Claims, Minting, verify_permit};
 use ordain_spec::decision::Outcome;
@@ -163,7 +164,7 @@ impl Gate {
         let used = permit.used;
         if used >= uses_max {
             let last = permit.uses.last().map_or_else(String::new, |it| {
-                format!("; `{}` took the last one at {} ms", it.worker, it.spent_at_ms)
+                format!("; `{}` took the last one at {}", it.worker, moment(it.spent_at_ms))
             });
             let times = if uses_max == 1 { "once".to_owned() } else { format!("{uses_max} times") };
             return Err(GateError::Conflict(format!("`{permit_id}` could be used {times}, and was{last}")));

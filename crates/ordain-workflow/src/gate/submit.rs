@@ -5,7 +5,7 @@ use super::entry::{Entry, Event};
 use super::error::{Fault, GateError};
 use super::judge::{Inputs, Texts, judge};
 use super::limits::{EVIDENCE_BYTES_MAX, EVIDENCE_MAX, HOLD_MS_MAX, NAME_CHARACTERS_MAX, TRIES_MAX};
-use super::open::{Gate, Step, busy};
+use super::open::{Gate, Step, busy, came_to};
 use super::permits::Mint;
 use super::records::{Action, Evidence, Held, State, put};
 use super::status::ActionStatus;
@@ -67,7 +67,8 @@ impl Gate {
                 Ok(()) => {
                     self.tell(&incoming.id);
                     supersedes.into_iter().for_each(|id| self.tell(id));
-                    return Ok(Submitted { status: self.status(caller, &incoming.id).await?, new: true });
+                    let status = came_to(|| self.status(caller, &incoming.id)).await?;
+                    return Ok(Submitted { status, new: true });
                 }
             }
         }
@@ -81,7 +82,14 @@ impl Gate {
         action: &Action,
         supersedes: Option<&str>,
     ) -> Result<Submitted, GateError> {
-        if action.proposal_document != incoming.document || action.supersedes.as_deref() != supersedes {
+        if action.proposal_document == incoming.document && action.supersedes.as_deref() != supersedes {
+            let before = action.supersedes.as_ref().map_or("nothing".to_owned(), |id| format!("`{id}`"));
+            return Err(GateError::Conflict(format!(
+                "`{}` was submitted before and supersedes {before}; what supersedes something else needs another id",
+                incoming.id
+            )));
+        }
+        if action.proposal_document != incoming.document {
             // What others proposed is not told, not even by its hash.
             let content = match caller.holds(&action.actor) {
                 true => format!(" ({})", action.proposal_document),
