@@ -18,9 +18,9 @@ pub(crate) use gate::{
 };
 pub(crate) use note::{Note, NoteApply, NoteCommand, NoteDraft, NoteFile};
 pub(crate) use service::{
-    Approve, Connect, EvidenceAdd, Keys, KeysCommand, Ledger, LedgerCommand, LedgerExport, LedgerProve,
-    LedgerShow, LedgerVerify, Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify, Reject, Replay,
-    Serve, Status, Submit, Switch, Token, TokenCommand, TokenCreate, UseOutcome, user_name,
+    Approve, Connect, EvidenceAdd, Keys, KeysCommand, Ledger, LedgerCommand, LedgerExport, LedgerFsck,
+    LedgerProve, LedgerShow, LedgerVerify, Permit, PermitCommand, PermitOutcome, PermitUse, PermitVerify,
+    Reject, Replay, Serve, Status, Submit, Switch, Token, TokenCommand, TokenCreate, UseOutcome, user_name,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -32,12 +32,13 @@ const STYLES: Styles = Styles::styled()
 const EXIT_CODES: &str = "\
 Exit codes: verify and note validate 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
 transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
-decide, submit, status and approve 0 ALLOW, 20 HOLD, 21 DENY; every other command 0 or 1; usage errors 64.";
+decide, submit, status, approve, reject and whatever applies or undoes files 0 ALLOW, 20 HOLD, 21 DENY; submit and status also 22 failed, 23 unknown; \
+ledger verify, ledger fsck and replay 0 all is well, 1 it is not, 2 it could not be checked; every other command 0 or 1; usage errors 64.";
 
 /// The gate between what an AI agent proposes and what really happens.
 ///
 /// Every artefact is a document with one canonical form, one hash, and one answer to "is it valid, and if not,
-/// exactly what is wrong". These commands check them offline.
+/// exactly what is wrong". Most commands work on this machine alone; those of the gate also with a server (`--server`).
 #[derive(Parser)]
 #[command(name = "ordain", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {

@@ -19,10 +19,10 @@ pub(crate) enum Outcome {
     WentWrong,
     /// `status`: it was allowed, and nobody knows whether it happened.
     Unknown,
-    /// `verify`: a file could not be read. `diff`: the bundles differ. `run`: not accepted. Any command but `verify`
-    /// and `run`: it failed.
+    /// `verify`: a file could not be read. `diff`: the bundles differ. `run`: not accepted. `ledger verify`: damaged. Any
+    /// command but those and `replay`: it failed.
     Failed,
-    /// `verify`: a text is no document. `run`: it came to no result.
+    /// `verify`: a text is no document. `run`, `ledger verify`, `ledger fsck`, `replay`: it came to no result.
     Unreadable,
     /// `verify`: a document breaks rules.
     Violations,
@@ -84,15 +84,23 @@ pub(crate) enum Failure {
         /// What is wrong.
         problem: String,
     },
+    /// A store is not the one that it was.
+    #[error("{path}: {problem}")]
+    Damaged {
+        /// As it was given.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// The sandbox could not do its work.
     #[error(transparent)]
     Sandbox(#[from] ordain_harness::sandbox::SandboxError),
     /// A run, or a part of one, came to no result.
     #[error(transparent)]
     Run(#[from] ordain_workflow::RunError),
-    /// `run` could not do its work.
+    /// `run` came to no result, or a ledger could not be checked.
     #[error(transparent)]
-    DuringRun(Box<Failure>),
+    NoResult(Box<Failure>),
     /// A workspace was not changed.
     #[error(transparent)]
     Apply(#[from] ordain_harness::apply::ApplyError),
@@ -126,6 +134,7 @@ impl Failure {
             | Self::Output(_)
             | Self::Result(_)
             | Self::Document { .. }
+            | Self::Damaged { .. }
             | Self::Sandbox(_)
             | Self::Run(_)
             | Self::Apply(_)
@@ -133,7 +142,7 @@ impl Failure {
             | Self::Gate(_)
             | Self::Server(_)
             | Self::Reported => Outcome::Failed,
-            Self::DuringRun(failure) => match failure.outcome() {
+            Self::NoResult(failure) => match failure.outcome() {
                 Outcome::Usage => Outcome::Usage,
                 _ => Outcome::Unreadable,
             },
@@ -144,7 +153,7 @@ impl Failure {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Gate(problem) => crate::gate::problem_text(problem),
-            Self::DuringRun(failure) => failure.text(),
+            Self::NoResult(failure) => failure.text(),
             other => crate::report::printable(&other.to_string()).into_owned(),
         }
     }
@@ -155,7 +164,7 @@ impl Failure {
             Self::Reported => true,
             // The reader went away, as `head` does: there is nobody to tell.
             Self::Output(error) => error.kind() == std::io::ErrorKind::BrokenPipe,
-            Self::DuringRun(failure) => failure.was_reported(),
+            Self::NoResult(failure) => failure.was_reported(),
             _ => false,
         }
     }

@@ -13,6 +13,7 @@ use ordain_store::{Location, Store, StoreError};
 use ordain_workflow::gate::{Caller, Clock, Gate, GateError, Keyring, Settings, check_grown};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -109,6 +110,10 @@ impl Gateway {
             return Ok(reply);
         }
         match serde_json::from_slice::<Problem>(&reply.body) {
+            Ok(Problem { code, .. }) if code == "no_route" => Err(Failure::Server(format!(
+                "{} has no {path}; name the server by its address alone, as in https://gate.example, and check that it is of this version",
+                self.server().map_or(Cow::Borrowed("the gate"), printable)
+            ))),
             Ok(problem) => Err(Failure::Gate(Box::new(problem))),
             Err(_) => Err(Failure::Server(format!("the server answered with the status {}", reply.status))),
         }
@@ -164,6 +169,10 @@ impl Place {
         match (&args.store, project) {
             (Some(store), project) => {
                 let location = Location::parse(store);
+                if matches!(location, Location::File(_)) && store.contains("://") {
+                    let problem = "is no store; name a file, `memory`, or a database as postgres://…";
+                    return Err(Failure::Usage(format!("{} {problem}", printable(&location.to_string()))));
+                }
                 let own = project.as_ref().is_none_or(|project| project.store() == location);
                 let checkpoint = if own {
                     CHECKPOINT.to_owned()
@@ -229,7 +238,7 @@ impl Place {
             && let Err(error) = check_grown(&store, Some(keyring), &note).await
         {
             return Err(match error {
-                GateError::Damaged(problem) => Failure::Document {
+                GateError::Damaged(problem) => Failure::Damaged {
                     path: self.location.to_string(),
                     problem: format!(
                         "{problem}; put the right one back, or, if you know why, move {} away",
@@ -253,14 +262,20 @@ impl Place {
     pub(crate) fn check_there(&self) -> Result<(), Failure> {
         match &self.location {
             Location::File(path) if !path.exists() => {
-                let problem = match self.checkpoint().filter(|signed| signed.exists()) {
-                    None => "there is no store yet; the first `ordain submit` makes one".to_owned(),
-                    Some(signed) => format!(
-                        "there is no store, and {} was signed over one; put it back, or, if you know why, move that file away",
-                        signed.display()
-                    ),
-                };
-                Err(Failure::Document { path: path.display().to_string(), problem })
+                let path = path.display().to_string();
+                Err(match self.checkpoint().filter(|signed| signed.exists()) {
+                    None => {
+                        let problem = "there is no store yet; the first `ordain submit` makes one".to_owned();
+                        Failure::Document { path, problem }
+                    }
+                    Some(signed) => {
+                        let problem = format!(
+                            "there is no store, and {} was signed over one; put it back, or, if you know why, move that file away",
+                            signed.display()
+                        );
+                        Failure::Damaged { path, problem }
+                    }
+                })
             }
             _ => Ok(()),
         }
@@ -437,7 +452,14 @@ impl Remote {
 
     fn send(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Reply, Failure> {
         let url = format!("{}{path}", self.url);
-        let failed = |error: ureq::Error| Failure::Server(format!("{}: {error}", self.url));
+        let failed = |error: ureq::Error| {
+            let problem = error.to_string();
+            let hint = match problem.contains("InvalidContentType") {
+                true => "; it does not speak TLS: is it http://?",
+                false => "",
+            };
+            Failure::Server(format!("{}: {problem}{hint}", self.url))
+        };
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(&url)

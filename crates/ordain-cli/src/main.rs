@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         Command::Patch(args) => patch::run(args, cli.global.json),
         Command::Validate(args) => validate::run(args, cli.global.json),
         Command::Run(args) => {
-            run::run(args, cli.global.json).map_err(|failure| Failure::DuringRun(Box::new(failure)))
+            run::run(args, cli.global.json).map_err(|failure| Failure::NoResult(Box::new(failure)))
         }
         Command::Apply(args) => apply::run(args, cli.global.json),
         Command::Undo(args) => apply::run_undo(args, cli.global.json),

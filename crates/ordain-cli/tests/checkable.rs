@@ -162,10 +162,13 @@ fn proofs_and_checkpoints_with_go() {
     assert!(open(&note));
     room.write("checkpoint.txt", &note);
     room.run(&["ledger", "verify", "--checkpoint", "checkpoint.txt"]).ended(0);
-    for changed in changed_lines(&note) {
+    for (number, changed) in changed_lines(&note).into_iter().enumerate() {
         assert!(!open(&changed), "{changed}");
         room.write("checkpoint.txt", &changed);
-        room.run(&["ledger", "verify", "--checkpoint", "checkpoint.txt"]).ended(1);
+        let ours = room.run(&["ledger", "verify", "--checkpoint", "checkpoint.txt"]).calm();
+        // Another text is damage. Another name or hash of the key is one that nobody knows.
+        let is_text = number < 3;
+        assert!(ours.code == Some(1) || (!is_text && ours.code == Some(2)), "{number}: {}", ours.all());
     }
     exported_tiles(&room, &peer, &entries);
     for program in [verify, peer] {

@@ -353,7 +353,7 @@ fn other_ledgers(store: &Store) {
     std::fs::write(&checkpoint, forged).unwrap();
     forks[1].run(&arguments).ended(1).says("checkpoint");
     std::fs::write(&checkpoint, "checkpoint").unwrap();
-    forks[1].run(&arguments).ended(1).says("is no checkpoint");
+    forks[1].run(&arguments).ended(2).says("is no checkpoint");
 }
 
 fn text(path: &Path) -> &str {

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::http::Client;
+use support::http::{Answer, Client};
 use support::{Kind, Room, Server, count, proposal, ran};
 
 /// A shell where a small file system is mounted over the state folder, which only it and its children see.
@@ -155,9 +155,55 @@ fn a_database_that_is_gone() {
         room.database().let_in(!gone);
         if gone {
             room.run(&["status"]).ended(1).says("not currently accepting connections");
-            room.run(&["ledger", "verify"]).ended(1).says("not currently accepting connections");
+            room.run(&["ledger", "verify"]).ended(2).says("not currently accepting connections");
         }
     });
+}
+
+/// Connections break all the time, in the middle of requests. What was said to be done is, what was said not to be is not.
+#[test]
+fn connections_that_break() {
+    const CLIENTS: usize = 4;
+    const EACH: usize = 60;
+    let room = Room::new(Kind::Postgres);
+    let token = room.token("agent-1", &["actor"]);
+    let server = room.serve();
+    let answers: Vec<(String, Answer)> = std::thread::scope(|scope| {
+        let load = |number: usize| {
+            let mut client = server.client(&token);
+            let answers = (0..EACH).map(|round| {
+                let id = format!("p-{number}-{round}");
+                let proposal = proposal(&id, "crm", (number * EACH + round) as u64);
+                (id, client.post("/v1/actions", &proposal).unwrap())
+            });
+            answers.collect::<Vec<_>>()
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(move || load(number))).collect();
+        while clients.iter().any(|client| !client.is_finished()) {
+            room.database().let_in(true);
+        }
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    let entries = room.entries();
+    let is_there = |id: &str| {
+        let submitted = |entry: &&Json| entry["entry"]["event"]["kind"] == "submitted";
+        entries.iter().filter(submitted).any(|entry| entry["entry"]["event"]["action_id"] == id)
+    };
+    let mut refused = 0;
+    for (id, answer) in &answers {
+        match (answer.status, answer.json()["code"].as_str()) {
+            (201, _) => assert!(is_there(id), "{id}"),
+            (503, Some("uncertain")) => {}
+            (503, Some("store")) => {
+                refused += 1;
+                assert!(!is_there(id), "{id}: {}", answer.text);
+            }
+            _ => panic!("{id}: {answer:?}"),
+        }
+    }
+    assert!(refused > 0, "no connection broke in time");
+    server.stop();
+    room.sound();
 }
 
 /// The server refuses while the store is gone, and only then.
@@ -171,6 +217,19 @@ fn check_gone(room: &Room, server: Server, token: &str, gone: &dyn Fn(bool)) {
     }
     let ready = client.get("/ready").unwrap();
     assert_eq!(ready.status, 503, "{}", ready.text);
+    // Which store it is, and what it says, is for whoever runs the server.
+    let made_up = format!("ordain_{}_{}", "0".repeat(16), "A".repeat(43));
+    let stranger = server.client(&made_up).get("/v1/actions").unwrap();
+    let keys = client.get("/.well-known/jwks.json").unwrap();
+    for answer in [ready, stranger, keys, client.get("/v1/actions").unwrap()] {
+        assert_eq!(answer.status, 503, "{}", answer.text);
+        assert!(answer.text.contains("the store cannot be used"), "{}", answer.text);
+        for secret in ["ordain_cli", "ordain.db", "connections"] {
+            assert!(!answer.text.contains(secret), "{}", answer.text);
+        }
+    }
+    let log = server.log();
+    assert!(log.contains("ordain.db") || log.contains("not currently accepting connections"), "{log}");
     client.get("/health").unwrap().is(200);
     gone(false);
     // A connection that broke is noticed by whoever uses it next.
@@ -195,15 +254,15 @@ fn a_place_that_is_not_there() {
     let room = Room::new(Kind::File);
     room.write("p.json", &proposal("p", "crm", 1).to_string());
     for command in ["verify", "fsck"] {
-        room.run(&["ledger", command]).ended(1).says("there is no store yet");
-        room.run(&["ledger", command, "--store", "none/x.db"]).ended(1).says("there is no store yet");
+        room.run(&["ledger", command]).ended(2).says("there is no store yet");
+        room.run(&["ledger", command, "--store", "none/x.db"]).ended(2).says("there is no store yet");
     }
     assert!(!room.state().exists(), "checking makes nothing");
     room.run(&["submit", "p.json", "--store", "none/x.db"]).ended(1).says("does not exist");
     let nowhere = "postgres://anna:s3cret@127.0.0.1:1/ordain";
-    for arguments in [&["submit", "p.json"][..], &["ledger", "verify"], &["serve", "--listen", "127.0.0.1:0"]]
-    {
-        let ran = room.run(&[arguments, &["--store", nowhere]].concat()).ended(1);
+    let listen = ["serve", "--listen", "127.0.0.1:0"];
+    for (arguments, code) in [(&["submit", "p.json"][..], 1), (&["ledger", "verify"], 2), (&listen, 1)] {
+        let ran = room.run(&[arguments, &["--store", nowhere]].concat()).ended(code);
         assert!(!ran.all().contains("s3cret"), "{}", ran.all());
     }
     assert!(!Path::new(&room.path("none")).exists());

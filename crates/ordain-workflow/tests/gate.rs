@@ -8,8 +8,8 @@ use ordain_spec::approval::Verdict;
 use ordain_spec::decision::Outcome;
 use ordain_store::{Change, Guard, Location, NewRecord, Store, Writes};
 use ordain_workflow::gate::{
-    ActionStatus, Caller, Clock, Event, FileChange, Gate, GateError, Keyring, NewToken, Report, Role, Say,
-    Settings, Spent, State, UseOutcome, audit, check_records, replay,
+    ActionStatus, Caller, Clock, Event, FileChange, Gate, GateError, Keyring, NamedNote, NewToken, Report,
+    Role, Say, Settings, Spent, State, UseOutcome, audit, check_records, replay,
 };
 use scene::{NOW, Scene, policies, proposal};
 use serde_json::{Value as Json, json};
@@ -558,7 +558,14 @@ async fn the_ledger_verifies_and_replays() {
     scene.submit(&proposal("p3", "delete")).await;
     let verifiers = scene.gate.note_verifiers().await.unwrap();
     let checkpoint = scene.gate.checkpoint().await.unwrap();
-    let found = audit(scene.gate.store(), &verifiers, &[checkpoint], |_, _| {}).await.unwrap();
+    let found = audit(
+        scene.gate.store(),
+        &verifiers,
+        &[NamedNote { name: "kept".to_owned(), note: checkpoint, own: true }],
+        |_, _| {},
+    )
+    .await
+    .unwrap();
     assert_eq!((found.damage, found.checkpoints), (vec![], 1));
     let proof = scene.gate.prove(&scene.operator, 3).await.unwrap();
     let origin = scene.gate.gate_status().await.unwrap().origin;

@@ -49,7 +49,7 @@ Examples:
   ordain submit edited.json --supersedes 4f1c
   agent | ordain submit - --server http://127.0.0.1:7171
 
-Exit codes: 0 allowed, 20 held, 21 denied, 1 an error; of what was submitted before as of `ordain status`;
+Exit codes: 0 allowed, 20 held, 21 denied, 1 an error; of what was submitted before as of `ordain status`; \
 usage errors 64.")]
 pub(crate) struct Submit {
     /// The action proposal or KernelRequest, JSON or by its name YAML; `-` is standard input, JSON
@@ -72,7 +72,7 @@ Examples:
   ordain status --state held
   ordain status 4f1c --wait
 
-Exit codes: of one action 0 allowed, under way or done, 20 held, 21 denied, expired or superseded, 22 failed, 23 unknown;
+Exit codes: of one action 0 allowed, under way or done, 20 held, 21 denied, expired or superseded, 22 failed, 23 unknown; \
 1 an error; of a list 0; usage errors 64.")]
 pub(crate) struct Status {
     /// The action; without it the list of all
@@ -97,7 +97,7 @@ fn state(text: &str) -> Result<ordain_workflow::gate::State, String> {
 
 #[derive(Args)]
 #[command(after_help = "\
-Shows what there is to approve and asks, on a terminal. Elsewhere name the digest of what was shown, which
+Shows what there is to approve and asks, on a terminal. Elsewhere name the digest of what was shown, which \
 `ordain status ID --json` has as `view_digest`.
 
 Examples:
@@ -286,7 +286,7 @@ pub(crate) enum TokenCommand {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  ordain token create agent-7 --role actor --role worker > agent.token
+  (umask 077; ordain token create agent-7 --role actor --role worker > agent.token)
   ordain token create alice --role approver
   ordain token create bob --role actor --name agent-8 --name agent-9
 
@@ -369,7 +369,7 @@ pub(crate) enum LedgerCommand {
     /// Write the ledger as static files (C2SP tlog-tiles)
     Export(LedgerExport),
     /// Check the ledger, and that what is kept beside it follows from it: permits and their uses, actions, tokens
-    Fsck(LedgerVerify),
+    Fsck(LedgerFsck),
 }
 
 #[derive(Args)]
@@ -377,9 +377,29 @@ pub(crate) enum LedgerCommand {
 Examples:
   ordain ledger verify
   ordain ledger verify --checkpoint checkpoints/2026-01-05.txt
+  ordain ledger verify --server https://gate.example --key \"ordain/0123456789abcdef+89abcdef+AQ…\" \\
+    --checkpoint last.txt --keep last.txt
 
-Exit codes: 0 all is well, 1 it is not, and the first bad entry is named; usage errors 64.")]
+With --server the entries are read and their tree is compared with what the server signs now and with what it signed \
+before, by the --checkpoint files that you kept. The server's word is not taken for anything; the documents stay there. \
+Only a kept checkpoint shows that nothing newer is hidden.
+
+Exit codes: 0 all is well, 1 it is not, and the first bad entry is named, 2 it could not be checked; usage errors 64.")]
 pub(crate) struct LedgerVerify {
+    /// With --server: the ledger's key, as `ordain keys list` shows it; may be given several times
+    #[arg(long = "key", value_name = "VERIFIER", value_parser = super::note_verifier, requires = "server")]
+    pub(crate) keys: Vec<ordain_ledger::NoteVerifier>,
+    /// With --server: where its checkpoint goes if all is well, to be compared with the next time
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) keep: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) what: LedgerFsck,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes: 0 all is well, 1 it is not, and the first bad entry is named, 2 it could not be checked; usage errors 64.")]
+pub(crate) struct LedgerFsck {
     /// A checkpoint from elsewhere that the ledger must still agree with; may be given several times
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(crate) checkpoints: Vec<PathBuf>,
@@ -436,7 +456,7 @@ Examples:
   ordain replay
   ordain replay --policy stricter/
 
-Exit codes: 0 everything came out the same, 1 something did not, or could not be replayed; usage errors 64.")]
+Exit codes: 0 everything came out the same, 1 something did not, or could not be replayed, 2 nothing could be; usage errors 64.")]
 pub(crate) struct Replay {
     /// Decide by these policies instead, and list what would change
     #[arg(long, value_name = "DIR")]
@@ -451,9 +471,12 @@ Examples:
   ordain serve
   ordain serve --store postgres://ordain@db/ordain --listen 10.0.0.5:7171
 
-Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and
-/.well-known/jwks.json. On another address than a loopback one it starts only if there are tokens; put a proxy with TLS
-before it. A hangup signal reads the policies and the key again. Logs are JSON lines on standard error.")]
+Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and \
+/.well-known/jwks.json. On another address than a loopback one it starts only if there are tokens; put a proxy with TLS \
+before it. A hangup signal reads the policies and the key again. Logs are JSON lines on standard error.
+
+PostgreSQL on another machine is reached with TLS, and its certificate is verified; `?sslrootcert=FILE` in the URL names an \
+authority of your own, `?sslmode=disable` does without. Version 14 or newer.")]
 pub(crate) struct Serve {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]

@@ -1,24 +1,35 @@
 //! `ordain ledger`.
 
-use super::{page, print_json, print_page};
-use crate::args::{Connect, Ledger, LedgerCommand, LedgerExport, LedgerProve, LedgerShow, LedgerVerify};
+use super::{print_json, print_page};
+use crate::args::{
+    Connect, Ledger, LedgerCommand, LedgerExport, LedgerFsck, LedgerProve, LedgerShow, LedgerVerify,
+};
+use crate::document::write_file;
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Local, Place, Purpose, read_note};
 use crate::page::{Column, Page};
 use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
+use ordain_canon::Canonicalizer;
+use ordain_ledger::{Hash, SignedNote};
 use ordain_store::Store;
-use ordain_workflow::gate::{self, Audit, LedgerEntry};
+use ordain_workflow::gate::{self, Audit, EntriesAudit, LedgerEntry, NamedNote};
+use ordain_workflow::moment;
 use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
+use std::fmt::Display;
 use std::io::Write;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 pub(crate) fn run(args: &Ledger, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
-        LedgerCommand::Verify(args) => verify(args, Depth::Ledger, json),
-        LedgerCommand::Fsck(args) => verify(args, Depth::Records, json),
+        LedgerCommand::Verify(args) if args.what.connect.server.is_some() => {
+            verify_server(args, json).map_err(no_result)
+        }
+        LedgerCommand::Verify(args) => verify(&args.what, Depth::Ledger, json).map_err(no_result),
+        LedgerCommand::Fsck(args) => verify(args, Depth::Records, json).map_err(no_result),
         LedgerCommand::Show(args) => show(args, json),
         LedgerCommand::Prove(args) => prove(args, json),
         LedgerCommand::Checkpoint(args) => {
@@ -37,6 +48,15 @@ pub(crate) fn run(args: &Ledger, json: bool) -> Result<Outcome, Failure> {
     }
 }
 
+/// Whoever checks every night wants to tell damage from everything else that can go wrong.
+pub(super) fn no_result(failure: Failure) -> Failure {
+    match &failure {
+        Failure::Gate(problem) if problem.code == "damaged" => failure,
+        Failure::Damaged { .. } => failure,
+        _ => Failure::NoResult(Box::new(failure)),
+    }
+}
+
 /// How far a check goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
@@ -45,20 +65,18 @@ enum Depth {
 }
 
 /// Checks what is stored without changing anything: the policies are not loaded and nothing is recorded.
-fn verify(args: &LedgerVerify, depth: Depth, json: bool) -> Result<Outcome, Failure> {
+fn verify(args: &LedgerFsck, depth: Depth, json: bool) -> Result<Outcome, Failure> {
     if args.connect.server.is_some() {
         return Err(Failure::Usage(
-            "a server's ledger is checked by its proofs: `ordain ledger prove` and `ordain verify`; this command reads a store".to_owned(),
+            "this reads what a store keeps beside its ledger; run it where the store is, or `ordain ledger verify --server URL`".to_owned(),
         ));
     }
     let place = Place::of(&args.connect)?;
     place.check_there()?;
     let runtime = crate::gateway::runtime(1)?;
-    let mut notes = Vec::new();
-    for path in &args.checkpoints {
-        notes.push(read_note(path)?);
-    }
-    notes.extend(place.signed()?.map(|(_, note)| note));
+    let mut notes = notes(&args.checkpoints)?;
+    let kept = place.signed()?;
+    notes.extend(kept.map(|(path, note)| NamedNote { name: path.display().to_string(), note, own: true }));
     let keyring = place.existing_keyring()?;
     let mut progress = Progress::new("entries", None);
     let mut before = 0;
@@ -77,35 +95,116 @@ fn verify(args: &LedgerVerify, depth: Depth, json: bool) -> Result<Outcome, Fail
         Ok::<Audit, gate::GateError>(audit)
     })?;
     drop(progress);
-    told(&audit, json)
+    let checkpoints = match audit.checkpoints {
+        0 => "no checkpoint is at hand to compare with".to_owned(),
+        1 => "agrees with a checkpoint".to_owned(),
+        number => format!("agrees with {number} checkpoints"),
+    };
+    let documents = count(audit.documents.unwrap_or_default(), "document");
+    told(&audit, &format!("{documents}, {checkpoints}"), json)
 }
 
-fn told(audit: &Audit, json: bool) -> Result<Outcome, Failure> {
-    let outcome = if audit.damage.is_empty() { Outcome::Ok } else { Outcome::Failed };
+fn notes(paths: &[PathBuf]) -> Result<Vec<NamedNote>, Failure> {
+    let named = |path: &PathBuf| {
+        Ok(NamedNote { name: path.display().to_string(), note: read_note(path)?, own: false })
+    };
+    paths.iter().map(named).collect()
+}
+
+/// Reads the entries of a server and builds their tree, to compare it with what the server signs and signed.
+fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
+    let LedgerVerify { keys, keep, what: LedgerFsck { checkpoints, connect } } = args;
+    if keys.is_empty() {
+        return Err(Failure::Usage(
+            "a server's ledger is checked with its key: --key VERIFIER, as `ordain keys list` shows it; take it from whoever runs the server, not from the server".to_owned(),
+        ));
+    }
+    let kept = notes(checkpoints)?;
+    let gateway = Gateway::open(connect, Purpose::Look, json)?;
+    let unreadable = |what: &str, error: &dyn Display| {
+        Failure::Server(format!("the server's answer cannot be read: {what}: {error}"))
+    };
+    let note = gateway.raw("GET", "/v1/ledger/checkpoint", None)?.body;
+    let note = SignedNote::parse(&String::from_utf8_lossy(&note));
+    let note = note.map_err(|error| unreadable("the checkpoint", &error))?;
+    let signed = note.to_string();
+    let now = NamedNote { name: "what the server signs now".to_owned(), note, own: false };
+    let mut audit = EntriesAudit::new(keys, &kept, &now);
+    let mut progress = Progress::new("entries", None);
+    let mut canonicalizer = Canonicalizer::new();
+    'pages: while let missing = audit.missing()
+        && !missing.is_empty()
+    {
+        let limit = (missing.end - missing.start).min(PAGE_MAX);
+        let page: EntryPage<ForeignEntry> =
+            gateway.get(&format!("/v1/ledger/entries?from={}&limit={limit}", missing.start))?;
+        if page.entries.is_empty() {
+            break;
+        }
+        for it in page.entries.iter().take(usize::try_from(limit).unwrap_or_default()) {
+            let leaf_hash = Hash::parse(&it.leaf_hash).map_err(|error| unreadable("a hash", &error))?;
+            let entry = it.entry.get().as_bytes();
+            let entry = canonicalizer.text(entry).unwrap_or(entry).to_vec();
+            if !audit.check(it.index, entry, leaf_hash) {
+                break 'pages;
+            }
+        }
+        progress.add(page.entries.len());
+    }
+    drop(progress);
+    let audit = audit.end();
+    if let Some(path) = keep.as_ref().filter(|_| audit.is_sound()) {
+        write_file(path, signed.as_bytes())
+            .map_err(|error| Failure::File { path: path.display().to_string(), error })?;
+    }
+    let kept = match audit.checkpoints {
+        0 | 1 => "; no earlier checkpoint was compared, --keep FILE writes one for the next time".to_owned(),
+        number => format!(" and with {}", count(number - 1, "earlier checkpoint")),
+    };
+    told(&audit, &format!("agrees with what the server signs now{kept}; documents were not looked at"), json)
+}
+
+/// `of_what`: what was compared besides the entries.
+fn told(audit: &Audit, of_what: &str, json: bool) -> Result<Outcome, Failure> {
+    let outcome = match (audit.damage.is_empty(), audit.unusable.is_empty()) {
+        (true, true) => Outcome::Ok,
+        (true, false) => Outcome::Unreadable,
+        (false, _) => Outcome::Failed,
+    };
     if json {
         print_json(audit)?;
         return Ok(outcome);
     }
     let mut stdout = anstream::stdout().lock();
     if outcome == Outcome::Ok {
-        let checkpoints = match audit.checkpoints {
-            0 => "no checkpoint is at hand to compare with".to_owned(),
-            1 => "agrees with a checkpoint".to_owned(),
-            number => format!("agrees with {number} checkpoints"),
-        };
         writeln!(
             stdout,
-            "{GREEN}verified{GREEN:#}  {}, {}, {checkpoints}; root {}",
+            "{GREEN}verified{GREEN:#}  {}, {of_what}; root {}",
             entries(audit.size),
-            count(audit.documents, "document"),
             audit.root
         )?;
         return Ok(outcome);
     }
-    writeln!(stdout, "{RED}damaged{RED:#}  {}", count(audit.damage.len() as u64, "problem"))?;
+    if !audit.damage.is_empty() {
+        writeln!(stdout, "{RED}damaged{RED:#}  {}", count(audit.damage.len() as u64, "problem"))?;
+    }
     for damage in &audit.damage {
         let place = damage.index.map_or_else(|| "the ledger".to_owned(), |index| format!("entry {index}"));
         writeln!(stdout, "  {place}: {}", printable(&damage.problem))?;
+    }
+    if !audit.unusable.is_empty() {
+        writeln!(
+            stdout,
+            "{RED}not verified{RED:#}  {} cannot be compared with",
+            count(audit.unusable.len() as u64, "checkpoint")
+        )?;
+        for problem in &audit.unusable {
+            writeln!(stdout, "  {}", printable(problem))?;
+        }
+        writeln!(
+            stdout,
+            "  Where a key was rotated, or several nodes sign, every key is needed; `ordain keys list` shows them."
+        )?;
     }
     Ok(outcome)
 }
@@ -115,9 +214,17 @@ fn entries(number: u64) -> String {
 }
 
 #[derive(Deserialize)]
-struct EntryPage {
-    entries: Vec<LedgerEntry>,
+struct EntryPage<T> {
+    entries: Vec<T>,
     size: u64,
+}
+
+/// An entry of which nothing is believed.
+#[derive(Deserialize)]
+struct ForeignEntry {
+    index: u64,
+    leaf_hash: String,
+    entry: Box<RawValue>,
 }
 
 /// What a server gives at once.
@@ -125,13 +232,14 @@ const PAGE_MAX: u64 = 500;
 
 fn show(args: &LedgerShow, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
-    let size = gateway.get::<EntryPage>("/v1/ledger/entries?limit=1")?.size;
+    let size = gateway.get::<EntryPage<LedgerEntry>>("/v1/ledger/entries?limit=1")?.size;
     let from = args.from.unwrap_or_else(|| size.saturating_sub(args.limit));
     let mut entries: Vec<LedgerEntry> = Vec::new();
     while (entries.len() as u64) < args.limit {
         let next = from + entries.len() as u64;
         let limit = (args.limit - entries.len() as u64).clamp(1, PAGE_MAX);
-        let page: EntryPage = gateway.get(&format!("/v1/ledger/entries?from={next}&limit={limit}"))?;
+        let page: EntryPage<LedgerEntry> =
+            gateway.get(&format!("/v1/ledger/entries?from={next}&limit={limit}"))?;
         if page.entries.is_empty() {
             break;
         }
@@ -139,6 +247,10 @@ fn show(args: &LedgerShow, json: bool) -> Result<Outcome, Failure> {
     }
     if json {
         entries.iter().try_for_each(print_json)?;
+        return Ok(Outcome::Ok);
+    }
+    if entries.is_empty() {
+        writeln!(anstream::stdout(), "there are no entries from {from} on; the ledger has {size}")?;
         return Ok(Outcome::Ok);
     }
     let row = |it: &LedgerEntry| {
@@ -154,7 +266,7 @@ fn show(args: &LedgerShow, json: bool) -> Result<Outcome, Failure> {
         });
         vec![
             it.index.to_string(),
-            page::time(it.entry.at_ms),
+            moment(it.entry.at_ms),
             it.entry.by.clone(),
             it.entry.event.name().to_owned(),
             details.unwrap_or_default(),

@@ -22,9 +22,13 @@ use std::io::Write;
 
 /// A problem as people read it: what, and below it each fault and each of the kernel's reasons.
 pub(crate) fn problem_text(problem: &Problem) -> String {
-    let mut lines = vec![problem.detail.clone()];
-    let alone = problem.errors.len() == 1 && problem.errors.iter().all(|it| it.message == problem.detail);
-    for fault in problem.errors.iter().filter(|_| !alone) {
+    let alone = match problem.errors.as_slice() {
+        [fault] if fault.message == problem.detail => Some(fault.path.as_str()),
+        _ => None,
+    };
+    let place = alone.filter(|path| !path.is_empty()).map(|path| format!("{path}: ")).unwrap_or_default();
+    let mut lines = vec![format!("{place}{}", problem.detail)];
+    for fault in problem.errors.iter().filter(|_| alone.is_none()) {
         let parts = [fault.rule_id.as_deref().unwrap_or_default(), &fault.path, &fault.message];
         lines.push(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  "));
     }
@@ -42,6 +46,8 @@ struct Jwks {
 struct Jwk {
     kid: String,
     x: String,
+    #[serde(default)]
+    retired_at_ms: Option<u64>,
 }
 
 /// Reads an answer.

@@ -1,6 +1,6 @@
 //! What operators do: `halt`, `resume`, `token`, `keys`.
 
-use super::{Jwks, page, print_json, print_page};
+use super::{Jwk, Jwks, print_json, print_page};
 use crate::args::{Keys, KeysCommand, Switch, Token, TokenCommand, TokenCreate};
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
@@ -8,6 +8,7 @@ use crate::page::{Column, Page};
 use crate::report::{GREEN, RED, YELLOW, printable};
 use ordain_ledger::NoteVerifier;
 use ordain_workflow::gate::{GateStatus, KeyStatus, NewToken, TokenStatus};
+use ordain_workflow::moment;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io::Write;
@@ -101,8 +102,8 @@ fn create(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
 
 fn row(token: &TokenStatus) -> Vec<String> {
     let state = match (token.revoked_at_ms, token.expires_at_ms) {
-        (Some(at_ms), _) => format!("revoked {}", page::time(at_ms)),
-        (None, Some(at_ms)) => format!("until {}", page::time(at_ms)),
+        (Some(at_ms), _) => format!("revoked {}", moment(at_ms)),
+        (None, Some(at_ms)) => format!("until {}", moment(at_ms)),
         (None, None) => "valid".to_owned(),
     };
     let roles: Vec<&str> = token.roles.iter().map(|role| role.name()).collect();
@@ -116,28 +117,36 @@ pub(crate) fn keys(args: &Keys, json: bool) -> Result<Outcome, Failure> {
         KeysCommand::Rotate(args) => {
             let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
             let key: KeyStatus = gateway.send("POST", "/v1/keys/rotate", None::<&()>)?;
-            show_keys(&gateway, &[(key.key_id, key.public_key)], json)
+            let KeyStatus { key_id, public_key, retired_at_ms, .. } = key;
+            show_keys(&gateway, &[Jwk { kid: key_id, x: public_key, retired_at_ms }], json)
         }
         KeysCommand::List(args) => {
             let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
             let jwks: Jwks = gateway.get("/.well-known/jwks.json")?;
-            let keys: Vec<(String, String)> = jwks.keys.into_iter().map(|key| (key.kid, key.x)).collect();
-            show_keys(&gateway, &keys, json)
+            show_keys(&gateway, &jwks.keys, json)
         }
     }
 }
 
-fn show_keys(gateway: &Gateway, keys: &[(String, String)], json: bool) -> Result<Outcome, Failure> {
+fn show_keys(gateway: &Gateway, keys: &[Jwk], json: bool) -> Result<Outcome, Failure> {
     let origin = gateway.get::<GateStatus>("/v1/gate")?.origin;
     let mut page = Page::default();
-    for (id, public) in keys {
+    for Jwk { kid: id, x: public, retired_at_ms } in keys {
         let verifier = verifier(&origin, public);
         if json {
-            print_json(&json!({"key_id": id, "public_key": public, "verifier": verifier}))?;
+            let mut key = json!({"key_id": id, "public_key": public, "verifier": verifier});
+            if let (Some(retired_at_ms), Some(members)) = (retired_at_ms, key.as_object_mut()) {
+                members.insert("retired_at_ms".to_owned(), json!(retired_at_ms));
+            }
+            print_json(&key)?;
             continue;
         }
         page.title("key", id);
         page.label("public", public);
+        page.label(
+            "state",
+            &retired_at_ms.map_or_else(|| "signs".to_owned(), |at_ms| format!("retired {}", moment(at_ms))),
+        );
         page.label("verifier", verifier.as_deref().unwrap_or("cannot be checked with this key"));
     }
     print_page(&page)?;

@@ -12,6 +12,7 @@ use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{PublicKey, PublicKeys, verify_permit};
 use ordain_spec::action::is_request;
 use ordain_workflow::gate::{PermitStatus, Report, Spent};
+use ordain_workflow::moment;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -70,7 +71,7 @@ fn verify(args: &PermitVerify, json: bool) -> Result<Outcome, Failure> {
     page.label("actor", &claims.sub);
     page.label("action", &format!("{} ({})", claims.proposal_id, page::name(&claims.action_type)));
     if let Ok((from_ms, until_ms)) = claims.window_ms() {
-        page.label("window", &format!("{} to {}", page::time(from_ms), page::time(until_ms)));
+        page.label("window", &format!("{} to {}", moment(from_ms), moment(until_ms)));
     }
     page.label("uses", &format!("at most {}; the gate counts them", claims.max_executions));
     page.label("target", &claims.target_hash);
@@ -123,7 +124,7 @@ fn spend(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     let mut page = Page::default();
     page.title("spent", &format!("use {} of {}", spent.number, spent.permit_id));
     page.label("left", &spent.uses_left.to_string());
-    page.label("report by", &page::time(spent.deadline_ms));
+    page.label("report by", &moment(spent.deadline_ms));
     page.label("ledger", &spent.ledger_index.to_string());
     page.section("Next");
     page.item("act now, exactly as proposed");

@@ -12,6 +12,10 @@ use crate::wording::count;
 use ordain_workflow::gate;
 
 pub(crate) fn run(args: &Replay, json: bool) -> Result<Outcome, Failure> {
+    replayed(args, json).map_err(super::ledger::no_result)
+}
+
+fn replayed(args: &Replay, json: bool) -> Result<Outcome, Failure> {
     let other = match &args.policy {
         Some(path) => Some(policy::load(Some(path), json)?.1),
         None => None,

@@ -5,6 +5,7 @@ use crate::args::{Approve, Reject};
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::Page;
+use crate::report::printable;
 use ordain_spec::approval::Verdict;
 use ordain_workflow::gate::{ActionStatus, Say, State};
 use std::io::{BufRead, IsTerminal, Write};
@@ -45,8 +46,9 @@ fn send(gateway: &Gateway, id: &str, say: &Say, json: bool) -> Result<Outcome, F
 fn asked(status: &ActionStatus) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::Usage(format!(
-            "nobody was shown what there is to approve; run this on a terminal, or name what was shown: --view {}",
-            status.view_digest
+            "nobody was shown what there is to approve; run this on a terminal, or name what was shown: --view DIGEST, which is \
+             `view_digest` of `ordain status {} --json`",
+            printable(&status.action_id)
         )));
     }
     let mut page = Page::default();

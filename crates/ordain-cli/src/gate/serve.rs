@@ -40,8 +40,13 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
     runtime.block_on(async {
         let store = place.open_store(&keyring, Purpose::Decide).await?;
         let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await?;
-        if let Some((_, files)) = &files {
-            gate.set_policy(&operator, files).await?;
+        if let Some((path, files)) = &files
+            && gate.set_policy(&operator, files).await?
+        {
+            let status = gate.gate_status().await.ok();
+            let policy_hash = status.and_then(|status| status.policy_hash).unwrap_or_default();
+            let policy = path.display().to_string();
+            tracing::info!(policy, policy_hash, "other policies are in force, on every node");
         }
         let tokens = gate.tokens(&operator).await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
         if !args.listen.ip().is_loopback() && tokens == 0 {
@@ -55,7 +60,9 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
         let address = listening.address()?;
         told(&address.to_string(), tokens, json)?;
+        tracing::info!(address = address.to_string(), store = place.location.to_string(), "listening");
         listening.run(Background { checkpoint_file: place.checkpoint() }, stopped()).await;
+        tracing::info!("stopped");
         Ok(Outcome::Ok)
     })
 }

@@ -4,8 +4,11 @@ use super::entry::Entry;
 use super::error::GateError;
 use super::ledger::PAGE;
 use super::limits::CLOCKS_APART_MS_MAX;
+use crate::time::moment;
 use ordain_canon::{ContentHash, is_canonical};
-use ordain_ledger::{Checkpoint, Edge, Hash, NoteVerifier, SignedNote, TILE_WIDTH, TileId};
+use ordain_ledger::{
+    Checkpoint, CheckpointError, Edge, Hash, NoteError, NoteVerifier, SignedNote, TILE_WIDTH, TileId,
+};
 use ordain_store::{EntryRow, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,12 +25,26 @@ pub struct Audit {
     pub size: u64,
     /// The root of their tree, base64.
     pub root: String,
-    /// Documents that the entries name and that are there, unchanged.
-    pub documents: u64,
+    /// Documents that the entries name and that are there, unchanged; nothing where they were not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<u64>,
     /// Signed checkpoints that the tree agrees with.
     pub checkpoints: u64,
+    /// Checkpoints that cannot be compared with, and why: they are of another ledger, or nobody here knows the key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unusable: Vec<String>,
     /// Everything that is wrong, the first entry first.
     pub damage: Vec<Damage>,
+}
+
+/// A checkpoint, and what it is called where something is wrong with it.
+pub struct NamedNote {
+    /// Such as the path of its file.
+    pub name: String,
+    /// The checkpoint.
+    pub note: SignedNote,
+    /// Whether it was signed over this ledger, whatever this ledger says of its name and its keys.
+    pub own: bool,
 }
 
 /// Something that is wrong with a ledger.
@@ -45,21 +62,11 @@ pub struct Damage {
 pub async fn audit(
     store: &Store,
     verifiers: &[NoteVerifier],
-    checkpoints: &[SignedNote],
+    checkpoints: &[NamedNote],
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Audit, GateError> {
     let head = store.head().await?;
-    let (signed, damage) = signed_heads(verifiers, checkpoints);
-    let mut walk = Walk {
-        edge: Edge::new(),
-        at_ms: 0,
-        sizes: signed.iter().map(|checkpoint| checkpoint.size).collect(),
-        roots: BTreeMap::new(),
-        documents: 0,
-        damage,
-        elsewhere: BTreeSet::new(),
-    };
-    walk.note_root();
+    let (signed, mut walk) = begin(verifiers, checkpoints);
     while walk.edge.size() < head.size && walk.damage.len() < DAMAGE_MAX {
         let limit = usize::try_from(head.size - walk.edge.size()).unwrap_or(PAGE).min(PAGE);
         let rows = store.entries(walk.edge.size(), limit).await?;
@@ -76,27 +83,106 @@ pub async fn audit(
     if whole == head.size {
         walk.check_end(store, head.root).await?;
     }
-    let agreed = walk.compare(&signed);
-    let Walk { documents, mut damage, .. } = walk;
-    damage.sort();
-    damage.dedup();
-    let (size, root) = (head.size, head.root.to_string());
-    Ok(Audit { size, root, documents, checkpoints: agreed, damage })
+    Ok(walk.end(&signed, head.size, head.root))
 }
 
-/// The checkpoints whose signatures hold, smallest first, and what is wrong with the others.
-fn signed_heads(verifiers: &[NoteVerifier], notes: &[SignedNote]) -> (Vec<Checkpoint>, Vec<Damage>) {
-    let (mut heads, mut damage) = (Vec::new(), Vec::new());
+/// Checks a ledger that others keep, from its entries alone: that they are entries, and that the tree over them is the one
+/// that checkpoints signed.
+pub struct EntriesAudit {
+    signed: Vec<Checkpoint>,
+    walk: Walk,
+}
+
+impl EntriesAudit {
+    /// At the beginning of the ledger that these keys signed: `now` is what its keeper signs, `kept` what they signed before.
+    pub fn new(verifiers: &[NoteVerifier], kept: &[NamedNote], now: &NamedNote) -> Self {
+        let (mut signed, mut walk) = begin(verifiers, kept);
+        let newest = signed_heads(verifiers, std::slice::from_ref(now));
+        walk.unusable.extend(newest.unusable);
+        walk.damage.extend(newest.damage);
+        // Whoever shows an old head hides what came after it, and would have us keep that head.
+        if let (Some(now), Some(before)) = (newest.heads.first(), signed.last())
+            && now.size < before.size
+        {
+            let problem = format!(
+                "is not in what is signed now, which has {} entries; there were {} when a checkpoint was kept: this is an older state",
+                now.size, before.size
+            );
+            walk.wrong(Some(now.size), problem);
+        }
+        signed.extend(newest.heads);
+        signed.sort_by_key(|head| head.size);
+        walk.sizes = signed.iter().map(|checkpoint| checkpoint.size).collect();
+        walk.note_root();
+        Self { signed, walk }
+    }
+
+    /// The entries that the largest checkpoint signed and that were not checked yet.
+    pub fn missing(&self) -> Range<u64> {
+        self.walk.edge.size()..self.signed.last().map_or(0, |checkpoint| checkpoint.size)
+    }
+
+    /// Checks the next entry. Not: it is another one, or there was so much damage that more says nothing.
+    pub fn check(&mut self, index: u64, bytes: Vec<u8>, leaf_hash: Hash) -> bool {
+        let is_next = self.walk.is_next(index);
+        if is_next {
+            self.walk.append(&EntryRow { index, bytes, leaf_hash }, |_, _| ());
+            self.walk.note_root();
+        }
+        is_next && self.walk.damage.len() < DAMAGE_MAX
+    }
+
+    /// After the last entry.
+    pub fn end(self) -> Audit {
+        let (size, root) = (self.walk.edge.size(), self.walk.edge.root());
+        Audit { documents: None, ..self.walk.end(&self.signed, size, root) }
+    }
+}
+
+/// The checkpoints whose signatures hold, and the way along the entries.
+fn begin(verifiers: &[NoteVerifier], checkpoints: &[NamedNote]) -> (Vec<Checkpoint>, Walk) {
+    let Signed { heads: signed, unusable, damage } = signed_heads(verifiers, checkpoints);
+    let mut walk = Walk {
+        edge: Edge::new(),
+        at_ms: 0,
+        sizes: signed.iter().map(|checkpoint| checkpoint.size).collect(),
+        roots: BTreeMap::new(),
+        documents: 0,
+        unusable,
+        damage,
+        elsewhere: BTreeSet::new(),
+    };
+    walk.note_root();
+    (signed, walk)
+}
+
+/// What checkpoints came to.
+#[derive(Default)]
+struct Signed {
+    /// Those whose signatures hold, smallest first.
+    heads: Vec<Checkpoint>,
+    /// Those of another ledger, or by keys that nobody knows here.
+    unusable: Vec<String>,
+    /// Those that somebody changed.
+    damage: Vec<Damage>,
+}
+
+fn signed_heads(verifiers: &[NoteVerifier], notes: &[NamedNote]) -> Signed {
+    let mut signed = Signed::default();
     let origin = verifiers.first().map(NoteVerifier::name).unwrap_or_default();
-    for note in notes {
+    for NamedNote { name, note, own } in notes {
         match Checkpoint::open(note, verifiers, origin) {
-            Ok(checkpoint) => heads.push(checkpoint),
-            Err(error) => damage
-                .push(Damage { index: None, problem: format!("a checkpoint is of no use here: {error}") }),
+            Ok(checkpoint) => signed.heads.push(checkpoint),
+            Err(
+                error @ (CheckpointError::Note(NoteError::Unknown)
+                | CheckpointError::Origin { .. }
+                | CheckpointError::NotByLedger(_)),
+            ) if !own => signed.unusable.push(format!("{name}: {error}")),
+            Err(error) => signed.damage.push(Damage { index: None, problem: format!("{name}: {error}") }),
         }
     }
-    heads.sort_by_key(|head| head.size);
-    (heads, damage)
+    signed.heads.sort_by_key(|head| head.size);
+    signed
 }
 
 struct Walk {
@@ -106,9 +192,17 @@ struct Walk {
     sizes: BTreeSet<u64>,
     roots: BTreeMap<u64, Hash>,
     documents: u64,
+    unusable: Vec<String>,
     damage: Vec<Damage>,
     /// The entries that are not what they were: what follows from that for the tree above them is no news.
     elsewhere: BTreeSet<u64>,
+}
+
+impl Audit {
+    /// Whether everything is as it should be, and every checkpoint was compared.
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_empty() && self.unusable.is_empty()
+    }
 }
 
 impl Walk {
@@ -138,9 +232,7 @@ impl Walk {
     /// Whether there was nothing so wrong that what follows cannot be told.
     async fn check_page(&mut self, store: &Store, rows: &[EntryRow]) -> Result<bool, GateError> {
         for row in rows {
-            let expected = self.edge.size();
-            if row.index != expected {
-                self.wrong(Some(expected), "is missing".to_owned());
+            if !self.is_next(row.index) {
                 return Ok(false);
             }
             self.check_entry(store, row).await?;
@@ -152,35 +244,55 @@ impl Walk {
         Ok(true)
     }
 
+    /// Whether it is the entry that comes next; that another one comes is a damage.
+    fn is_next(&mut self, index: u64) -> bool {
+        let expected = self.edge.size();
+        if index != expected {
+            self.wrong(Some(expected), "is missing".to_owned());
+        }
+        index == expected
+    }
+
     async fn check_entry(&mut self, store: &Store, row: &EntryRow) -> Result<(), GateError> {
-        let changed = Hash::of_leaf(&row.bytes) != row.leaf_hash;
         let mut full: Vec<(TileId, Vec<Hash>)> = Vec::new();
-        // The tree is built from what was recorded, so that one changed entry is one damage.
-        self.edge.append(row.leaf_hash, |tile, hashes| full.push((tile, hashes.to_vec())));
-        match serde_json::from_slice::<Entry>(&row.bytes) {
-            _ if changed => {
-                let problem = "was changed: it does not have the hash that is on record for it";
-                self.another(row.index, problem.to_owned());
-            }
-            Err(error) => self.another(row.index, format!("is no entry: {error}")),
-            Ok(_) if !is_canonical(&row.bytes) => {
-                self.another(row.index, "is not written canonically".to_owned());
-            }
-            Ok(entry) => {
-                if entry.at_ms.saturating_add(CLOCKS_APART_MS_MAX) < self.at_ms {
-                    let problem = format!("is of {} ms, and one before it of {} ms", entry.at_ms, self.at_ms);
-                    self.wrong(Some(row.index), problem);
-                }
-                self.at_ms = self.at_ms.max(entry.at_ms);
-                for name in entry.event.documents() {
-                    self.check_document(store, row.index, name).await?;
-                }
-            }
+        let entry = self.append(row, |tile, hashes| full.push((tile, hashes.to_vec())));
+        for name in entry.iter().flat_map(|entry| entry.event.documents()) {
+            self.check_document(store, row.index, name).await?;
         }
         for (tile, hashes) in full {
             self.check_tile(store, tile, &hashes).await?;
         }
         Ok(())
+    }
+
+    /// Adds an entry to the tree, hands over the tiles that became full, and gives what the entry says, if it can be read.
+    fn append(&mut self, row: &EntryRow, full: impl FnMut(TileId, &[Hash])) -> Option<Entry> {
+        let changed = Hash::of_leaf(&row.bytes) != row.leaf_hash;
+        // The tree is built from what was recorded, so that one changed entry is one damage.
+        self.edge.append(row.leaf_hash, full);
+        match serde_json::from_slice::<Entry>(&row.bytes) {
+            _ if changed => {
+                let problem = "was changed: it does not have the hash that is on record for it";
+                self.another(row.index, problem.to_owned());
+            }
+            Err(error) => {
+                let problem = format!("is no entry, or one of a newer `ordain`: {error}");
+                self.another(row.index, problem);
+            }
+            Ok(_) if !is_canonical(&row.bytes) => {
+                self.another(row.index, "is not written canonically".to_owned());
+            }
+            Ok(entry) => {
+                if entry.at_ms.saturating_add(CLOCKS_APART_MS_MAX) < self.at_ms {
+                    let (at, before) = (moment(entry.at_ms), moment(self.at_ms));
+                    let problem = format!("is of {at}, and one before it of {before}");
+                    self.wrong(Some(row.index), problem);
+                }
+                self.at_ms = self.at_ms.max(entry.at_ms);
+                return Some(entry);
+            }
+        }
+        None
     }
 
     async fn check_document(&mut self, store: &Store, index: u64, name: &str) -> Result<(), GateError> {
@@ -275,6 +387,15 @@ impl Walk {
             }
         }
         agreed
+    }
+
+    /// What was found on a ledger of this size and with this root.
+    fn end(mut self, signed: &[Checkpoint], size: u64, root: Hash) -> Audit {
+        let checkpoints = self.compare(signed);
+        let Self { documents, unusable, mut damage, .. } = self;
+        damage.sort();
+        damage.dedup();
+        Audit { size, root: root.to_string(), documents: Some(documents), checkpoints, unusable, damage }
     }
 }
 

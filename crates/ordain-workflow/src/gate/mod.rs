@@ -32,7 +32,7 @@ mod ledger;
 mod replay;
 
 pub use approve::Say;
-pub use audit::{Audit, Damage, audit};
+pub use audit::{Audit, Damage, EntriesAudit, NamedNote, audit};
 pub use caller::{Caller, Role};
 pub use clock::Clock;
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event};
