@@ -3,7 +3,7 @@
 use crate::args::{Apply, Recover, Undo};
 use crate::document::load;
 use crate::exit::{Failure, Outcome};
-use crate::gate::files::{self, Asked, Asker, Gated, What, Wish};
+use crate::gate::files::{self, Asked, Asker, Gated, Trial, What, Wish};
 use crate::input::Source;
 use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::unified::{self, Reader};
@@ -14,7 +14,9 @@ use ordain_harness::apply::{
     self, Applied, ApplyError, Authority, Base, Change, ChangedFile, Copies, Problem, Recovered, records,
 };
 use ordain_spec::Verified;
+use ordain_spec::evidence::ExecutionEvidence;
 use ordain_spec::patch::{PatchOp, PatchSet};
+use ordain_spec::plan::Proposal;
 use ordain_spec::run::RunResult;
 use ordain_workflow::{is_run_folder, rfc3339};
 use serde::Serialize;
@@ -34,7 +36,8 @@ pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     }
     let actor = args.actor.as_deref();
     let asker = Asker { workspace: &wanted.workspace, connect: &args.connect, actor, json };
-    apply_asked(&asker, &wanted.patch, wanted.base.as_ref(), wanted.run.as_deref())
+    let trial = wanted.run.as_ref().map(|(result, plan, evidence)| Trial { result, plan, evidence });
+    apply_asked(&asker, &wanted.patch, wanted.base.as_ref(), trial)
 }
 
 /// Applies a patch set, after asking the gate where there is one.
@@ -42,7 +45,7 @@ pub(crate) fn apply_asked(
     asker: &Asker<'_>,
     patch: &Verified<PatchSet>,
     base: Option<&Base>,
-    run: Option<&RunResult>,
+    run: Option<Trial<'_>>,
 ) -> Result<Outcome, Failure> {
     let &Asker { workspace, json, .. } = asker;
     let Some(gate) = asker.gate()? else {
@@ -59,10 +62,9 @@ pub(crate) fn apply_asked(
         show_applied(&Applied { record: None, files: Vec::new() }, workspace, json)?;
         return Ok(Outcome::Ok);
     }
-    drop(changes);
     let patch_hash = PatchHash::of(&mut Canonicalizer::new(), &**patch)?.to_string();
     let operations = patch.operations.iter().map(|it| (it.op, it.path.as_str())).collect();
-    let wish = Wish { what: What::Apply { run }, patch_hash: &patch_hash, operations };
+    let wish = Wish { what: What::Apply { run }, patch_hash: &patch_hash, operations, changes: &changes };
     let permitted = match gate.ask(&wish)? {
         Asked::Not(outcome) => return Ok(outcome),
         Asked::Permitted(permitted) => permitted,
@@ -78,7 +80,7 @@ struct Wanted {
     workspace: PathBuf,
     patch: Verified<PatchSet>,
     base: Option<Base>,
-    run: Option<Verified<RunResult>>,
+    run: Option<(Verified<RunResult>, Verified<Proposal>, Verified<ExecutionEvidence>)>,
 }
 
 impl Wanted {
@@ -111,7 +113,9 @@ impl Wanted {
         };
         let patch = load::<PatchSet>(&args.what.join("patch.json"), json)?.document;
         let workspace = args.workspace.clone().or_else(|| workspace_of_run(&args.what)).unwrap_or_else(here);
-        Ok(Self { workspace, patch, base, run: Some(run) })
+        let plan = load::<Proposal>(&args.what.join("plan.json"), json)?.document;
+        let evidence = load::<ExecutionEvidence>(&args.what.join("evidence.json"), json)?.document;
+        Ok(Self { workspace, patch, base, run: Some((run, plan, evidence)) })
     }
 }
 
@@ -215,7 +219,7 @@ fn ask_to_undo(
     let known = told(records(workspace), json)?.into_iter().find(|it| it.record == record);
     let gone = || ApplyError::NoRecord(format!("there is no change `{record}` in this workspace any more"));
     let patch_hash = known.ok_or_else(gone)?.patch_hash;
-    gate.ask(&Wish { what: What::Undo { record, restored }, patch_hash: &patch_hash, operations })
+    gate.ask(&Wish { what: What::Undo { record, restored }, patch_hash: &patch_hash, operations, changes })
 }
 
 fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {

@@ -1,6 +1,6 @@
 //! A page for a terminal: labels, lists, tables and texts. Whatever comes from outside is made harmless here, once.
 
-use crate::report::{BLUE, BOLD, printable};
+use crate::report::{BLUE, BOLD, GREEN, RED, YELLOW, printable};
 use crate::wording::cut;
 use anstyle::Style;
 use serde::Serialize;
@@ -163,12 +163,26 @@ impl Page {
         }
     }
 
-    /// One line of a diff, in its colour.
-    pub(crate) fn diff_line(&mut self, style: Style, line: &str) {
-        match line.trim_end().is_empty() {
-            true => self.text.push('\n'),
-            false => self.text.push_str(&format!("    {style}{}{style:#}\n", printable_line(line))),
+    /// The lines of a diff, in their colours.
+    pub(crate) fn diff(&mut self, text: &str) {
+        for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+            let style = style_of(line.chars().next().unwrap_or(' '));
+            match line.trim_end().is_empty() {
+                true => self.text.push('\n'),
+                false => self.text.push_str(&format!("    {style}{}{style:#}\n", printable_line(line))),
+            }
         }
+    }
+}
+
+/// Of what begins with this sign.
+pub(crate) fn style_of(sign: char) -> Style {
+    match sign {
+        '-' => RED,
+        '+' => GREEN,
+        '~' => YELLOW,
+        '@' => BLUE,
+        _ => PLAIN,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::input::Source;
 use ordain_canon::place_of;
+use ordain_spec::path_faults;
 use ordain_store::Location;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -67,6 +68,21 @@ impl Project {
     /// The folder of the configuration.
     pub(crate) fn root(&self) -> &Path {
         if self.root.as_os_str().is_empty() { Path::new(".") } else { &self.root }
+    }
+
+    /// Where a folder is in the project, as patch sets name it; empty for the project's own. Policies see the paths of the
+    /// project, whatever folder a command is about.
+    pub(crate) fn path_within(&self, folder: &Path) -> Result<String, Failure> {
+        let failure = |error| Failure::File { path: folder.display().to_string(), error };
+        let (there, root) =
+            (folder.canonicalize().map_err(failure)?, self.root().canonicalize().map_err(failure)?);
+        match there.strip_prefix(&root).ok().and_then(Path::to_str) {
+            Some(place) if place.is_empty() || path_faults(place).is_empty() => Ok(place.to_owned()),
+            _ => Err(Failure::Document {
+                path: folder.display().to_string(),
+                problem: "a patch set cannot name this folder; give it another name".to_owned(),
+            }),
+        }
     }
 
     /// The folder of the notes.

@@ -125,6 +125,96 @@ fn the_evidence_of_a_run_is_bound_to_the_permit() {
     assert!(events(&project).contains(&"evidence_received".to_owned()));
 }
 
+/// The policies that a project starts with let people decide about what a run makes of an intent.
+#[test]
+fn a_run_of_an_intent_can_be_approved() {
+    let project = Project::started("gate-files-intent");
+    let intent = json!({"goal": "Add `docs/port.md`, which names the port",
+        "context": {"files": [{"path": "docs/port.md", "content": "7171\n"}],
+            "commands": [{"argv": ["test", "-s", "docs/port.md"]}]}});
+    project.write("intent.json", &intent.to_string());
+    project.run(&["run", "intent.json", "--apply"]).ended(20);
+    // What was run is shown, and it is the same evidence when it is applied later.
+    let payload = &held(&project)["view"]["evidence"][0]["payload"];
+    let command = json!({"command": "test -s docs/port.md", "exit_code": 0, "status": "success"});
+    assert_eq!((&payload["commands"], &payload["commands_in_all"]), (&json!([command]), &json!(1)));
+    assert_eq!(payload["tests"][0]["passed"], true, "{payload}");
+    assert_eq!(approve(&project, "carol"), 0);
+    let run = std::fs::read_dir(project.path(".ordain/runs")).unwrap().next().unwrap().unwrap();
+    project.run(&["apply", run.path().to_str().unwrap()]).ended(0).says(&["applied"]);
+}
+
+/// Whoever approves sees the lines that change, and what is applied then is that or nothing.
+#[test]
+fn an_approver_sees_the_lines() {
+    let project = Project::started("gate-files-lines");
+    project.write("docs/a.md", "first\nold\nlast\n");
+    project.write("patch.json", &patch(&[("modify", "docs/a.md", "first\nnew \u{1b}[2J\nlast\n")]));
+    project.run(&["apply", "patch.json"]).ended(20);
+    let held_first = held(&project);
+    let diff = held_first["view"]["proposal"]["parameters"]["diff"].as_str().unwrap();
+    let lines = "--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1,3 +1,3 @@\n first\n-old\n+new \u{1b}[2J\n last\n";
+    assert!(diff.ends_with(lines), "{diff}");
+    let id = held_first["action_id"].as_str().unwrap();
+    // On a page of its own and not as JSON, and whatever could move the cursor is escaped.
+    let shown = project.run(&["status", id]).ended(20);
+    let shown = shown.says(&["What it changes", "\n    -old\n", "\n    +new \\u{1b}[2J\n"]);
+    assert!(!shown.stdout.contains("\"diff\""), "{}", shown.stdout);
+    assert_eq!(approve(&project, "alice"), 0);
+    // Somebody else changes the same lines meanwhile: nobody has seen what would happen now.
+    project.write("docs/a.md", "first\nothers\nlast\n");
+    project.run(&["apply", "patch.json"]).ended(20);
+    assert_ne!(held(&project)["action_id"], id);
+    project.write("docs/a.md", "first\nold\nlast\n");
+    project.run(&["apply", "patch.json"]).ended(0);
+}
+
+/// Policies see the paths of the project, whatever folder is called the workspace.
+#[test]
+fn a_workspace_inside_is_no_way_round_the_policy() {
+    let project = Project::started("gate-files-inside");
+    project.write("patch.json", &patch(&[("create", "docs/a.md", "a\n")]));
+    project
+        .run(&["apply", "patch.json", "--workspace", "policy", "--json"])
+        .ended(21)
+        .says(&["policy/docs/a.md"]);
+    assert!(!project.path("policy/docs").exists());
+    // Where it may be done, it is: from inside, from outside, and back.
+    project.write("docs/inner/b.md", "old\n");
+    project.write("inner.json", &patch(&[("modify", "b.md", "new\n")]));
+    project.run(&["apply", "inner.json", "--workspace", "docs/inner"]).ended(20);
+    let parameters = &held(&project)["view"]["proposal"]["parameters"];
+    assert_eq!(parameters["operations"], json!([{"op": "modify", "path": "docs/inner/b.md"}]));
+    assert!(parameters["diff"].as_str().unwrap().contains("+++ b/docs/inner/b.md\n"), "{parameters}");
+    assert_eq!(approve(&project, "alice"), 0);
+    project.run(&["apply", "inner.json", "--workspace", "docs/inner"]).ended(0);
+    assert_eq!(project.read("docs/inner/b.md"), "new\n");
+    project.run(&["undo", "--workspace", "docs/inner"]).ended(20);
+    let restored = &held(&project)["view"]["proposal"]["parameters"]["restored"];
+    assert_eq!(restored[0]["path"], "docs/inner/b.md");
+}
+
+#[test]
+fn of_a_long_change_the_beginning_is_shown() {
+    let project = Project::started("gate-files-long");
+    let (old, new): (String, String) =
+        (0..9_000).map(|line| (format!("old {line} \"\n"), format!("new {line} \"\n"))).unzip();
+    project.write("docs/a.md", &old);
+    project.write("patch.json", &patch(&[("modify", "docs/a.md", &new)]));
+    let proposed = || {
+        project.run(&["apply", "patch.json"]).ended(20);
+        held(&project)
+    };
+    let first = proposed();
+    let diff = first["view"]["proposal"]["parameters"]["diff"].as_str().unwrap();
+    let lines = diff.lines().count();
+    let rest = format!("\n… and {} more lines of docs/a.md that are not shown\n", 5 + 18_000 - lines);
+    assert!(diff.ends_with(&rest) && lines > 1_000, "{lines}: {}", &diff[diff.len() - 200..]);
+    assert!(serde_json::to_string(diff).unwrap().len() <= 32 << 10);
+    // The same change is the same proposal.
+    assert_eq!(proposed()["action_id"], first["action_id"]);
+}
+
 /// An undo does the same kind of thing to the same files; what may be applied may not be taken back, and the other way round.
 #[test]
 fn an_undo_is_another_action_than_the_change() {

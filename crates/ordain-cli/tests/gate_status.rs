@@ -69,3 +69,25 @@ fn a_list_is_followed_to_its_end() {
     assert_eq!(listed(support::ran(remote.env("ORDAIN_TOKEN", token))), ids);
     server.stop();
 }
+
+#[test]
+fn what_is_asked_of_the_wrong_place_is_told() {
+    let room = Room::new(Kind::File);
+    room.write("p.json", &proposal("p", "crm", 1).to_string());
+    room.run(&["submit", "p.json"]).ended(0);
+    room.run(&["halt", "--reason", "smoke in the room"]).ended(0);
+    for status in [&["status"][..], &["status", "p"]] {
+        room.run(status).ended(0).says("halted by alice since 20").says("smoke in the room");
+    }
+    room.run(&["ledger", "show", "99"]).ended(0).says("there are no entries from 99 on; the ledger has");
+    room.run(&["status", "--store", "mysql://db/ordain"]).ended(64).says("postgres://");
+    let token = room.token("audrey", &["auditor"]);
+    let server = room.serve();
+    let remote = |url: &str| {
+        support::ran(room.command(&["status", "--server", url]).env("ORDAIN_TOKEN", &token)).ended(1)
+    };
+    let url = server.url();
+    remote(&format!("{url}/v1")).says("name the server by its address alone");
+    remote(&url.replace("http:", "https:")).says("does not speak TLS");
+    server.stop();
+}

@@ -2,11 +2,10 @@
 
 use super::changes::{Change, Changes, OutputAt, OutputChange, Outputs, QuestionChange, Questions};
 use super::tree::{NodeAt, NodeChange, Nodes};
-use crate::page::{PLAIN, Page};
-use crate::report::{BLUE, BOLD, GREEN, RED, YELLOW};
+use crate::page::{PLAIN, Page, style_of};
+use crate::report::BOLD;
 use crate::view::bundle_figures;
 use crate::wording::{first_line, short_hash, size, word};
-use anstyle::Style;
 use ordain_spec::bundle::Question;
 use std::fmt::Display;
 
@@ -61,16 +60,6 @@ fn detail(page: &mut Page, sign: char, text: &str) {
 fn signed(sign: char) -> String {
     let style = style_of(sign);
     format!("{style}{sign}{style:#}")
-}
-
-fn style_of(sign: char) -> Style {
-    match sign {
-        '-' => RED,
-        '+' => GREEN,
-        '~' => YELLOW,
-        '@' => BLUE,
-        _ => PLAIN,
-    }
 }
 
 fn questions(page: &mut Page, Questions { added, removed, changed }: &Questions<'_>) {
@@ -185,11 +174,7 @@ fn output_change(page: &mut Page, it: &OutputChange<'_>) {
         detail(page, '+', &format!("serves: {constraint}"));
     }
     match &it.diff {
-        Some(diff) => {
-            for line in diff.strip_suffix('\n').unwrap_or(diff).split('\n') {
-                page.diff_line(style_of(line.chars().next().unwrap_or(' ')), line);
-            }
-        }
+        Some(diff) => page.diff(diff),
         None if !it.content_hash.is_none() => {
             let [from, to] = [it.size_bytes.from, it.size_bytes.to].map(|bytes| size(bytes as u64));
             detail(page, '·', &format!("{from} → {to}, too long to compare line by line"));

@@ -7,11 +7,15 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
+use crate::unified;
 use ordain_canon::{Canonicalizer, ContentHash, PayloadHash, SHA256_PREFIX};
 use ordain_harness::apply::{
-    Applied, ApplyError, Authority, Done, KeptUse, OpenUse, done_under, keep_use, kept_uses,
+    Applied, ApplyError, Authority, Change, Done, KeptUse, OpenUse, done_under, keep_use, kept_uses,
 };
+use ordain_spec::evidence::ExecutionEvidence;
+use ordain_spec::limits::OPEN_OBJECT_BYTES_MAX;
 use ordain_spec::patch::PatchOp;
+use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction};
 use ordain_spec::run::RunResult;
 use ordain_workflow::gate::{ActionStatus, FileChange, Report, Spent, State, UseOutcome};
 use serde_json::{Value as Json, json};
@@ -23,8 +27,19 @@ use std::time::Instant;
 const SANDBOX: &str = "ordain-sandbox";
 /// How old the evidence of a run may be.
 const EVIDENCE_MS_MAX: u64 = 24 * 3_600_000;
+/// Commands and tests that evidence of a run names one by one, and as much of each.
+const STEPS_MAX: usize = 50;
+const STEP_CHARACTERS_MAX: usize = 200;
+
 /// How often the same patch set can be applied anew before somebody should look.
 const NUMBER_MAX: u64 = 1_000;
+
+/// Of a diff that goes with a proposal, as JSON.
+const DIFF_BYTES_MAX: usize = 32 << 10;
+/// With less there is none.
+const DIFF_BYTES_MIN: usize = 256;
+/// Its name and its comma.
+const DIFF_KEY_BYTES: usize = r#","diff":"#.len();
 
 /// A change that somebody wants to make.
 pub(crate) struct Wish<'a> {
@@ -33,6 +48,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) patch_hash: &'a str,
     /// What happens to which file.
     pub(crate) operations: Vec<(PatchOp, &'a str)>,
+    /// The files before and after.
+    pub(crate) changes: &'a [Change],
 }
 
 /// Which way a wish goes. The two are different actions to the gate, also where they do the same kind of thing to the same
@@ -41,7 +58,7 @@ pub(crate) enum What<'a> {
     /// A patch set is applied.
     Apply {
         /// The run that it was tried in.
-        run: Option<&'a RunResult>,
+        run: Option<Trial<'a>>,
     },
     /// A record is taken back.
     Undo {
@@ -50,6 +67,14 @@ pub(crate) enum What<'a> {
         /// The files that come back, with the hashes of their contents.
         restored: Vec<(&'a str, String)>,
     },
+}
+
+/// A run in the sandbox.
+#[derive(Clone, Copy)]
+pub(crate) struct Trial<'a> {
+    pub(crate) result: &'a RunResult,
+    pub(crate) plan: &'a Proposal,
+    pub(crate) evidence: &'a ExecutionEvidence,
 }
 
 /// Who asks, about which workspace, and which gate.
@@ -117,11 +142,13 @@ impl Gated<'_> {
         let Self { asker: &Asker { workspace, connect, actor, json }, project } = self;
         let actor = actor.map(str::to_owned).or_else(|| project.as_ref().and_then(Project::actor));
         let actor = actor.unwrap_or_else(crate::args::user_name);
+        let place = project.as_ref().map(|project| project.path_within(workspace)).transpose()?;
+        let parameters = parameters(wish, &place.unwrap_or_default());
         let gateway = Gateway::open_in(project, connect, Purpose::Decide, json)?;
         report_left(&gateway, workspace, left_to_report(workspace, gateway.server()))?;
-        let status = match existing(&gateway, &actor, wish)? {
+        let status = match existing(&gateway, &actor, wish, &parameters)? {
             Found::Open(status) => *status,
-            Found::Free(id) => propose(&gateway, &id, &actor, wish)?,
+            Found::Free(id) => propose(&gateway, &id, &actor, wish, &parameters)?,
         };
         if status.state != State::Allowed {
             submit::show(&status, json)?;
@@ -133,7 +160,7 @@ impl Gated<'_> {
             "permit": permit.token,
             "action_type": "write",
             "target": target(wish),
-            "parameters": parameters(wish),
+            "parameters": parameters,
         });
         let spent: Spent = gateway.post(&format!("/v1/permits/{}/use", escaped(&permit.permit_id)), &body)?;
         let open = OpenUse {
@@ -165,18 +192,17 @@ enum Found {
 }
 
 /// The proposal of this change that is still open, or the first id that is free.
-fn existing(gateway: &Gateway, actor: &str, wish: &Wish<'_>) -> Result<Found, Failure> {
+fn existing(gateway: &Gateway, actor: &str, wish: &Wish<'_>, parameters: &Json) -> Result<Found, Failure> {
     let verb = match wish.what {
         What::Apply { .. } => "apply",
         What::Undo { .. } => "undo",
     };
-    let digits: String =
-        ContentHash::of(format!("{actor}\n{}\n{}", target(wish), parameters(wish)).as_bytes())
-            .to_string()
-            .trim_start_matches(SHA256_PREFIX)
-            .chars()
-            .take(12)
-            .collect();
+    let digits: String = ContentHash::of(format!("{actor}\n{}\n{parameters}", target(wish)).as_bytes())
+        .to_string()
+        .trim_start_matches(SHA256_PREFIX)
+        .chars()
+        .take(12)
+        .collect();
     for number in 1..=NUMBER_MAX {
         let id = format!("{verb}-{digits}-{number}");
         match gateway.get::<ActionStatus>(&format!("/v1/actions/{id}")) {
@@ -201,7 +227,13 @@ fn still_holds(status: &ActionStatus) -> bool {
     status.permit.as_ref().is_none_or(|permit| now_ms() < permit.valid_until_ms)
 }
 
-fn propose(gateway: &Gateway, id: &str, actor: &str, wish: &Wish<'_>) -> Result<ActionStatus, Failure> {
+fn propose(
+    gateway: &Gateway,
+    id: &str,
+    actor: &str,
+    wish: &Wish<'_>,
+    parameters: &Json,
+) -> Result<ActionStatus, Failure> {
     let now_ms = now_ms();
     let mut proposal = json!({
         "proposal_id": id,
@@ -214,9 +246,9 @@ fn propose(gateway: &Gateway, id: &str, actor: &str, wish: &Wish<'_>) -> Result<
         "actor": actor,
         "action_type": "write",
         "target": target(wish),
-        "parameters": parameters(wish),
+        "parameters": parameters,
     });
-    if let What::Apply { run: Some(run) } = wish.what {
+    if let What::Apply { run: Some(run) } = &wish.what {
         let packet = packet(run, wish.patch_hash)?;
         let evidence_id = packet.get("evidence_id").cloned().unwrap_or_default();
         gateway.post::<Json>("/v1/evidence", &packet)?;
@@ -236,33 +268,67 @@ fn target(wish: &Wish<'_>) -> Json {
     json!({"resource_type": "patch_set", "resource_id": id, "domain": "workspace", "constraints": {}})
 }
 
-fn parameters(wish: &Wish<'_>) -> Json {
-    let operation = |(op, path): &(PatchOp, &str)| json!({"op": op, "path": path});
+/// With the paths of the project, where the workspace has this place in it.
+fn parameters(wish: &Wish<'_>, place: &str) -> Json {
+    let name = |path: &str| if place.is_empty() { path.to_owned() } else { format!("{place}/{path}") };
+    let operation = |(op, path): &(PatchOp, &str)| json!({"op": op, "path": name(path)});
     let operations: Vec<Json> = wish.operations.iter().map(operation).collect();
     let mut parameters = json!({"operations": operations, "patch_hash": wish.patch_hash});
     if let (What::Undo { record, restored }, Some(members)) = (&wish.what, parameters.as_object_mut()) {
-        let file = |(path, hash): &(&str, String)| json!({"path": path, "content_hash": hash});
+        let file = |(path, hash): &(&str, String)| json!({"path": name(path), "content_hash": hash});
         members.insert("undo".to_owned(), json!(true));
         members.insert("record".to_owned(), json!(record));
         members.insert("restored".to_owned(), restored.iter().map(file).collect());
     }
+    // Whoever approves sees what changes, and what is applied then must be that.
+    let room = OPEN_OBJECT_BYTES_MAX.saturating_sub(parameters.to_string().len() + DIFF_KEY_BYTES);
+    if let (true, Some(members)) = (room >= DIFF_BYTES_MIN, parameters.as_object_mut()) {
+        let diff = unified::excerpt(wish.changes, name, room.min(DIFF_BYTES_MAX));
+        members.insert("diff".to_owned(), json!(diff));
+    }
     parameters
 }
 
-/// What the sandbox saw, as evidence.
-fn packet(run: &RunResult, patch_hash: &str) -> Result<Json, Failure> {
+/// What the sandbox saw, as evidence: who approves wants to know what was run, and how that went.
+fn packet(trial: &Trial<'_>, patch_hash: &str) -> Result<Json, Failure> {
+    let Trial { result: run, plan, evidence } = trial;
     let mut canon = Canonicalizer::new();
+    let short = |text: &str| match text.char_indices().nth(STEP_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    };
+    let is_command = |action: &&ProposedAction| {
+        matches!(action.action_type, ActionType::ExecuteCommand | ActionType::Validate | ActionType::Test)
+    };
+    // What was planned and did not run has neither.
+    let command = |action: &ProposedAction| {
+        let found = evidence.action_results.iter().find(|it| it.action_id == action.id);
+        let (status, exit_code) = (found.map(|it| it.status), found.and_then(|it| it.exit_code));
+        json!({"command": short(&action.target), "status": status, "exit_code": exit_code})
+    };
+    let test = |test: &AcceptanceTest| {
+        let found = evidence.test_results.iter().find(|it| it.test_id.as_str() == test.id);
+        let passed = found.map(|it| it.passed);
+        json!({"name": short(&test.name), "target": short(&test.target), "passed": passed})
+    };
+    let commands: Vec<Json> = plan.actions.iter().filter(is_command).map(command).collect();
+    let tests: Vec<Json> = plan.acceptance_tests.iter().map(test).collect();
     let payload = json!({
         "run_id": run.run_id,
         "patch_hash": patch_hash,
         "accepted": run.decision.accepted,
         "evidence_hash": run.execution.0.as_ref().map(|execution| execution.evidence_hash.as_str()),
         "result_hash": ContentHash::of(canon.value(run)?).to_string(),
+        "commands": commands.get(..STEPS_MAX).unwrap_or(&commands),
+        "commands_in_all": commands.len(),
+        "tests": tests.get(..STEPS_MAX).unwrap_or(&tests),
+        "tests_in_all": tests.len(),
     });
     let payload_hash = PayloadHash::of(&mut canon, &payload)?.to_string();
     let observed_at_ms = ordain_workflow::milliseconds(&run.completed_at).unwrap_or_else(now_ms);
     Ok(json!({
-        "evidence_id": format!("sandbox-{}", run.run_id.as_str()),
+        // With the version of the payload: the same id never stands for other content.
+        "evidence_id": format!("sandbox-{}-2", run.run_id.as_str()),
         "packet_type": "attestation",
         "sensor_id": SANDBOX,
         "sensor_type": "sandbox",

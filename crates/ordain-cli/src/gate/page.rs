@@ -7,16 +7,17 @@ use crate::wording::word;
 use anstyle::Style;
 use ordain_spec::approval::Verdict;
 use ordain_workflow::gate::{ActionStatus, PermitStatus, State};
-use ordain_workflow::rfc3339;
+use ordain_workflow::moment;
+use serde_json::Value as Json;
 
 /// Everything about an action.
 pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
     page.title("action", &status.action_id);
     page.styled_label("state", style(status.state), status.state.name());
     page.label("actor", &who(status));
-    page.label("submitted", &time(status.submitted_at_ms));
+    page.label("submitted", &moment(status.submitted_at_ms));
     if let Some(expires_at_ms) = status.expires_at_ms.filter(|_| status.state == State::Held) {
-        page.label("expires", &time(expires_at_ms));
+        page.label("expires", &moment(expires_at_ms));
     }
     if let Some(id) = &status.supersedes {
         page.label("supersedes", id);
@@ -47,7 +48,16 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
 /// What an approver is shown.
 pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
     page.section("What is proposed");
-    page.json(status.view.get("proposal").unwrap_or_default());
+    let mut proposal = status.view.get("proposal").cloned().unwrap_or_default();
+    let diff = match proposal.pointer_mut("/parameters").and_then(Json::as_object_mut) {
+        Some(parameters) if parameters.get("diff").is_some_and(Json::is_string) => parameters.remove("diff"),
+        _ => None,
+    };
+    page.json(&proposal);
+    if let Some(diff) = diff.as_ref().and_then(Json::as_str) {
+        page.section("What it changes");
+        page.diff(diff);
+    }
     let evidence = status.view.get("evidence").and_then(|it| it.as_array()).filter(|it| !it.is_empty());
     if let Some(evidence) = evidence {
         page.counted_section("Evidence", evidence.len());
@@ -59,7 +69,7 @@ pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
 pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
     page.label("permit", &permit.permit_id);
     page.label("action", &permit.action_id);
-    page.label("holds", &format!("{} to {}", time(permit.valid_from_ms), time(permit.valid_until_ms)));
+    page.label("holds", &format!("{} to {}", moment(permit.valid_from_ms), moment(permit.valid_until_ms)));
     page.label("uses", &format!("{} of {}", permit.used, permit.max_executions));
     if let Some(limit) = permit.max_duration_ms {
         page.label("at most", &format!("{limit} ms for a use"));
@@ -75,7 +85,7 @@ pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
         vec![
             it.number.to_string(),
             it.worker.clone(),
-            time(it.spent_at_ms),
+            moment(it.spent_at_ms),
             it.outcome_name().to_owned(),
             reason,
         ]
@@ -96,7 +106,7 @@ pub(crate) fn list(page: &mut Page, actions: &[ActionStatus]) {
         style: if status.state == State::Held { YELLOW } else { PLAIN },
         cells: vec![
             status.state.name().to_owned(),
-            time(status.submitted_at_ms),
+            moment(status.submitted_at_ms),
             status.action_id.clone(),
             wants(status),
         ],
@@ -137,10 +147,6 @@ fn style(state: State) -> Style {
         State::Denied | State::Expired | State::Failed | State::Unknown => RED,
         State::Superseded => PLAIN,
     }
-}
-
-pub(crate) fn time(ms: u64) -> String {
-    rfc3339(ms).unwrap_or_else(|| format!("{ms} ms"))
 }
 
 /// The word of any small enum.

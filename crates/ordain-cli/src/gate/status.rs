@@ -5,8 +5,11 @@ use crate::args::Status;
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::Page;
-use ordain_workflow::gate::{ActionStatus, State};
+use crate::report::{YELLOW, printable};
+use ordain_workflow::gate::{ActionStatus, GateStatus, State};
+use ordain_workflow::moment;
 use serde::Deserialize;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// The longest wait that a server grants.
@@ -20,10 +23,22 @@ struct ActionPage {
 
 pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+    if !json {
+        tell_halt(&gateway)?;
+    }
     let Some(id) = &args.id else { return list(&gateway, args.state, json) };
     let status = wait(&gateway, id, args.wait.unwrap_or(0))?;
-    submit::show(&status, json)?;
+    submit::show_all(&status, json)?;
     Ok(submit::outcome(&status))
+}
+
+/// Whoever looks at actions wants to know that nothing is allowed.
+fn tell_halt(gateway: &Gateway) -> Result<(), Failure> {
+    if let Some(halt) = gateway.get::<GateStatus>("/v1/gate")?.halted {
+        let said = format!("halted by {} since {}: {}", halt.by, moment(halt.at_ms), halt.reason);
+        writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said))?;
+    }
+    Ok(())
 }
 
 fn list(gateway: &Gateway, state: Option<State>, json: bool) -> Result<Outcome, Failure> {

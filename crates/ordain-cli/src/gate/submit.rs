@@ -32,11 +32,25 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
 
 /// Shows where an action stands, and what to do next.
 pub(crate) fn show(status: &ActionStatus, json: bool) -> Result<(), Failure> {
+    show_with(status, json, |_| ())
+}
+
+/// The same, with what there is to approve.
+pub(super) fn show_all(status: &ActionStatus, json: bool) -> Result<(), Failure> {
+    show_with(status, json, |page| {
+        if status.state == State::Held {
+            page::shown(page, status);
+        }
+    })
+}
+
+fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) -> Result<(), Failure> {
     if json {
         return print_json(status);
     }
     let mut page = Page::default();
     page::action(&mut page, status);
+    more(&mut page);
     next(&mut page, status);
     print_page(&page)
 }

@@ -8,7 +8,6 @@ use crate::gate::files::Asker;
 use crate::gate::print_json;
 use crate::project::{CONFIG, Project};
 use crate::report::RED;
-use ordain_spec::path_faults;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,7 +41,6 @@ pub(super) fn run(args: &NoteApply, json: bool) -> Result<Outcome, Failure> {
 /// The workspace that a vault belongs to, and the vault's folder in it. That is the project, so that policies see the paths
 /// of the project; a vault without one is a workspace of its own.
 fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
-    let failure = |error| Failure::File { path: vault.display().to_string(), error };
     // What is no folder is told when the vault is opened.
     let Some(project) = vault.is_dir().then(|| Project::above(vault)).transpose()?.flatten() else {
         // Whose gate would be asked is not for the folder to decide that the command happens to be in.
@@ -55,16 +53,5 @@ fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
         }
         return Ok((vault.to_owned(), String::new()));
     };
-    let root = project.root();
-    let (there, above) = (vault.canonicalize().map_err(failure)?, root.canonicalize().map_err(failure)?);
-    if there == above {
-        return Ok((root.to_owned(), String::new()));
-    }
-    match there.strip_prefix(&above).ok().and_then(Path::to_str) {
-        Some(folder) if path_faults(folder).is_empty() => Ok((root.to_owned(), folder.to_owned())),
-        _ => {
-            let problem = "a patch set cannot name this folder; give it another name".to_owned();
-            Err(Failure::Document { path: vault.display().to_string(), problem })
-        }
-    }
+    Ok((project.root().to_owned(), project.path_within(vault)?))
 }

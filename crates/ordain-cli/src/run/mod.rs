@@ -10,7 +10,7 @@ use crate::clock::now_ms;
 use crate::document::load_with;
 use crate::exit::{Failure, Outcome};
 use crate::facts::load_profile;
-use crate::gate::files::Asker;
+use crate::gate::files::{Asker, Trial};
 use crate::input::{Source, Text};
 use live::Live;
 use ordain_canon::{Canonicalizer, Value};
@@ -108,7 +108,12 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
         let (patch, base) = (&planned.patch, Some(&planned.base));
         let asker =
             Asker { workspace: &args.workspace, connect: &args.connect, actor: args.actor.as_deref(), json };
-        return apply_asked(&asker, patch, base, Some(&run.result));
+        let trial = run.tried.as_ref().map(|tried| Trial {
+            result: &run.result,
+            plan: &planned.plan,
+            evidence: &tried.evidence,
+        });
+        return apply_asked(&asker, patch, base, trial);
     }
     Ok(Outcome::Ok)
 }
