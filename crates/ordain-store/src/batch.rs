@@ -2,7 +2,7 @@
 
 use crate::limits::BATCH_BYTES_MAX;
 use crate::queue::{Answer, Counts, Job};
-use crate::{Change, Committed, End, EntryRow, Guard, Record, StoreError, checks};
+use crate::{Change, Committed, End, EntryRow, Guard, Head, Record, StoreError, checks};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Edge, Hash, Tiles};
 use std::collections::BTreeMap;
@@ -16,6 +16,12 @@ pub(crate) struct Tip {
     pub(crate) edge: Edge,
     /// The last entry; none on an empty ledger.
     pub(crate) last: Option<Vec<u8>>,
+}
+
+impl Tip {
+    pub(crate) fn head(&self) -> Head {
+        Head { size: self.edge.size(), root: self.edge.root() }
+    }
 }
 
 /// The changes of one transaction, and the rows that they come to.
@@ -150,7 +156,7 @@ impl Batch {
         Tip { edge: self.edge, last: self.entries.pop().map(|entry| entry.bytes).or(self.last) }
     }
 
-    /// Nothing was written. A conflict is no answer either: it may be with a change that failed.
+    /// Nothing was written, or nobody knows. A conflict is no answer either: it may be with a change that failed.
     pub(crate) fn fail(self, error: &StoreError, counts: &Counts) {
         let error = unwritten(error);
         counts.failed(self.answers.len() as u64);

@@ -70,7 +70,8 @@ pub enum StoreError {
     /// It cannot be reached or does not work.
     #[error("{0}")]
     Unavailable(String),
-    /// The connection was lost before the answer to a commit came, or the disk failed in the middle of it.
+    /// The connection was lost before the answer to a commit came, or the disk failed or the file was moved away in the middle of
+    /// it.
     #[error("{0}; the change may have been written: read the records before you try again")]
     Uncertain(String),
 }

@@ -40,13 +40,15 @@ pub(crate) const CATCH_UP_MAX: u64 = 1_024;
 pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(15);
 /// Between two attempts to get the lock.
 pub(crate) const LOCK_RETRY: Duration = Duration::from_millis(1);
-/// How long a connection to a server may take.
-pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(10);
+/// How long a connection to a server may take, whatever addresses it has …
+pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(15);
+/// … and how long one of them may be silent before the next is tried.
+pub(crate) const ADDRESS_WAIT: Duration = Duration::from_secs(3);
 /// How long a server may take for one statement.
 pub(crate) const STATEMENT_WAIT: Duration = Duration::from_secs(30);
-/// How long a server lets a node hold the head of the ledger without a word.
+/// How long a server lets a node have its turn without a word.
 pub(crate) const SILENCE_WAIT: Duration = Duration::from_secs(15);
-/// How long one transaction may take altogether.
+/// How long it may take to get a turn, and then how long a batch.
 pub(crate) const TRANSACTION_WAIT: Duration = Duration::from_secs(60);
 /// How long a node writes before the others get their turn.
 pub(crate) const TURN: Duration = Duration::from_millis(2);

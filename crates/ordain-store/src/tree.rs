@@ -1,6 +1,6 @@
 //! What both databases hold as bytes and numbers, read back and compared with what must be there.
 
-use crate::StoreError;
+use crate::{Head, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Edge, Hash, TILE_WIDTH, TileId, Tiles};
 use std::collections::BTreeSet;
@@ -37,6 +37,27 @@ pub(crate) fn same_root(edge: &Edge, root: Hash) -> Result<(), StoreError> {
         edge.size(),
         edge.root()
     )))
+}
+
+/// A ledger only grows. One that took the place of what this process has written to, a database set back to yesterday or a
+/// standby that lacks the last moments, would give out again what was spent already. Gives the tiles that [`check_grown`]
+/// takes.
+pub(crate) fn tiles_before(known: Head, now: Head) -> Result<BTreeSet<TileId>, StoreError> {
+    if now.size >= known.size { Ok(edge_tiles(known.size)) } else { Err(another(known, now)) }
+}
+
+/// That the tree of now begins with the one that this process knows.
+pub(crate) fn check_grown(known: Head, now: Head, tiles: Tiles) -> Result<(), StoreError> {
+    edge_of(known.size, known.root, tiles).map(drop).map_err(|_| another(known, now))
+}
+
+fn another(known: Head, now: Head) -> StoreError {
+    StoreError::Corrupt(format!(
+        "the ledger has {} entries and is not the one with {} entries that this process wrote to: an older state, or another \
+         server's, took its place; put the right one back, or end every process that has it open and look with \
+         `ordain ledger verify`",
+        now.size, known.size
+    ))
 }
 
 /// Cuts each stored row to the width that the tile has in a tree of that size.

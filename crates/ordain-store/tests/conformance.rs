@@ -65,9 +65,9 @@ mod shared {
     use super::*;
 
     on_stores! { file File: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
-    a_failed_batch_is_not_the_end, damage_is_named, nobody_blocks_the_writer, nobody_waits_for_the_writer, }
+    a_failed_batch_is_not_the_end, damage_is_named, a_ledger_that_goes_back, nobody_blocks_the_writer, nobody_waits_for_the_writer, }
     on_stores! { postgres Postgres: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
-    a_failed_batch_is_not_the_end, damage_is_named, nobody_blocks_the_writer, nobody_waits_for_the_writer,
+    a_failed_batch_is_not_the_end, damage_is_named, a_ledger_that_goes_back, nobody_blocks_the_writer, nobody_waits_for_the_writer,
     two_who_believe_to_have_the_turn, a_node_that_falls_silent_in_its_turn, }
 }
 
@@ -626,6 +626,50 @@ async fn damage_is_named(place: &Place) {
     place.meddle(&format!("DELETE FROM {head}"));
     corrupt(store.head().await.map(|_| ()), "lost the ledger's head");
     corrupt(store.commit(append(vec![vec![]])).await.map(|_| ()), "lost the ledger's head");
+}
+
+/// A backup is put back below a running process, or a standby takes over that lacks the last moments. What the process has
+/// acknowledged would be forgotten, so it writes nothing, however much others have appended since.
+async fn a_ledger_that_goes_back(place: &Place) {
+    const TABLES: [&str; 5] = ["entries", "tiles", "head", "documents", "records"];
+    let keep = |name: &str| {
+        for table in TABLES {
+            let (kept, table) = (place.table(&format!("{name}_{table}")), place.table(table));
+            place.meddle(&format!("CREATE TABLE {kept} AS SELECT * FROM {table}"));
+        }
+    };
+    let put_back = |name: &str| {
+        for table in TABLES {
+            let (kept, table) = (place.table(&format!("{name}_{table}")), place.table(table));
+            place.meddle(&format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM {kept}"));
+        }
+    };
+    let store = place.open().await;
+    store.commit(append(vec![b"x".to_vec(); 300])).await.unwrap();
+    keep("older");
+    store.commit(set("permit", "p", 0, "spent", "{}")).await.unwrap();
+    let refused = async || {
+        for _ in 0..3 {
+            let error = store.commit(append(vec![b"y".to_vec()])).await.unwrap_err();
+            assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+        }
+        store.commit(append(vec![b"y".to_vec()])).await.unwrap_err().to_string()
+    };
+    keep("newer");
+    put_back("older");
+    let error = refused().await;
+    assert!(error.contains("has 300 entries and is not the one with 301 entries"), "{error}");
+    // As many as before, and then far more; whoever comes new cannot know.
+    let other = place.open().await;
+    for (entries, size) in [(1, 301), (2_000, 2_301)] {
+        assert_eq!(other.commit(append(vec![b"z".to_vec(); entries])).await.unwrap().size, size);
+        let error = refused().await;
+        assert!(error.contains(&format!("has {size} entries and is not the one with 301")), "{error}");
+    }
+    drop(other);
+    put_back("newer");
+    assert_eq!(store.commit(set("permit", "p", 1, "spent", "{}")).await.unwrap().first_index, 301);
+    check_tree(&store).await;
 }
 
 /// Somebody looks at the store for a long time.

@@ -1,4 +1,4 @@
-//! Reads rows. The writer uses the same inside its transaction.
+//! Reads rows. The writer uses the same in its turn.
 
 use super::error::of_postgres;
 use super::session::Session;

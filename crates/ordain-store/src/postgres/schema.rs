@@ -11,8 +11,7 @@ const LOCK: i64 = 0x6f72_6461_696e;
 
 /// What leads from each version to the next; the first makes the tables. Never changed, only added to. Names sort by
 /// bytes, as in SQLite, whatever the database's language is.
-static MIGRATIONS: &[&str] = &[
-    r#"
+static MIGRATIONS: &[&str] = &[r#"
 CREATE SCHEMA IF NOT EXISTS ordain;
 CREATE TABLE ordain.meta ("only" smallint PRIMARY KEY CHECK ("only" = 0), version bigint NOT NULL);
 CREATE TABLE ordain.head (
@@ -30,11 +29,7 @@ CREATE TABLE ordain.records (
 CREATE INDEX records_by_change ON ordain.records (kind, changed_at, id);
 CREATE INDEX records_by_state ON ordain.records (kind, state, changed_at, id);
 INSERT INTO ordain.meta ("only", version) VALUES (0, 0);
-"#,
-    "
-ALTER TABLE ordain.head ADD COLUMN batches bigint NOT NULL DEFAULT 0;
-",
-];
+"#];
 
 /// Makes or updates the tables in one transaction. A store of a newer program is refused, and so is a server that could
 /// not keep what we promise.

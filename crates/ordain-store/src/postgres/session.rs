@@ -3,7 +3,7 @@
 use super::error::of_postgres;
 use super::tls::{Tls, take_roots};
 use crate::StoreError;
-use crate::limits::{CONNECT_WAIT, SILENCE_WAIT, STATEMENT_WAIT};
+use crate::limits::{ADDRESS_WAIT, CONNECT_WAIT, SILENCE_WAIT, STATEMENT_WAIT};
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -29,7 +29,7 @@ impl Server {
         let mut config: Config = url.parse().map_err(|error: Error| {
             StoreError::Unavailable(format!("{place} is no URL of a PostgreSQL database: {error}"))
         })?;
-        config.connect_timeout(CONNECT_WAIT).keepalives_idle(SILENCE_WAIT).tcp_user_timeout(SILENCE_WAIT);
+        config.connect_timeout(ADDRESS_WAIT).keepalives_idle(SILENCE_WAIT).tcp_user_timeout(SILENCE_WAIT);
         if config.get_application_name().is_none() {
             config.application_name("ordain");
         }
@@ -93,8 +93,16 @@ pub(super) struct Session {
     pub(super) place: String,
 }
 
+/// By which a head is told from every other: the transaction that wrote it, which is another after each batch, also one
+/// without entries, and what it says, because a server that took another's place counts transactions anew.
+macro_rules! mark {
+    () => {
+        "xmin::text || ' ' || size || ' ' || encode(root, 'hex')"
+    };
+}
+
 macro_rules! statements {
-    ($($name:ident: $sql:literal,)*) => {
+    ($($name:ident: $sql:expr,)*) => {
         /// One field for each statement.
         pub(super) struct Statements {
             $(pub(super) $name: Statement,)*
@@ -111,8 +119,8 @@ macro_rules! statements {
 }
 
 statements! {
-    head: "SELECT size, root, xmin::text, pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean
-        FROM ordain.head",
+    head: concat!("SELECT size, root, ", mark!(), ",
+        pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean FROM ordain.head"),
     begin_turn: "SELECT pg_advisory_lock($1), set_config('idle_session_timeout', $2, false)",
     end_turn: "SELECT pg_advisory_unlock($1), set_config('idle_session_timeout', '0', false)",
     versions: "SELECT kind, id, version FROM ordain.records
@@ -136,7 +144,7 @@ statements! {
         FROM ordain.entries WHERE position >= $1 AND position < $2",
     tiles: "SELECT level, position, hashes FROM ordain.tiles
         JOIN unnest($1::smallint[], $2::bigint[]) AS wanted (level, position) USING (level, position)",
-    write: "WITH
+    write: concat!("WITH
         new_entries AS (
             INSERT INTO ordain.entries (position, bytes, leaf_hash)
             SELECT * FROM unnest($3::bigint[], $4::bytea[], $5::bytea[])
@@ -157,9 +165,9 @@ statements! {
             body = excluded.body, changed_at = excluded.changed_at
         ),
         new_head AS (
-            UPDATE ordain.head SET size = $1, root = $2 WHERE xmin::text = $17 RETURNING xmin::text AS mark
+            UPDATE ordain.head SET size = $1, root = $2 WHERE ", mark!(), " = $17 RETURNING ", mark!(), " AS mark
         )
-        SELECT max(mark), 1 / count(*) FROM new_head",
+        SELECT max(mark), 1 / count(*) FROM new_head"),
 }
 
 impl Session {
@@ -176,7 +184,8 @@ impl Session {
             Ok(_) => Ok(()),
             Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {
                 Err(StoreError::Unavailable(format!(
-                    "{}: other nodes have not let us write for {} s",
+                    "{}: others have not let us write for {} s; who has the advisory lock {TURN_LOCK} stands in `pg_locks`, and no \
+                     pooler must give one session to several clients",
                     self.place,
                     STATEMENT_WAIT.as_secs()
                 )))

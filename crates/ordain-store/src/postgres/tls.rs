@@ -21,17 +21,27 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+/// Whom somebody says to trust, and so that there is to be TLS.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Roots {
+    /// Those that everybody trusts.
+    Known,
+    /// Those of a file.
+    File(PathBuf),
+}
+
 /// Takes out of a URL what says whom to trust, and what the library has no name for: `sslrootcert`, and the modes of
 /// `sslmode` that verify.
-pub(super) fn take_roots(url: &str) -> (String, Option<PathBuf>) {
+pub(super) fn take_roots(url: &str) -> (String, Option<Roots>) {
     let Some((place, query)) = url.split_once('?') else { return (url.to_owned(), None) };
     let mut roots = None;
     let mut rest = Vec::new();
     for pair in query.split('&') {
         match pair.split_once('=') {
-            Some(("sslrootcert", "system")) => {}
+            Some(("sslrootcert", "system")) => roots = Some(Roots::Known),
             Some(("sslrootcert", path)) => {
-                roots = Some(PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned()));
+                let path = percent_decode_str(path).decode_utf8_lossy().into_owned();
+                roots = Some(Roots::File(PathBuf::from(path)));
             }
             Some(("sslmode", "verify-ca" | "verify-full")) => rest.push("sslmode=require"),
             _ => rest.push(pair),
@@ -46,18 +56,14 @@ pub(super) struct Tls(TlsConnector);
 
 impl Tls {
     /// Settles the mode, and reads whom to trust.
-    pub(super) fn settle(
-        config: &mut Config,
-        roots: Option<PathBuf>,
-        place: &str,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn settle(config: &mut Config, roots: Option<Roots>, place: &str) -> Result<Self, StoreError> {
         if config.get_ssl_mode() == SslMode::Prefer {
             let local = is_this_machine(config) && roots.is_none();
             config.ssl_mode(if local { SslMode::Disable } else { SslMode::Require });
         }
         let mut trusted = RootCertStore::empty();
         match roots {
-            Some(path) => {
+            Some(Roots::File(path)) => {
                 let failed = |error: &dyn std::fmt::Display| {
                     StoreError::Unavailable(format!(
                         "{place}: `sslrootcert` names `{}`, which has no certificates in PEM: {error}",
@@ -72,12 +78,14 @@ impl Tls {
                     return Err(failed(&"it has none"));
                 }
             }
-            None => trusted.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+            Some(Roots::Known) | None => trusted.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
         }
         let settings = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| StoreError::Unavailable(format!("{place}: TLS cannot be used: {error}")))?;
-        let settings = settings.with_root_certificates(trusted).with_no_client_auth();
+        let mut settings = settings.with_root_certificates(trusted).with_no_client_auth();
+        // A server that starts with TLS at once (`sslnegotiation=direct`) wants to hear for what.
+        settings.alpn_protocols = vec![b"postgresql".to_vec()];
         Ok(Self(TlsConnector::from(Arc::new(settings))))
     }
 }
@@ -182,6 +190,7 @@ mod tests {
             "postgres://localhost/x?sslmode=require",
             "postgres://localhost/x?sslmode=verify-ca",
             "postgres://%2Frun/x?sslmode=verify-full&sslrootcert=system",
+            "postgres://localhost/x?sslrootcert=system",
         ] {
             assert_eq!(mode(url), SslMode::Require, "{url}");
         }
@@ -200,7 +209,7 @@ mod tests {
         let (url, roots) =
             take_roots("postgres://h/x?a=b&sslrootcert=%2Fetc%2Fmy%20ca.pem&sslmode=verify-full&c=d");
         assert_eq!(url, "postgres://h/x?a=b&sslmode=require&c=d");
-        assert_eq!(roots, Some(PathBuf::from("/etc/my ca.pem")));
+        assert_eq!(roots, Some(Roots::File(PathBuf::from("/etc/my ca.pem"))));
         assert_eq!(take_roots("postgres://h/x"), ("postgres://h/x".to_owned(), None));
     }
 }

@@ -6,7 +6,9 @@ use super::session::{Server, Session};
 use crate::batch::{Batch, Key, Tip, fail_all};
 use crate::limits::{CATCH_UP_MAX, SILENCE_WAIT, TRANSACTION_WAIT, TURN};
 use crate::queue::{Inbox, Job};
-use crate::tree::{edge_of, edge_tiles, missing_entry, same_root, to_bytes, to_signed};
+use crate::tree::{
+    check_grown, edge_of, edge_tiles, missing_entry, same_root, tiles_before, to_bytes, to_signed,
+};
 use crate::{Head, StoreError};
 use ordain_ledger::Hash;
 use std::collections::{BTreeSet, VecDeque};
@@ -24,18 +26,20 @@ pub(super) struct Writer {
     turn: Option<Instant>,
     /// None: read it from the tables.
     end: Option<End>,
+    /// What the ledger was after the last change; stays when something fails.
+    known: Option<Head>,
 }
 
 /// Where the ledger ends.
 struct End {
     tip: Tip,
-    /// The transaction that wrote the head, which is another after each batch, also one without entries.
+    /// As the server tells this head from every other.
     mark: String,
 }
 
 impl Writer {
     pub(super) fn new(server: Arc<Server>) -> Self {
-        Self { server, session: None, turn: None, end: None }
+        Self { server, session: None, turn: None, end: None, known: None }
     }
 
     pub(super) async fn run(mut self, mut inbox: Inbox) {
@@ -53,9 +57,8 @@ impl Writer {
         inbox.end();
     }
 
-    /// One transaction with as many of the changes as it takes; gives the number of those who have what they wanted, and
-    /// how long it took. Whatever fails, the session is given up: the server then takes the transaction back and ends our
-    /// turn.
+    /// One transaction with as many of the changes as it takes; gives the number of those who were answered, and how long it
+    /// took. Whatever fails, the session is given up, and with it our turn.
     async fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &mut Inbox) -> (usize, Duration) {
         let (session, mut batch, mark) = match self.begin(jobs, inbox).await {
             Ok(begun) => begun,
@@ -91,7 +94,9 @@ impl Writer {
         match written {
             Ok(mark) => {
                 self.session = Some(session);
-                self.end = Some(End { tip: batch.succeed(&inbox.counts), mark });
+                let tip = batch.succeed(&inbox.counts);
+                self.known = Some(tip.head());
+                self.end = Some(End { tip, mark });
                 if self.turn.is_some_and(|began| began.elapsed() >= TURN) {
                     self.end_turn().await;
                 }
@@ -124,7 +129,7 @@ impl Writer {
         let (End { tip, mark }, versions) = match (self.turn, self.end.take()) {
             (Some(_), Some(end)) => (end, session.versions(&guards).await?),
             (_, end) => {
-                let begun = timeout(TRANSACTION_WAIT, begin_turn(&session, end, &guards)).await;
+                let begun = timeout(TRANSACTION_WAIT, begin_turn(&session, end, self.known, &guards)).await;
                 let begun = begun.map_err(|_| {
                     StoreError::Unavailable(format!(
                         "{} has not let us write for {} s",
@@ -180,6 +185,7 @@ fn guards_of<'a>(jobs: impl Iterator<Item = &'a Job>) -> BTreeSet<Key> {
 async fn begin_turn(
     session: &Session,
     end: Option<End>,
+    known: Option<Head>,
     guards: &BTreeSet<Key>,
 ) -> Result<(End, Vec<(Key, u64)>), StoreError> {
     let failed = |error: Error| of_postgres(&session.place, &error);
@@ -198,13 +204,14 @@ async fn begin_turn(
         session.versions(guards),
     );
     begun?;
-    let head = head.map_err(failed)?;
-    let Head { size, root } = session.head_of(&head)?;
-    let head = head.first().ok_or_else(|| session.no_head())?;
-    if session.column(head, 3)? {
+    let rows = head.map_err(failed)?;
+    let head = session.head_of(&rows)?;
+    let Head { size, root } = head;
+    let row = rows.first().ok_or_else(|| session.no_head())?;
+    if session.column(row, 3)? {
         return Err(StoreError::ReadOnly(session.place.clone()));
     }
-    let mark = session.column(head, 2)?;
+    let mark = session.column(row, 2)?;
     let (newer, versions) = (newer.map_err(failed)?, versions?);
     let leaves: Vec<u8> = session.column::<Option<_>>(&newer, 0)?.unwrap_or_default();
     let (leaves, _) = leaves.as_chunks::<32>();
@@ -219,7 +226,13 @@ async fn begin_turn(
             same_root(&edge, root)?;
             edge
         }
-        None => edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?,
+        None => {
+            if let Some(known) = known {
+                let tiles = session.tiles(&tiles_before(known, head)?, known.size).await?;
+                check_grown(known, head, tiles)?;
+            }
+            edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?
+        }
     };
     Ok((End { tip: Tip { edge, last }, mark }, versions))
 }

@@ -5,13 +5,15 @@ use crate::limits::LOCK_WAIT;
 use rusqlite::ErrorCode;
 
 pub(super) fn of_sqlite(place: &str, error: &rusqlite::Error) -> StoreError {
-    let Some(code) = error.sqlite_error_code() else {
-        // A column that is missing or has another type.
-        return StoreError::Corrupt(format!(
+    let other_tables = || {
+        StoreError::Corrupt(format!(
             "{place} does not have the tables of a store: {error}; restore it from a backup"
-        ));
+        ))
     };
+    // A column that is missing or has another type.
+    let Some(code) = error.sqlite_error_code() else { return other_tables() };
     match code {
+        ErrorCode::Unknown if error.to_string().contains("no such ") => other_tables(),
         ErrorCode::DiskFull => StoreError::Full(place.to_owned()),
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => StoreError::ReadOnly(place.to_owned()),
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(format!(

@@ -7,7 +7,7 @@ use super::{IN_MEMORY, Shared};
 use crate::batch::{Batch, Tip, fail_all};
 use crate::limits::CATCH_UP_MAX;
 use crate::queue::{Inbox, Job};
-use crate::tree::{edge_of, edge_tiles, same_root, to_bytes, to_signed};
+use crate::tree::{check_grown, edge_of, edge_tiles, same_root, tiles_before, to_bytes, to_signed};
 use crate::{Head, StoreError};
 use ordain_ledger::Edge;
 use rusqlite::{CachedStatement, Connection, ErrorCode, Params};
@@ -22,11 +22,13 @@ pub(super) struct Writer {
     connection: Option<Shared>,
     /// None: read it from the tables.
     tip: Option<Tip>,
+    /// What the ledger was after the last change; stays when something fails.
+    known: Option<Head>,
 }
 
 impl Writer {
     pub(super) fn new(file: Option<File>, connection: Option<Shared>) -> Self {
-        Self { file, connection, tip: None }
+        Self { file, connection, tip: None, known: None }
     }
 
     pub(super) fn run(mut self, mut inbox: Inbox) {
@@ -47,7 +49,7 @@ impl Writer {
         inbox.end();
     }
 
-    /// One transaction with as many of the changes as it takes; gives the number of those who have what they wanted.
+    /// One transaction with as many of the changes as it takes; gives the number of those who were answered.
     fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &Inbox) -> usize {
         let connection = match self.connection() {
             Ok(connection) => connection,
@@ -60,7 +62,7 @@ impl Writer {
         let locked = connection.lock().unwrap_or_else(PoisonError::into_inner);
         let place = self.file.as_ref().map_or(IN_MEMORY, |file| &file.place);
         let rows = Rows { connection: &locked, place };
-        let mut batch = match self.check_file().and_then(|()| begin(rows, self.tip.take())) {
+        let mut batch = match self.check_file().and_then(|()| begin(rows, self.tip.take(), self.known)) {
             Ok(tip) => Batch::new(tip),
             Err(error) => {
                 give_up(&locked);
@@ -79,7 +81,9 @@ impl Writer {
         match written.and_then(|()| self.check_file().map_err(lost)) {
             Ok(()) => {
                 drop(locked);
-                self.tip = Some(batch.succeed(&inbox.counts));
+                let tip = batch.succeed(&inbox.counts);
+                self.known = Some(tip.head());
+                self.tip = Some(tip);
                 answered
             }
             Err(error) => {
@@ -112,7 +116,7 @@ impl Writer {
 }
 
 /// Begins a transaction at the end of the ledger: other processes may have appended.
-fn begin(rows: Rows<'_>, tip: Option<Tip>) -> Result<Tip, StoreError> {
+fn begin(rows: Rows<'_>, tip: Option<Tip>, known_head: Option<Head>) -> Result<Tip, StoreError> {
     run(rows, "BEGIN IMMEDIATE", [])?;
     let head = rows.head()?;
     let (edge, known) = tip.map(|tip| (tip.edge, tip.last)).unzip();
@@ -121,11 +125,15 @@ fn begin(rows: Rows<'_>, tip: Option<Tip>) -> Result<Tip, StoreError> {
         Some(last) if grown => rows.entries(last, 1)?.pop().map(|entry| entry.bytes),
         _ => known.flatten(),
     };
-    Ok(Tip { edge: edge_at(rows, edge, head)?, last })
+    Ok(Tip { edge: edge_at(rows, edge, head, known_head)?, last })
 }
 
-fn edge_at(rows: Rows<'_>, edge: Option<Edge>, Head { size, root }: Head) -> Result<Edge, StoreError> {
+fn edge_at(rows: Rows<'_>, edge: Option<Edge>, head: Head, known: Option<Head>) -> Result<Edge, StoreError> {
+    let Head { size, root } = head;
     let Some(mut edge) = edge.filter(|edge| edge.size() <= size && size - edge.size() <= CATCH_UP_MAX) else {
+        if let Some(known) = known {
+            check_grown(known, head, rows.tiles(&tiles_before(known, head)?, known.size)?)?;
+        }
         return edge_of(size, root, rows.tiles(&edge_tiles(size), size)?);
     };
     if edge.size() < size {
