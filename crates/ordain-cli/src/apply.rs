@@ -69,7 +69,8 @@ pub(crate) fn apply_asked(
         Asked::Not(outcome) => return Ok(outcome),
         Asked::Permitted(permitted) => permitted,
     };
-    let applied = apply::apply(workspace, patch, base, permitted.authority());
+    // Not the base alone: what somebody wrote since the gate was asked stands in no diff that was approved.
+    let applied = apply::apply(workspace, patch, Some(&Base::of(&changes)), permitted.authority());
     let reported = permitted.report(&applied);
     show_applied(&told(applied, json)?, workspace, json)?;
     reported.map(|()| Outcome::Ok)

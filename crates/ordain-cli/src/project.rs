@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::input::Source;
+use crate::report::printable;
 use ordain_canon::place_of;
 use ordain_spec::path_faults;
 use ordain_store::Location;
@@ -76,11 +77,21 @@ impl Project {
         let failure = |error| Failure::File { path: folder.display().to_string(), error };
         let (there, root) =
             (folder.canonicalize().map_err(failure)?, self.root().canonicalize().map_err(failure)?);
-        match there.strip_prefix(&root).ok().and_then(Path::to_str) {
-            Some(place) if place.is_empty() || path_faults(place).is_empty() => Ok(place.to_owned()),
-            _ => Err(Failure::Document {
+        let place = there.strip_prefix(&root).ok().and_then(Path::to_str);
+        let fault = match place {
+            Some("") => None,
+            Some(place) => path_faults(place).first().map(|fault| fault.message()),
+            None => Some("is no text, or not in the project"),
+        };
+        match (place, fault) {
+            (Some(place), None) => Ok(place.to_owned()),
+            (_, fault) => Err(Failure::Document {
                 path: folder.display().to_string(),
-                problem: "a patch set cannot name this folder; give it another name".to_owned(),
+                problem: format!(
+                    "a patch set cannot name this folder: `{}` {}; give it another name",
+                    printable(&there.strip_prefix(&root).unwrap_or(&there).to_string_lossy()),
+                    fault.unwrap_or_default()
+                ),
             }),
         }
     }

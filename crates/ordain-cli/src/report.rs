@@ -5,7 +5,7 @@ use crate::input::Text;
 use crate::verify::Checked;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::place_of;
-use ordain_spec::{Report, RuleId, Violation};
+use ordain_spec::{Report, RuleId, Violation, is_invisible};
 use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::ops::Range;
@@ -23,8 +23,7 @@ pub(crate) const BOLD: Style = Style::new().bold();
 /// Whether a character from outside could move the cursor, change colours, add lines, turn the writing around or
 /// hide text.
 fn is_treacherous(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    character.is_control() || is_invisible(character)
 }
 
 /// Text from outside, made harmless.

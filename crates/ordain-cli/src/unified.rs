@@ -38,47 +38,98 @@ impl Reader {
 /// the same room, so that none hides another, and what is left out is counted. Names are given by `name`.
 pub(crate) fn excerpt(changes: &[Change], name: impl Fn(&str) -> String, bytes_max: usize) -> String {
     /// What the last line takes, and the quotes.
-    const REST_BYTES: usize = 96;
-    let diff = |change: &Change| {
-        let (name, mut diff) = (name(&change.path), Vec::new());
-        // Into memory: it cannot fail.
-        let _ = write_file(&mut diff, &name, change, Reader::Program);
-        let diff = String::from_utf8_lossy(&diff).into_owned();
-        (name, json_bytes(&diff), diff)
-    };
-    let diffs: Vec<_> = changes.iter().map(diff).collect();
+    const REST_BYTES: usize = 112;
+    let mut files: Vec<File> = changes.iter().map(|change| File::of(name(&change.path), change)).collect();
     let room = bytes_max.saturating_sub(REST_BYTES);
-    let share = share_of(diffs.iter().map(|(_, bytes, _)| *bytes), room);
-    let part = |(name, bytes, diff): &(String, usize, String)| match *bytes <= share {
-        true => Some(diff.clone()),
-        false => beginning(name, diff, share),
+    // Without those that take the most, where there is no room for a line of each.
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_key(|position| files.get(*position).map(|file| file.bytes_min));
+    let share = loop {
+        let shown = || order.iter().filter_map(|position| files.get(*position));
+        let share = share_of(shown().map(|file| file.bytes), room);
+        match shown().next_back().is_none_or(|largest| largest.bytes_min <= share) {
+            true => break share,
+            false => drop(order.pop()),
+        }
     };
-    let mut parts: Vec<Option<String>> = diffs.iter().map(part).collect();
-    if parts.iter().any(Option::is_none) {
-        parts = smallest(&diffs, room);
-    }
-    let hidden = parts.iter().filter(|part| part.is_none()).count();
-    let mut shown: String = parts.into_iter().flatten().collect();
-    if hidden > 0 {
-        shown += &format!("… and {} of which nothing is shown\n", count(hidden as u64, "more file"));
-    }
-    shown
-}
-
-/// With no room for a line of each, as many whole ones as there is room for.
-fn smallest(diffs: &[(String, usize, String)], mut room: usize) -> Vec<Option<String>> {
-    let mut order: Vec<usize> = (0..diffs.len()).collect();
-    order.sort_by_key(|position| diffs.get(*position).map(|(_, bytes, _)| *bytes));
-    let mut parts = vec![None; diffs.len()];
+    let hidden = files.len() - order.len();
+    order.sort_unstable();
+    let mut parts = String::new();
     for position in order {
-        if let (Some((_, bytes, diff)), Some(part)) = (diffs.get(position), parts.get_mut(position))
-            && let Some(left) = room.checked_sub(*bytes)
-        {
-            room = left;
-            *part = Some(diff.clone());
+        if let Some(file) = files.get_mut(position) {
+            parts += &std::mem::take(file).part(share);
         }
     }
+    if hidden > 0 {
+        let more = count(hidden as u64, "more file");
+        parts += &format!("… and {more} of which nothing is shown; `operations` names all\n");
+    }
     parts
+}
+
+/// The diff of a file.
+#[derive(Default)]
+struct File {
+    name: String,
+    diff: String,
+    /// Of a JSON string with all of it, and with the least that can be shown.
+    bytes: usize,
+    bytes_min: usize,
+}
+
+impl File {
+    fn of(name: String, change: &Change) -> Self {
+        let mut diff = Vec::new();
+        // Into memory: it cannot fail.
+        let _ = match is_text(&change.before) {
+            true => write_file(&mut diff, &name, change, Reader::Program),
+            false => write_replaced(&mut diff, &name, change),
+        };
+        let diff = String::from_utf8_lossy(&diff).into_owned();
+        let bytes = json_bytes(&diff);
+        let first = diff.split_inclusive('\n').next().unwrap_or_default();
+        let bytes_min = bytes.min(json_bytes(first) + json_bytes(&rest(&name, &diff)));
+        Self { name, diff, bytes, bytes_min }
+    }
+
+    /// All of it, or as many lines as there is room for and how much more there is.
+    fn part(self, bytes_max: usize) -> String {
+        if self.bytes <= bytes_max {
+            return self.diff;
+        }
+        // With each line that is shown the number of the others has no more digits.
+        let (mut end, mut bytes) = (0, json_bytes(&rest(&self.name, &self.diff)));
+        for line in self.diff.split_inclusive('\n') {
+            bytes += json_bytes(line);
+            if bytes > bytes_max {
+                break;
+            }
+            end += line.len();
+        }
+        let (shown, hidden) = self.diff.split_at(end);
+        format!("{shown}{}", rest(&self.name, hidden))
+    }
+}
+
+fn rest(name: &str, hidden: &str) -> String {
+    let lines = count(hidden.lines().count() as u64, "more line");
+    format!("… and {lines} of {name} that are not shown, {} bytes\n", hidden.len())
+}
+
+fn is_text(side: &Option<Vec<u8>>) -> bool {
+    side.as_ref().is_none_or(|bytes| std::str::from_utf8(bytes).is_ok())
+}
+
+/// Of what was no text, nothing can be shown, but of what comes in its place.
+fn write_replaced(out: &mut impl Write, name: &str, change: &Change) -> io::Result<()> {
+    let new = Change { before: None, ..change.clone() };
+    match &change.after {
+        Some(after) if is_text(&change.after) && !after.is_empty() => {
+            writeln!(out, "What {name} was is no text; it is replaced by:")?;
+            write_file(out, name, &new, Reader::Program)
+        }
+        _ => write_file(out, name, change, Reader::Program),
+    }
 }
 
 /// Without the quotes.
@@ -98,24 +149,6 @@ fn share_of(wanted: impl Iterator<Item = usize>, mut room: usize) -> usize {
         room -= bytes;
     }
     usize::MAX
-}
-
-/// As many lines as there is room for and how many more there are, unless there is none for a single one.
-fn beginning(name: &str, diff: &str, bytes_max: usize) -> Option<String> {
-    let lines = diff.lines().count();
-    let rest = |shown: usize| {
-        format!("… and {} of {name} that are not shown\n", count((lines - shown) as u64, "more line"))
-    };
-    let (mut part, mut shown, mut bytes) = (String::new(), 0, json_bytes(&rest(0)));
-    for line in diff.split_inclusive('\n') {
-        bytes += json_bytes(line);
-        if bytes > bytes_max {
-            break;
-        }
-        part += line;
-        shown += 1;
-    }
-    (shown > 0).then(|| part + &rest(shown))
 }
 
 pub(crate) fn write(out: &mut impl Write, changes: &[Change], reader: Reader) -> io::Result<()> {
@@ -222,7 +255,7 @@ mod tests {
         assert_eq!(lines[1..], [2, 40]);
         assert!(lines[0] > 200, "{lines:?}");
         assert!(
-            shown.contains(&format!("\n… and {} more lines of a that are not shown\n", 9_000 - lines[0]))
+            shown.contains(&format!("\n… and {} more lines of a that are not shown, ", 9_000 - lines[0]))
         );
         let (lines, _) = excerpt_of([9_000, 9_000, 9_000]);
         assert!(lines[0].abs_diff(lines[2]) <= 1 && lines[0] > 80, "{lines:?}");
@@ -231,7 +264,32 @@ mod tests {
         let shown = excerpt(&many, str::to_owned, ROOM);
         let files = shown.matches("diff --git").count();
         assert!((20..60).contains(&files), "{files}");
-        assert!(shown.ends_with(&format!("… and {} more files of which nothing is shown\n", 500 - files)));
+        let rest =
+            format!("… and {} more files of which nothing is shown; `operations` names all\n", 500 - files);
+        assert!(shown.ends_with(&rest), "{shown}");
         assert!(serde_json::to_string(&shown).unwrap().len() <= ROOM);
+        // One that cannot be shown keeps none of the others from it.
+        let (long, mut some) = ("n".repeat(ROOM), vec![change("large", 9_000), change("small", 3)]);
+        some.push(change(&long, 1));
+        let shown = excerpt(&some, str::to_owned, ROOM);
+        assert!(serde_json::to_string(&shown).unwrap().len() <= ROOM);
+        assert!(shown.contains("+++ b/small\n@@ -0,0 +1,3 @@\n+line 0\n+line 1\n+line 2\n"), "{shown}");
+        assert!(shown.matches("\n+line").count() > 200, "{shown}");
+        assert!(shown.ends_with("… and 1 more file of which nothing is shown; `operations` names all\n"));
+    }
+
+    #[test]
+    fn what_is_shown_of_lines_without_an_end_and_of_what_was_no_text() {
+        let long = Change { path: "long".to_owned(), before: None, after: Some(vec![b'x'; 500_000]) };
+        let shown = excerpt(&[long], str::to_owned, 4_096);
+        assert!(shown.ends_with("… and 2 more lines of long that are not shown, 500030 bytes\n"), "{shown}");
+        let before = Some(b"caf\xe9\n".to_vec());
+        let after = Some("café\n".as_bytes().to_vec());
+        let latin = Change { path: "latin".to_owned(), before, after };
+        let shown = excerpt(std::slice::from_ref(&latin), str::to_owned, 4_096);
+        assert!(shown.starts_with("What latin was is no text; it is replaced by:\n"), "{shown}");
+        assert!(shown.ends_with("\n+café\n"), "{shown}");
+        let binary = Change { after: Some(vec![0xff]), ..latin };
+        assert!(excerpt(&[binary], str::to_owned, 4_096).ends_with("differ\n"));
     }
 }

@@ -54,9 +54,19 @@ pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
         _ => None,
     };
     page.json(&proposal);
-    if let Some(diff) = diff.as_ref().and_then(Json::as_str) {
-        page.section("What it changes");
-        page.diff(diff);
+    // What is redacted is there as well, as a hash.
+    let has = |name: &str| proposal.pointer("/parameters").is_some_and(|it| it.get(name).is_some());
+    let lacks_diff = has("patch_hash") && !has("diff");
+    match diff.as_ref().and_then(Json::as_str) {
+        Some(diff) => {
+            page.section("What it changes, as the proposer says");
+            page.diff(diff);
+        }
+        None if lacks_diff => {
+            page.section("What it changes");
+            page.item("no diff was sent, or there was no room for one; compare the patch set by its hash");
+        }
+        None => {}
     }
     let evidence = status.view.get("evidence").and_then(|it| it.as_array()).filter(|it| !it.is_empty());
     if let Some(evidence) = evidence {

@@ -2,7 +2,8 @@
 
 #[cfg(target_os = "linux")]
 use super::tree::{At, Tree};
-use super::{ApplyError, Problem};
+use super::{ApplyError, Change, Problem};
+use ordain_canon::ContentHash;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,6 +17,13 @@ pub struct Base {
 }
 
 impl Base {
+    /// What these changes were seen to replace.
+    pub fn of(changes: &[Change]) -> Self {
+        let hash = |content: &Vec<u8>| ContentHash::of(content).to_string();
+        let file = |it: &Change| (it.path.clone(), it.before.as_ref().map(hash));
+        Self { files: changes.iter().map(file).collect() }
+    }
+
     /// What is at these paths now. A link, a folder, or a path through one of them is refused.
     #[cfg(target_os = "linux")]
     pub fn read<'p>(workspace: &Path, paths: impl IntoIterator<Item = &'p str>) -> Result<Self, ApplyError> {
@@ -62,9 +70,7 @@ fn hash_at(workspace: &Path, path: &str) -> std::io::Result<Option<String>> {
         }
     }
     match place.symlink_metadata() {
-        Ok(metadata) if metadata.is_file() => {
-            Ok(Some(ordain_canon::ContentHash::of(&std::fs::read(place)?).to_string()))
-        }
+        Ok(metadata) if metadata.is_file() => Ok(Some(ContentHash::of(&std::fs::read(place)?).to_string())),
         Ok(_) => Err(Error::other("is no file, and only files can be changed")),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
