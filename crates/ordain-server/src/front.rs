@@ -29,11 +29,9 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let (mut response, principal) = answered.unwrap_or_else(|_| (broken_off().into_response(), None));
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let mut named = Problem { correlation_id: Some(id.clone()), ..problem.scrubbed() };
-        if named.status >= 500 {
-            tracing::error!(correlation_id = id, code = named.code, detail = named.detail, "failed");
-        }
-        if let Some(detail) = named.for_others.filter(|_| !is_local) {
-            named.detail = detail.to_owned();
+        named.log();
+        if !is_local {
+            named = named.for_others();
         }
         // The headers stay: a refused method comes with those that are allowed.
         let headers = std::mem::take(response.headers_mut());

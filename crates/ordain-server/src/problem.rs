@@ -39,9 +39,9 @@ pub struct Problem {
     /// Seconds to wait, where that is known.
     #[serde(skip)]
     pub retry_after: Option<u64>,
-    /// What others are told, where the detail says which store it is and what it said: that is for whoever runs the server.
+    /// Where the detail says which store it is and what it said, what others are told instead.
     #[serde(skip)]
-    pub(crate) for_others: Option<&'static str>,
+    pub(crate) public_detail: Option<&'static str>,
 }
 
 /// The code of what may have been done.
@@ -60,7 +60,7 @@ impl Problem {
             reasons: Vec::new(),
             correlation_id: None,
             retry_after: None,
-            for_others: None,
+            public_detail: None,
         }
     }
 
@@ -73,6 +73,22 @@ impl Problem {
     /// Something of another type than is taken, which may be a secret.
     pub(crate) fn mistyped(error: &TypeError) -> Self {
         Self::invalid(error.pointer(), error.without_values())
+    }
+
+    /// Where it is the server's fault, whoever runs it gets to know.
+    pub(crate) fn log(&self) {
+        if self.status >= 500 {
+            let id = self.correlation_id.as_deref().unwrap_or_default();
+            tracing::error!(correlation_id = id, code = self.code, detail = self.detail, "failed");
+        }
+    }
+
+    /// As others are told, who need not know about the store.
+    pub(crate) fn for_others(mut self) -> Self {
+        if let Some(detail) = self.public_detail {
+            self.detail = detail.to_owned();
+        }
+        self
     }
 
     /// Without secrets that somebody sent where they do not belong.
@@ -103,12 +119,14 @@ impl Problem {
 impl From<GateError> for Problem {
     fn from(error: GateError) -> Self {
         let detail = error.to_string();
-        let for_others = match &error {
-            GateError::Store(error) => for_others(error),
+        let public_detail = match &error {
+            GateError::Store(error) => public_detail(error),
             _ => None,
         };
-        let of =
-            |status: StatusCode, code: &str| Self { for_others, ..Self::new(status, code, detail.clone()) };
+        let of = |status: StatusCode, code: &str| Self {
+            public_detail,
+            ..Self::new(status, code, detail.clone())
+        };
         match error {
             GateError::Invalid { faults, .. } => {
                 Self { errors: faults, ..of(StatusCode::BAD_REQUEST, "invalid") }
@@ -130,7 +148,7 @@ impl From<GateError> for Problem {
 }
 
 /// What is told of the store's own affairs; nothing of what is about what was asked of it.
-fn for_others(error: &StoreError) -> Option<&'static str> {
+fn public_detail(error: &StoreError) -> Option<&'static str> {
     Some(match error {
         StoreError::Full(_) => {
             "no room is left where the store is, and nothing was done; the server's log says more"

@@ -52,7 +52,10 @@ pub(crate) async fn reload(State(app): State<App>, By(caller): By) -> Result<Res
     caller.must_be(&[Role::Operator])?;
     let changed = app.reload(&caller).await?;
     let status = app.gate.gate_status().await.map_err(|error| match changed {
-        true => Problem::uncertain(format!("the policies are in force, and then: {error}")),
+        true => Problem {
+            public_detail: Some("the policies are in force, and then the store failed; its log says more"),
+            ..Problem::uncertain(format!("the policies are in force, and then: {error}"))
+        },
         false => error.into(),
     })?;
     ok(&Reloaded { changed, policy_hash: status.policy_hash })

@@ -65,8 +65,8 @@ pub(crate) async fn health() -> Result<Response, Problem> {
 
 pub(crate) async fn ready(State(app): State<App>) -> Result<Response, Problem> {
     let not = |error: GateError| {
-        let Problem { detail, for_others, .. } = error.into();
-        Problem { for_others, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail) }
+        let Problem { detail, public_detail, .. } = error.into();
+        Problem { public_detail, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail) }
     };
     let status = app.gate.gate_status().await.map_err(not)?;
     app.gate.check_policies().await.map_err(not)?;

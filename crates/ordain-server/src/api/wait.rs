@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::limits::{LOOK_EVERY, STREAM_WAIT};
 use crate::place::Place;
 use crate::problem::Problem;
-use crate::request::{By, Named};
+use crate::request::{By, Named, RequestId};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -102,6 +102,7 @@ struct Stream {
     watch: Watch,
     last: Option<Glance>,
     ended: bool,
+    request_id: String,
     _place: Option<Place>,
 }
 
@@ -121,8 +122,11 @@ impl Stream {
             Ok(None) => None,
             Err(error) => {
                 self.ended = true;
-                let problem = serde_json::to_string(&Problem::from(error).scrubbed()).unwrap_or_default();
-                Some(Event::default().event("error").data(problem))
+                let correlation_id = Some(std::mem::take(&mut self.request_id));
+                let problem = Problem { correlation_id, ..Problem::from(error).scrubbed() };
+                problem.log();
+                let data = serde_json::to_string(&problem.for_others()).unwrap_or_default();
+                Some(Event::default().event("error").data(data))
             }
         }
     }
@@ -147,12 +151,14 @@ pub(crate) async fn events(
     State(app): State<App>,
     By(caller): By,
     Named(id): Named,
+    RequestId(request_id): RequestId,
     place: Option<Extension<Place>>,
 ) -> Result<Response, Problem> {
     let watch = Watch::new(&app, &caller, &id, STREAM_WAIT)?;
     // What is not there or not for this caller is said with a status, before a stream begins.
     watch.glance().await?;
-    let stream = Stream { watch, last: None, ended: false, _place: place.map(|Extension(place)| place) };
+    let _place = place.map(|Extension(place)| place);
+    let stream = Stream { watch, last: None, ended: false, request_id, _place };
     let events = stream::unfold(stream, |mut stream| async move {
         let event = stream.next().await?;
         Some((Ok::<_, Infallible>(event), stream))

@@ -1,6 +1,6 @@
 //! A store that fails: nothing is acknowledged, and the server says so.
 
-use crate::support::{Folder, Server, proposal, text};
+use crate::support::{Events, Folder, Server, proposal, text};
 use ordain_store::{Change, Guard, Location, NewRecord, Writes};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -123,12 +123,19 @@ fn a_store_that_is_gone_acknowledges_nothing() {
     let server = Server::on(&Location::File(path.clone()));
     let read = proposal("before", "read");
     let status = server.submit(&read);
+    let mut events = Events::open(server.address, "/v1/actions/before/events", server.token_of("andy"));
+    assert_eq!(events.next().unwrap().0, "allowed");
     // SQLite itself would go on writing to the removed file.
     let aside = folder.0.join("aside.db");
     std::fs::rename(&path, &aside).unwrap();
     refused(&server, "p1");
     server.spend(&status, &read).refused(503, "the store cannot be used");
     lives_and_is_not_ready(&server);
+    // A stream says no more about the store than an answer.
+    let (name, problem) = events.next().unwrap();
+    assert_eq!((name.as_str(), text(&problem["code"])), ("error", "store"));
+    assert!(text(&problem["detail"]).starts_with("the store cannot be used"), "{problem}");
+    assert!(!problem.to_string().contains("store.db") && problem["correlation_id"].is_string(), "{problem}");
     std::fs::rename(&aside, &path).unwrap();
     server.spend(&status, &read).expect(200);
     server.get("andy", "/v1/actions/p1").refused(404, "no action");
