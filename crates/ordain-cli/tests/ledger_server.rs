@@ -138,7 +138,10 @@ fn a_servers_ledger_is_checked_from_elsewhere() {
         (Some(size as u64), Some(2)),
         "{audit}"
     );
-    // What was compared can be compared with again; what was not is not kept.
+    // What was compared can be compared with again; what was not is not kept, and what is no checkpoint is left alone.
+    audited.room.write("notes.txt", "remember the milk");
+    audited.verify(&url, &["--keep", "notes.txt"]).ended(2).says("is no checkpoint");
+    assert_eq!(std::fs::read_to_string(audited.room.path("notes.txt")).unwrap(), "remember the milk");
     audited.verify(&url, &["--checkpoint", "kept.txt"]).ended(0);
     audited.verify(&audited.forger(|page| entries(page).clear()), &["--keep", "forged.txt"]).ended(1);
     assert!(!audited.room.path("forged.txt").exists());
@@ -244,7 +247,7 @@ fn an_old_checkpoint_does_not_replace_a_newer_one() {
             *text = old.clone();
         }
     });
-    let keep = ["--checkpoint", "kept.txt", "--keep", "kept.txt"];
+    let keep = ["--keep", "kept.txt"];
     audited.verify(&replayed, &keep).ended(1).says("this is an older state");
     assert_eq!(read("kept.txt"), kept);
     // Who has kept nothing cannot know.

@@ -584,6 +584,21 @@ async fn the_ledger_verifies_and_replays() {
     assert_eq!(flips, [("p1", deny), ("p1", deny), ("p2", deny), ("p2", deny), ("p3", Outcome::Allow)]);
 }
 
+/// The kept checkpoint is what shows that a store was set back, so nothing takes its place that does not follow from it.
+#[tokio::test]
+async fn a_checkpoint_is_kept_only_of_a_ledger_that_grew() {
+    let path = std::env::temp_dir().join(format!("ordain-gate-{}.checkpoint", std::process::id()));
+    let (scene, other) = (Scene::new().await, Scene::new().await);
+    scene.gate.keep_checkpoint(&path).await.unwrap();
+    scene.submit(&proposal("p1", "read")).await;
+    scene.gate.keep_checkpoint(&path).await.unwrap();
+    let kept = std::fs::read_to_string(&path).unwrap();
+    let refused = other.gate.keep_checkpoint(&path).await.unwrap_err();
+    assert!(matches!(refused, GateError::Damaged(_)), "{refused}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
+    std::fs::remove_file(&path).unwrap();
+}
+
 #[tokio::test]
 async fn a_permit_of_many_uses_keeps_a_short_record() {
     let scene = Scene::new().await;

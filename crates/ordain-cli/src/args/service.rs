@@ -377,19 +377,18 @@ pub(crate) enum LedgerCommand {
 Examples:
   ordain ledger verify
   ordain ledger verify --checkpoint checkpoints/2026-01-05.txt
-  ordain ledger verify --server https://gate.example --key \"ordain/0123456789abcdef+89abcdef+AQ…\" \\
-    --checkpoint last.txt --keep last.txt
+  ordain ledger verify --server https://gate.example --key \"ordain/0123456789abcdef+89abcdef+AQ…\" --keep last.txt
 
 With --server the entries are read and their tree is compared with what the server signs now and with what it signed \
-before, by the --checkpoint files that you kept. The server's word is not taken for anything; the documents stay there. \
-Only a kept checkpoint shows that nothing newer is hidden.
+before, by the checkpoints that you kept. The server's word is not taken for anything; the documents stay there. Only a \
+kept checkpoint shows that nothing of what was there then is missing now.
 
 Exit codes: 0 all is well, 1 it is not, and the first bad entry is named, 2 it could not be checked; usage errors 64.")]
 pub(crate) struct LedgerVerify {
     /// With --server: the ledger's key, as `ordain keys list` shows it; may be given several times
     #[arg(long = "key", value_name = "VERIFIER", value_parser = super::note_verifier, requires = "server")]
     pub(crate) keys: Vec<ordain_ledger::NoteVerifier>,
-    /// With --server: where its checkpoint goes if all is well, to be compared with the next time
+    /// With --server: compare with the checkpoint in this file, if it is there, and if all is well put the one of now in its place
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) keep: Option<PathBuf>,
     #[command(flatten)]

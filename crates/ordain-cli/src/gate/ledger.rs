@@ -119,7 +119,9 @@ fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
             "a server's ledger is checked with its key: --key VERIFIER, as `ordain keys list` shows it; take it from whoever runs the server, not from the server".to_owned(),
         ));
     }
-    let kept = notes(checkpoints)?;
+    // What was kept the last time is compared with before another takes its place.
+    let last = keep.iter().filter(|path| path.exists() && !checkpoints.contains(path));
+    let kept = notes(&checkpoints.iter().chain(last).cloned().collect::<Vec<_>>())?;
     let gateway = Gateway::open(connect, Purpose::Look, json)?;
     let unreadable = |what: &str, error: &dyn Display| {
         Failure::Server(format!("the server's answer cannot be read: {what}: {error}"))
@@ -158,7 +160,8 @@ fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
             .map_err(|error| Failure::File { path: path.display().to_string(), error })?;
     }
     let kept = match audit.checkpoints {
-        0 | 1 => "; no earlier checkpoint was compared, --keep FILE writes one for the next time".to_owned(),
+        0 | 1 if keep.is_some() => "; there was no earlier checkpoint to compare with".to_owned(),
+        0 | 1 => "; no earlier checkpoint was compared, --keep FILE keeps one for the next time".to_owned(),
         number => format!(" and with {}", count(number - 1, "earlier checkpoint")),
     };
     told(&audit, &format!("agrees with what the server signs now{kept}; documents were not looked at"), json)

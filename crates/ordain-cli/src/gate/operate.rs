@@ -6,8 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::{Column, Page};
 use crate::report::{GREEN, RED, YELLOW, printable};
-use ordain_ledger::NoteVerifier;
-use ordain_workflow::gate::{GateStatus, KeyStatus, NewToken, TokenStatus};
+use ordain_workflow::gate::{GateStatus, KeyStatus, NewToken, TokenStatus, note_verifier};
 use ordain_workflow::moment;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -132,7 +131,7 @@ fn show_keys(gateway: &Gateway, keys: &[Jwk], json: bool) -> Result<Outcome, Fai
     let origin = gateway.get::<GateStatus>("/v1/gate")?.origin;
     let mut page = Page::default();
     for Jwk { kid: id, x: public, retired_at_ms } in keys {
-        let verifier = verifier(&origin, public);
+        let verifier = note_verifier(&origin, public).map(|verifier| verifier.to_string());
         if json {
             let mut key = json!({"key_id": id, "public_key": public, "verifier": verifier});
             if let (Some(retired_at_ms), Some(members)) = (retired_at_ms, key.as_object_mut()) {
@@ -151,13 +150,4 @@ fn show_keys(gateway: &Gateway, keys: &[Jwk], json: bool) -> Result<Outcome, Fai
     }
     print_page(&page)?;
     Ok(Outcome::Ok)
-}
-
-/// The key as verifiers of signed notes take it.
-fn verifier(origin: &str, public: &str) -> Option<String> {
-    use base64ct::{Base64UrlUnpadded, Encoding};
-    let mut bytes = [0; 32];
-    Base64UrlUnpadded::decode(public, &mut bytes).ok()?;
-    let key = ed25519_dalek::VerifyingKey::from_bytes(&bytes).ok()?;
-    NoteVerifier::of(origin, &key).ok().map(|verifier| verifier.to_string())
 }

@@ -1,13 +1,14 @@
 //! Checking a whole ledger: nothing that the store says about itself is believed.
 
-use super::entry::Entry;
+use super::entry::{Entry, Event};
 use super::error::GateError;
-use super::ledger::PAGE;
+use super::ledger::{PAGE, note_verifier};
 use super::limits::CLOCKS_APART_MS_MAX;
 use crate::time::moment;
 use ordain_canon::{ContentHash, is_canonical};
 use ordain_ledger::{
-    Checkpoint, CheckpointError, Edge, Hash, NoteError, NoteVerifier, SignedNote, TILE_WIDTH, TileId,
+    Checkpoint, CheckpointError, ENTRY_BYTES_MAX, Edge, Hash, NoteError, NoteVerifier, SignedNote,
+    TILE_WIDTH, TileId,
 };
 use ordain_store::{EntryRow, Store, StoreError};
 use schemars::JsonSchema;
@@ -17,6 +18,8 @@ use std::ops::Range;
 
 /// Damages that are listed; a ledger with more is beyond doubt.
 const DAMAGE_MAX: usize = 20;
+/// Of what a reader says about an entry, which may quote much of it.
+const ERROR_CHARACTERS_MAX: usize = 200;
 
 /// What checking a ledger found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -66,7 +69,7 @@ pub async fn audit(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Audit, GateError> {
     let head = store.head().await?;
-    let (signed, mut walk) = begin(verifiers, checkpoints);
+    let (signed, mut walk) = begin(verifiers, Keys::All, checkpoints);
     while walk.edge.size() < head.size && walk.damage.len() < DAMAGE_MAX {
         let limit = usize::try_from(head.size - walk.edge.size()).unwrap_or(PAGE).min(PAGE);
         let rows = store.entries(walk.edge.size(), limit).await?;
@@ -89,42 +92,47 @@ pub async fn audit(
 /// Checks a ledger that others keep, from its entries alone: that they are entries, and that the tree over them is the one
 /// that checkpoints signed.
 pub struct EntriesAudit {
-    signed: Vec<Checkpoint>,
+    signed: Vec<SignedHead>,
     walk: Walk,
 }
 
 impl EntriesAudit {
     /// At the beginning of the ledger that these keys signed: `now` is what its keeper signs, `kept` what they signed before.
     pub fn new(verifiers: &[NoteVerifier], kept: &[NamedNote], now: &NamedNote) -> Self {
-        let (mut signed, mut walk) = begin(verifiers, kept);
-        let newest = signed_heads(verifiers, std::slice::from_ref(now));
+        let (mut signed, mut walk) = begin(verifiers, Keys::Given, kept);
+        let newest = signed_heads(verifiers, Keys::Given, std::slice::from_ref(now));
         walk.unusable.extend(newest.unusable);
         walk.damage.extend(newest.damage);
         // Whoever shows an old head hides what came after it, and would have us keep that head.
         if let (Some(now), Some(before)) = (newest.heads.first(), signed.last())
-            && now.size < before.size
+            && now.size() < before.size()
         {
             let problem = format!(
                 "is not in what is signed now, which has {} entries; there were {} when a checkpoint was kept: this is an older state",
-                now.size, before.size
+                now.size(),
+                before.size()
             );
-            walk.wrong(Some(now.size), problem);
+            walk.wrong(Some(now.size()), problem);
         }
         signed.extend(newest.heads);
-        signed.sort_by_key(|head| head.size);
-        walk.sizes = signed.iter().map(|checkpoint| checkpoint.size).collect();
+        signed.sort_by_key(SignedHead::size);
+        walk.sizes = signed.iter().map(SignedHead::size).collect();
         walk.note_root();
         Self { signed, walk }
     }
 
     /// The entries that the largest checkpoint signed and that were not checked yet.
     pub fn missing(&self) -> Range<u64> {
-        self.walk.edge.size()..self.signed.last().map_or(0, |checkpoint| checkpoint.size)
+        self.walk.edge.size()..self.signed.last().map_or(0, SignedHead::size)
     }
 
     /// Checks the next entry. Not: it is another one, or there was so much damage that more says nothing.
     pub fn check(&mut self, index: u64, bytes: Vec<u8>, leaf_hash: Hash) -> bool {
-        let is_next = self.walk.is_next(index);
+        let mut is_next = self.walk.is_next(index);
+        if is_next && bytes.len() > ENTRY_BYTES_MAX {
+            self.walk.wrong(Some(index), format!("has {} bytes, more than an entry can have", bytes.len()));
+            is_next = false;
+        }
         if is_next {
             self.walk.append(&EntryRow { index, bytes, leaf_hash }, |_, _| ());
             self.walk.note_root();
@@ -140,14 +148,17 @@ impl EntriesAudit {
 }
 
 /// The checkpoints whose signatures hold, and the way along the entries.
-fn begin(verifiers: &[NoteVerifier], checkpoints: &[NamedNote]) -> (Vec<Checkpoint>, Walk) {
-    let Signed { heads: signed, unusable, damage } = signed_heads(verifiers, checkpoints);
+fn begin(verifiers: &[NoteVerifier], keys: Keys, checkpoints: &[NamedNote]) -> (Vec<SignedHead>, Walk) {
+    let Signed { heads: signed, unusable, damage } = signed_heads(verifiers, keys, checkpoints);
     let mut walk = Walk {
         edge: Edge::new(),
         at_ms: 0,
-        sizes: signed.iter().map(|checkpoint| checkpoint.size).collect(),
+        sizes: signed.iter().map(SignedHead::size).collect(),
         roots: BTreeMap::new(),
         documents: 0,
+        keys: BTreeMap::new(),
+        retired: BTreeMap::new(),
+        foreign: Vec::new(),
         unusable,
         damage,
         elsewhere: BTreeSet::new(),
@@ -156,32 +167,60 @@ fn begin(verifiers: &[NoteVerifier], checkpoints: &[NamedNote]) -> (Vec<Checkpoi
     (signed, walk)
 }
 
+/// Whose keys a ledger is checked with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// All that it has on record: a ledger forgets none.
+    All,
+    /// Some that somebody knows.
+    Given,
+}
+
+/// A checkpoint whose signature holds, and by which keys of the ledger.
+struct SignedHead {
+    checkpoint: Checkpoint,
+    signers: Vec<NoteVerifier>,
+}
+
+impl SignedHead {
+    fn size(&self) -> u64 {
+        self.checkpoint.size
+    }
+}
+
 /// What checkpoints came to.
 #[derive(Default)]
 struct Signed {
     /// Those whose signatures hold, smallest first.
-    heads: Vec<Checkpoint>,
+    heads: Vec<SignedHead>,
     /// Those of another ledger, or by keys that nobody knows here.
     unusable: Vec<String>,
     /// Those that somebody changed.
     damage: Vec<Damage>,
 }
 
-fn signed_heads(verifiers: &[NoteVerifier], notes: &[NamedNote]) -> Signed {
+fn signed_heads(verifiers: &[NoteVerifier], keys: Keys, notes: &[NamedNote]) -> Signed {
     let mut signed = Signed::default();
     let origin = verifiers.first().map(NoteVerifier::name).unwrap_or_default();
     for NamedNote { name, note, own } in notes {
+        let is_of_this = || Checkpoint::parse(&note.text).is_ok_and(|it| it.origin == origin);
         match Checkpoint::open(note, verifiers, origin) {
-            Ok(checkpoint) => signed.heads.push(checkpoint),
+            Ok(checkpoint) => {
+                let signers = note.verify(verifiers).unwrap_or_default();
+                let signers = signers.into_iter().filter(|key| key.name() == origin).cloned().collect();
+                signed.heads.push(SignedHead { checkpoint, signers });
+            }
             Err(
                 error @ (CheckpointError::Note(NoteError::Unknown)
                 | CheckpointError::Origin { .. }
                 | CheckpointError::NotByLedger(_)),
-            ) if !own => signed.unusable.push(format!("{name}: {error}")),
+            ) if !(*own || keys == Keys::All && is_of_this()) => {
+                signed.unusable.push(format!("{name}: {error}"));
+            }
             Err(error) => signed.damage.push(Damage { index: None, problem: format!("{name}: {error}") }),
         }
     }
-    signed.heads.sort_by_key(|head| head.size);
+    signed.heads.sort_by_key(SignedHead::size);
     signed
 }
 
@@ -192,6 +231,12 @@ struct Walk {
     sizes: BTreeSet<u64>,
     roots: BTreeMap<u64, Hash>,
     documents: u64,
+    /// The public keys that entries announce, by their ids.
+    keys: BTreeMap<String, String>,
+    /// Where which of them is retired.
+    retired: BTreeMap<String, u64>,
+    /// Entries that cannot be read though they have their hash, and why; the first of them.
+    foreign: Vec<Damage>,
     unusable: Vec<String>,
     damage: Vec<Damage>,
     /// The entries that are not what they were: what follows from that for the tree above them is no news.
@@ -276,8 +321,11 @@ impl Walk {
                 self.another(row.index, problem.to_owned());
             }
             Err(error) => {
+                let error: String = error.to_string().chars().take(ERROR_CHARACTERS_MAX).collect();
                 let problem = format!("is no entry, or one of a newer `ordain`: {error}");
-                self.another(row.index, problem);
+                if self.elsewhere.insert(row.index) && self.foreign.len() < DAMAGE_MAX {
+                    self.foreign.push(Damage { index: Some(row.index), problem });
+                }
             }
             Ok(_) if !is_canonical(&row.bytes) => {
                 self.another(row.index, "is not written canonically".to_owned());
@@ -289,6 +337,10 @@ impl Walk {
                     self.wrong(Some(row.index), problem);
                 }
                 self.at_ms = self.at_ms.max(entry.at_ms);
+                if let Event::KeyRotated { key_id, public_key, retires } = &entry.event {
+                    self.keys.insert(key_id.clone(), public_key.clone());
+                    self.retired.extend(retires.iter().map(|id| (id.clone(), row.index)));
+                }
                 return Some(entry);
             }
         }
@@ -355,11 +407,21 @@ impl Walk {
     }
 
     /// What was signed must still be there; how many of the checkpoints agree.
-    fn compare(&mut self, signed: &[Checkpoint]) -> u64 {
+    fn compare(&mut self, signed: &[SignedHead]) -> u64 {
         let (mut agreed, mut agreed_up_to) = (0, 0);
         let whole = self.edge.size();
         let mut told = !self.damage.is_empty();
-        for checkpoint in signed {
+        for SignedHead { checkpoint, signers } in signed {
+            if let Some((index, id)) = self.retired_before(checkpoint, signers) {
+                let problem = format!(
+                    "retires the key {id}, which signed a checkpoint over {} entries after that: who has it speaks for the \
+                     ledger no more",
+                    checkpoint.size
+                );
+                self.wrong(Some(index), problem);
+                told = true;
+                continue;
+            }
             match self.roots.get(&checkpoint.size) {
                 Some(root) if *root == checkpoint.root => {
                     agreed += 1;
@@ -386,11 +448,31 @@ impl Walk {
                 None => {}
             }
         }
+        // What was signed stands there as it should: then we are too old to read it.
+        for Damage { index, problem } in std::mem::take(&mut self.foreign) {
+            match index.filter(|index| *index < agreed_up_to) {
+                Some(index) => self.unusable.push(format!("entry {index}: {problem}")),
+                None => self.wrong(index, problem),
+            }
+        }
         agreed
     }
 
+    /// Where the keys that signed a checkpoint were all retired, if that was before it: the last place, and the key.
+    fn retired_before(&self, checkpoint: &Checkpoint, signers: &[NoteVerifier]) -> Option<(u64, String)> {
+        let retired = |signer: &NoteVerifier| {
+            let is_it = |(_, public): &(&String, &String)| {
+                note_verifier(&checkpoint.origin, public).as_ref() == Some(signer)
+            };
+            let (id, _) = self.keys.iter().find(is_it)?;
+            let index = self.retired.get(id).filter(|index| **index < checkpoint.size)?;
+            Some((*index, id.clone()))
+        };
+        signers.iter().map(retired).collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+
     /// What was found on a ledger of this size and with this root.
-    fn end(mut self, signed: &[Checkpoint], size: u64, root: Hash) -> Audit {
+    fn end(mut self, signed: &[SignedHead], size: u64, root: Hash) -> Audit {
         let checkpoints = self.compare(signed);
         let Self { documents, unusable, mut damage, .. } = self;
         damage.sort();

@@ -103,13 +103,23 @@ impl Gate {
         Ok(head.size)
     }
 
-    /// Signs the head and keeps it in a file, in the place of an earlier one.
+    /// Signs the head and keeps it in a file, in the place of an earlier one, if the ledger grew from what that one says: else
+    /// the store was set back, and the earlier one is what shows it.
     pub async fn keep_checkpoint(&self, path: &Path) -> Result<(), GateError> {
-        let note = self.checkpoint().await?.to_string();
-        let path = path.to_owned();
-        let written = tokio::task::spawn_blocking(move || replace(&path, note.as_bytes()));
         let failed =
             |error: String| GateError::Unavailable(format!("the checkpoint cannot be kept: {error}"));
+        let (path, kept) = (path.to_owned(), path.to_owned());
+        let kept = tokio::task::spawn_blocking(move || std::fs::read_to_string(kept));
+        match kept.await.map_err(|error| failed(error.to_string()))? {
+            Ok(kept) => {
+                let kept = SignedNote::parse(&kept).map_err(|error| failed(error.to_string()))?;
+                check_grown(&self.store, Some(&self.keyring()), &kept).await?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error.to_string())),
+        }
+        let note = self.checkpoint().await?.to_string();
+        let written = tokio::task::spawn_blocking(move || replace(&path, note.as_bytes()));
         written.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
     }
 
@@ -151,12 +161,14 @@ pub async fn verifiers(store: &Store, own: Option<&Keyring>) -> Result<Vec<NoteV
     for key in list::<Key>(store, None).await? {
         keys.extend(key.body.map(|key| key.public_key));
     }
-    let verifier = |public: &String| {
-        let mut bytes = [0; 32];
-        Base64UrlUnpadded::decode(public, &mut bytes).ok()?;
-        NoteVerifier::of(&origin, &VerifyingKey::from_bytes(&bytes).ok()?).ok()
-    };
-    Ok(keys.iter().filter_map(verifier).collect())
+    Ok(keys.iter().filter_map(|public| note_verifier(&origin, public)).collect())
+}
+
+/// Of a public key as records and entries have it, base64url.
+pub fn note_verifier(origin: &str, public: &str) -> Option<NoteVerifier> {
+    let mut bytes = [0; 32];
+    Base64UrlUnpadded::decode(public, &mut bytes).ok()?;
+    NoteVerifier::of(origin, &VerifyingKey::from_bytes(&bytes).ok()?).ok()
 }
 
 /// That a store still has what a checkpoint of its ledger signed: it only grew. Who goes on with an older copy would give

@@ -25,6 +25,8 @@ mod sweep;
 mod tokens;
 
 mod audit;
+#[cfg(test)]
+mod audit_tests;
 mod doubts;
 mod expected;
 mod fsck;
@@ -40,7 +42,7 @@ pub use error::{Fault, GateError};
 pub use evidence::Received;
 pub use fsck::check_records;
 pub use keyring::{Keyring, KeyringError};
-pub use ledger::{LedgerEntry, check_grown, export, verifiers};
+pub use ledger::{LedgerEntry, check_grown, export, note_verifier, verifiers};
 pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};
