@@ -16,9 +16,13 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Cargo, in the root.
+/// Cargo, in the root. What is built once and thrown away keeps nothing for the next time.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
-    command("cargo", arguments)
+    let mut cargo = command("cargo", arguments);
+    if std::env::var_os("CI").is_some() {
+        cargo.env("CARGO_INCREMENTAL", "0");
+    }
+    cargo
 }
 
 /// Runs it to its end; its output streams through.

@@ -4,6 +4,10 @@ use crate::process::{cargo, run as run_command};
 use crate::{Error, Result, fmt, generate, layers, lint, postgres, tools};
 use std::time::Instant;
 
+/// All but the benches, which have no tests: the peers that they measure against would have everything built with other
+/// features than it has in the program.
+const TESTED: &[&str] = &["--workspace", "--exclude", "ordain-bench"];
+
 /// Arguments after `--` go to nextest.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let nextest: &[String] = match arguments.split_first() {
@@ -17,8 +21,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     steps.step("lint", lint::check);
     steps.step("generated files", generate::check);
     steps.step("layers", layers::check);
-    steps.step("build", || run_command(&mut cargo(&["build", "--workspace", "--bins"])));
-    steps.step("examples in documentation", || run_command(&mut cargo(&["test", "--doc", "--workspace"])));
+    // Without what only tests need, which could hide that something is missing.
+    steps.step("the program alone", || run_command(&mut cargo(&["check"])));
+    steps.step("examples in documentation", || run_command(cargo(&["test", "--doc"]).args(TESTED)));
     let mut server = None;
     steps.step("PostgreSQL", || {
         server = Some(postgres::Server::start(&[])?);
@@ -26,9 +31,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     });
     let url = server.as_ref().map(postgres::Server::url).unwrap_or_default();
     steps.step("tests", || {
-        let mut tests = cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
+        let mut tests = cargo(&["nextest", "run", "--no-fail-fast"]);
         let python = tools::python_environment()?;
-        run_command(tests.args(nextest).env(postgres::VARIABLE, url).env(tools::PYTHON_VARIABLE, python))
+        run_command(
+            tests.args(TESTED).args(nextest).env(postgres::VARIABLE, url).env(tools::PYTHON_VARIABLE, python),
+        )
     });
     drop(server);
     steps.finish()
