@@ -161,6 +161,45 @@ fn a_database_that_is_gone() {
     });
 }
 
+/// A backup is put back below a running server. It has told people of more than there is now, so it does nothing until that
+/// is there again.
+#[test]
+fn a_store_that_is_set_back() {
+    const TABLES: [&str; 5] = ["entries", "tiles", "head", "documents", "records"];
+    let room = Room::new(Kind::File);
+    let token = room.token("agent-1", &["actor"]);
+    let server = room.serve();
+    let mut client = server.client(&token);
+    let store = rusqlite::Connection::open(room.file()).unwrap();
+    let all = |sql: &dyn Fn(&str) -> String| TABLES.map(sql).join(";");
+    let keep = |name: &str| {
+        store
+            .execute_batch(&all(&|table| format!("CREATE TABLE {name}_{table} AS SELECT * FROM {table}")))
+            .unwrap();
+    };
+    let put_back = |name: &str| {
+        let table =
+            |table: &str| format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM {name}_{table}");
+        store.execute_batch(&format!("BEGIN IMMEDIATE; {}; COMMIT", all(&table))).unwrap();
+    };
+    let mut submit = |id: &str| client.post("/v1/actions", &proposal(id, "crm", 1)).unwrap();
+    submit("p-0").is(201);
+    keep("older");
+    submit("p-1").is(201);
+    keep("newer");
+    put_back("older");
+    for _ in 0..2 {
+        assert_eq!(submit("p-2").is(500)["code"], "damaged");
+    }
+    assert_eq!(server.client(&token).get("/ready").unwrap().is(503)["code"], "not_ready");
+    put_back("newer");
+    submit("p-2").is(201);
+    server.client(&token).get("/ready").unwrap().is(200);
+    assert!(server.log().contains("took its place"), "{}", server.log());
+    server.stop();
+    room.sound();
+}
+
 /// Connections break all the time, in the middle of requests. What was said to be done is, what was said not to be is not.
 #[test]
 fn connections_that_break() {

@@ -196,11 +196,7 @@ fn told(audit: &Audit, of_what: &str, json: bool) -> Result<Outcome, Failure> {
         writeln!(stdout, "  {place}: {}", printable(&damage.problem))?;
     }
     if !audit.unusable.is_empty() {
-        writeln!(
-            stdout,
-            "{RED}not verified{RED:#}  {} cannot be compared with",
-            count(audit.unusable.len() as u64, "checkpoint")
-        )?;
+        writeln!(stdout, "{RED}not verified{RED:#}  {}", count(audit.unusable.len() as u64, "doubt"))?;
         for problem in &audit.unusable {
             writeln!(stdout, "  {}", printable(problem))?;
         }

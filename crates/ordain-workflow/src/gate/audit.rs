@@ -33,7 +33,8 @@ pub struct Audit {
     pub documents: Option<u64>,
     /// Signed checkpoints that the tree agrees with.
     pub checkpoints: u64,
-    /// Checkpoints that cannot be compared with, and why: they are of another ledger, or nobody here knows the key.
+    /// What cannot be used, and why: checkpoints of another ledger, or by a key that nobody here knows, and entries that were
+    /// signed and that only a newer program can read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unusable: Vec<String>,
     /// Everything that is wrong, the first entry first.

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 /// One entry, as it stands on the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +93,13 @@ impl Gate {
 
     /// That the head fits what stands at the end of the ledger, and that what is written now can follow it.
     pub async fn check_head(&self) -> Result<u64, GateError> {
+        let seen = self.shared.size_seen.load(Ordering::Relaxed);
         let head = self.store.head().await?;
+        if head.size < seen {
+            let problem =
+                format!("the ledger has {} entries and had {seen}: an older state took its place", head.size);
+            return Err(GateError::Damaged(problem));
+        }
         let Some(last) = head.size.checked_sub(1) else { return Ok(0) };
         let row = self.store.entries(last, 1).await?.into_iter().find(|row| row.index == last);
         let row = row.ok_or_else(|| GateError::Damaged(format!("entry {last} is missing")))?;

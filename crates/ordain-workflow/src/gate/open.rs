@@ -12,6 +12,7 @@ use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_decision::PublicKeys;
 use ordain_store::{Change, Committed, End, Guard, Store, StoreError, Writes};
 use serde::Deserialize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::broadcast;
 
@@ -43,6 +44,8 @@ pub(super) struct Shared {
     changed: broadcast::Sender<String>,
     /// Whoever has it changes the key.
     pub(super) rotating: tokio::sync::Mutex<()>,
+    /// As many entries as this process was told that there are. A ledger has no fewer later.
+    pub(super) size_seen: AtomicU64,
 }
 
 /// How many changes a slow listener may miss before it has to look at everything again.
@@ -85,6 +88,7 @@ impl Gate {
             policies: RwLock::new(None),
             changed,
             rotating: tokio::sync::Mutex::new(()),
+            size_seen: AtomicU64::new(0),
         };
         let gate = Self { store, clock, settings, shared: Arc::new(shared) };
         gate.see_last_entry().await?;
@@ -246,7 +250,9 @@ impl Gate {
         if let Ok(error) = refusal.try_recv() {
             return Err(error);
         }
-        Ok(committed?)
+        let committed = committed?;
+        self.shared.size_seen.fetch_max(committed.size, Ordering::Relaxed);
+        Ok(committed)
     }
 }
 
