@@ -369,7 +369,9 @@ fn broken_files(store: &Store) {
         std::fs::write(copy.file(), bytes).unwrap();
         for command in ["verify", "fsck"] {
             let ran = copy.run(&["ledger", command]).calm();
-            assert!(codes.contains(&ran.code.unwrap()), "seed {seed}: {}", ran.all());
+            // A store whose version is a later one cannot be checked; everything else can.
+            let is_newer = ran.code == Some(2) && ran.all().contains("use a newer `ordain`");
+            assert!(is_newer || codes.contains(&ran.code.unwrap()), "seed {seed}: {}", ran.all());
             assert!(std::fs::read(copy.file()).unwrap() == bytes, "the store was changed");
         }
     };
@@ -386,7 +388,7 @@ fn broken_files(store: &Store) {
         let mut bytes = whole.clone();
         let at = usize::try_from(dice.below(bytes.len() as u64)).unwrap();
         bytes[at] ^= 1 << dice.below(8);
-        check(&bytes, &[0, 1, 2]);
+        check(&bytes, &[0, 1]);
     }
     // One that is gone.
     std::fs::remove_file(copy.file()).unwrap();
