@@ -3,7 +3,7 @@
 
 use crate::process::root;
 use crate::{Error, Result};
-use ordain_kernel::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, Effect, rule_counts};
+use ordain_clarity::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, Effect, rule_counts};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

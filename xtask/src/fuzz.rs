@@ -4,7 +4,7 @@
 use crate::generate::files_below;
 use crate::process::{cargo, line, root};
 use crate::{Error, Result, tools};
-use ordain_kernel::CLARITY_RULES;
+use ordain_clarity::CLARITY_RULES;
 use ordain_spec::Kind;
 use serde_json::Value as Json;
 use std::fs;

@@ -17,10 +17,11 @@ struct Layer {
 static LAYERS: &[Layer] = &[
     Layer { name: "ordain-canon", may_use: &[], pure: true },
     Layer { name: "ordain-spec", may_use: &["ordain-canon"], pure: true },
-    Layer { name: "ordain-kernel", may_use: &["ordain-canon", "ordain-spec"], pure: true },
+    Layer { name: "ordain-clarity", may_use: &["ordain-canon", "ordain-spec"], pure: true },
+    Layer { name: "ordain-kernel", may_use: &["ordain-canon", "ordain-spec", "ordain-clarity"], pure: true },
     Layer { name: "ordain-decision", may_use: &["ordain-canon", "ordain-spec"], pure: true },
     Layer { name: "ordain-ledger", may_use: &["ordain-canon"], pure: true },
-    Layer { name: "ordain-store", may_use: &["ordain-canon", "ordain-ledger", "ordain-spec"], pure: false },
+    Layer { name: "ordain-store", may_use: &["ordain-canon", "ordain-ledger"], pure: false },
     Layer { name: "ordain-model", may_use: &["ordain-canon"], pure: false },
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer { name: "ordain-vault", may_use: &["ordain-canon", "ordain-spec", "ordain-harness"], pure: false },
@@ -30,16 +31,13 @@ static LAYERS: &[Layer] = &[
         pure: false,
     },
     Layer {
-        name: "ordain-workflow",
-        may_use: &[
-            "ordain-canon",
-            "ordain-spec",
-            "ordain-kernel",
-            "ordain-decision",
-            "ordain-ledger",
-            "ordain-store",
-            "ordain-harness",
-        ],
+        name: "ordain-gate",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-decision", "ordain-ledger", "ordain-store"],
+        pure: false,
+    },
+    Layer {
+        name: "ordain-run",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-harness"],
         pure: false,
     },
     Layer {
@@ -50,7 +48,7 @@ static LAYERS: &[Layer] = &[
             "ordain-kernel",
             "ordain-decision",
             "ordain-ledger",
-            "ordain-workflow",
+            "ordain-gate",
             "ordain-model",
             "ordain-vault",
             "ordain-note",
@@ -71,13 +69,14 @@ static LAYERS: &[Layer] = &[
             "ordain-vault",
             "ordain-model",
             "ordain-note",
-            "ordain-workflow",
+            "ordain-gate",
+            "ordain-run",
             "ordain-server",
         ],
         pure: false,
     },
     Layer { name: "ordain-bench", may_use: &[], pure: false },
-    Layer { name: "xtask", may_use: &["ordain-canon", "ordain-spec", "ordain-kernel"], pure: false },
+    Layer { name: "xtask", may_use: &["ordain-canon", "ordain-spec", "ordain-clarity"], pure: false },
 ];
 
 /// Modules of `std` that reach outside, and what to do instead.
@@ -106,6 +105,7 @@ pub(crate) fn check() -> std::result::Result<(), String> {
         serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
     let mut problems = dependency_problems(LAYERS, &metadata);
     for layer in LAYERS.iter().filter(|layer| layer.pure) {
+        problems.extend(clippy_problem(layer.name));
         let sources = root().join("crates").join(layer.name).join("src");
         for path in files_below(&sources).map_err(|error| format!("{}: {error}", sources.display()))? {
             let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -114,6 +114,14 @@ pub(crate) fn check() -> std::result::Result<(), String> {
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+/// All pure crates share one `clippy.toml`.
+fn clippy_problem(name: &str) -> Option<String> {
+    const SHARED: &str = "../../clippy-pure.toml";
+    let link = root().join("crates").join(name).join("clippy.toml");
+    let shared = fs::read_link(&link).is_ok_and(|target| target.as_os_str() == SHARED);
+    (!shared).then(|| format!("crates/{name}/clippy.toml must be a link to {SHARED}"))
 }
 
 fn dependency_problems(layers: &[Layer], metadata: &Json) -> Vec<String> {

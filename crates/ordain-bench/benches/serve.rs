@@ -9,9 +9,9 @@
 )]
 
 use ordain_decision::PolicyFiles;
+use ordain_gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
 use ordain_server::{App, Background, listen};
 use ordain_store::{Location, Store};
-use ordain_workflow::gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

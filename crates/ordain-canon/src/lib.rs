@@ -21,6 +21,8 @@ mod writer;
 mod hash;
 mod id;
 
+pub mod time;
+
 pub use check::is_canonical;
 pub use de::TypeError;
 pub use error::{ReadError, ReadErrorKind, WriteError};

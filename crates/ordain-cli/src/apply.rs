@@ -9,16 +9,17 @@ use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::unified::{self, Reader};
 use crate::wording::count;
 use anstyle::Style;
+use ordain_canon::time::rfc3339;
 use ordain_canon::{Canonicalizer, ContentHash, PatchHash};
 use ordain_harness::apply::{
     self, Applied, ApplyError, Authority, Base, Change, ChangedFile, Copies, Problem, Recovered, records,
 };
+use ordain_run::is_run_folder;
 use ordain_spec::Verified;
 use ordain_spec::evidence::ExecutionEvidence;
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::plan::Proposal;
 use ordain_spec::run::RunResult;
-use ordain_workflow::{is_run_folder, rfc3339};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};

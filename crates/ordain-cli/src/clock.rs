@@ -1,6 +1,6 @@
 //! The time: the machine's, or the one that somebody gives.
 
-use ordain_workflow::rfc3339;
+use ordain_canon::time::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What the machine's clock says.
@@ -13,62 +13,14 @@ pub(crate) fn now_ms() -> u64 {
 pub(crate) fn parse_time(text: &str) -> Result<u64, String> {
     // Documents hold no larger integers.
     const MS_MAX: u64 = (1 << 53) - 1;
-    let time_ms = match text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => text.parse().ok(),
-        false => milliseconds(text),
+    let time_ms = if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        text.parse().ok()
+    } else {
+        Timestamp::parse(text).and_then(Timestamp::milliseconds)
     };
     time_ms.filter(|time_ms| (1..=MS_MAX).contains(time_ms)).ok_or_else(|| {
         "expected milliseconds since 1970, or a time with its zone such as 2026-01-05T12:00:00Z".to_owned()
     })
-}
-
-fn milliseconds(text: &str) -> Option<u64> {
-    const SECONDS_END: usize = 19;
-    const DAY_SECONDS: i64 = 86_400;
-    let (local, rest) = (text.get(..SECONDS_END)?, text.get(SECONDS_END..)?);
-    let number = |from: usize, to: usize| local.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let in_day = (number(11, 13)? * 60 + number(14, 16)?) * 60 + number(17, 19)?;
-    // Years are counted from March, so that the leap day is the last of its year.
-    let year = year - i64::from(month <= 2);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468;
-    let local_s = u64::try_from(days * DAY_SECONDS + in_day).ok()?;
-    // What is written another way, or is no time, does not come out again.
-    let written = rfc3339(local_s.checked_mul(1_000)?)?;
-    if !written.trim_end_matches('Z').eq_ignore_ascii_case(local) {
-        return None;
-    }
-    let (fraction_ms, zone) = fraction(rest)?;
-    let utc_s = i64::try_from(local_s).ok()? - zone_seconds(zone)?;
-    u64::try_from(utc_s).ok()?.checked_mul(1_000)?.checked_add(fraction_ms)
-}
-
-/// What follows the seconds: a fraction, of which milliseconds count, and the zone.
-fn fraction(rest: &str) -> Option<(u64, &str)> {
-    let Some(digits) = rest.strip_prefix('.') else { return Some((0, rest)) };
-    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
-    let (digits, zone) = digits.split_at_checked(end)?;
-    let padded = format!("{digits:0<3}");
-    Some((padded.get(..3)?.parse().ok().filter(|_| end > 0)?, zone))
-}
-
-fn zone_seconds(zone: &str) -> Option<i64> {
-    if zone.eq_ignore_ascii_case("Z") {
-        return Some(0);
-    }
-    let digits = |from: usize, to: usize| {
-        let part = zone.get(from..to)?;
-        part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<i64>().ok())?
-    };
-    let sign = match zone.get(..1)? {
-        "+" => 1,
-        "-" => -1,
-        _ => return None,
-    };
-    let (hours, minutes) = (digits(1, 3)?, digits(4, 6)?);
-    let whole = zone.len() == 6 && zone.get(3..4) == Some(":") && hours < 24 && minutes < 60;
-    whole.then_some(sign * (hours * 60 + minutes) * 60)
 }
 
 #[cfg(test)]

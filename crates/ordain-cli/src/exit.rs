@@ -97,7 +97,7 @@ pub(crate) enum Failure {
     Sandbox(#[from] ordain_harness::sandbox::SandboxError),
     /// A run, or a part of one, came to no result.
     #[error(transparent)]
-    Run(#[from] ordain_workflow::RunError),
+    Run(#[from] ordain_run::RunError),
     /// `run` came to no result, or a ledger could not be checked.
     #[error(transparent)]
     NoResult(Box<Failure>),
@@ -118,8 +118,8 @@ pub(crate) enum Failure {
     Reported,
 }
 
-impl From<ordain_workflow::gate::GateError> for Failure {
-    fn from(error: ordain_workflow::gate::GateError) -> Self {
+impl From<ordain_gate::GateError> for Failure {
+    fn from(error: ordain_gate::GateError) -> Self {
         Self::Gate(Box::new(error.into()))
     }
 }

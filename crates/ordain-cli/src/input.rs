@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use ordain_canon::{DOCUMENT_BYTES_MAX, ReadError, Value, place_of, span_of};
+use ordain_run::is_run_folder;
 use ordain_vault::yaml::{self, Converted};
-use ordain_workflow::is_run_folder;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;

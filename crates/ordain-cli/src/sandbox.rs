@@ -11,8 +11,8 @@ use ordain_canon::Canonicalizer;
 use ordain_harness::sandbox::{
     self, End, Level, Probe, ProducedFile, Protections, Report, Session, Step, StepReport,
 };
+use ordain_run::{command_evidence, plan_of_command};
 use ordain_spec::evidence::ActionStatus;
-use ordain_workflow::{command_evidence, plan_of_command};
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 

@@ -8,11 +8,11 @@ use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
 use crate::{lines, proof, report};
 use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, ReadErrorKind, Value};
+use ordain_run::patch_link;
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
 use ordain_spec::profile::Profile;
 use ordain_spec::{Facts, Kind, Report, RuleId, Verified, document_text, verify_as, verify_value};
-use ordain_workflow::patch_link;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{BufWriter, Write};
 

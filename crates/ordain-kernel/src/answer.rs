@@ -1,10 +1,10 @@
 //! What answers settle: each belongs to a question, and what it says becomes part of the goal or of the constraints.
 
-use crate::excerpt::excerpt;
-use crate::findings::Part;
 use crate::outcome::{Refusal, RefusalCode};
-use crate::placeholder::{GAP_OPENS, is_placeholder};
 use crate::question::{Candidate, KEEP_ALL};
+use ordain_clarity::excerpt::excerpt;
+use ordain_clarity::findings::Part;
+use ordain_clarity::placeholder::{GAP_OPENS, is_placeholder};
 use ordain_spec::bundle::AnswerType;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,11 @@
 //! What a person or an agent gets to read: a brief for each leaf, and the same facts for programs beside it.
 
-use crate::excerpt::{counted, excerpt};
-use crate::lexicon::Category;
 use crate::node::{Leaf, Work};
-use crate::quantity::Bound;
-use crate::requirement::{Modality, Requirement};
 use ordain_canon::compare_utf16;
+use ordain_clarity::excerpt::{counted, excerpt};
+use ordain_clarity::lexicon::Category;
+use ordain_clarity::quantity::Bound;
+use ordain_clarity::requirement::{Modality, Requirement};
 use ordain_spec::bundle::{AnswerType, Question};
 use ordain_spec::intent::Context;
 use ordain_spec::join_command;
@@ -33,7 +33,7 @@ pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: u
         let _ = write!(text, "\n{goal}\n");
     }
     if siblings > 1 {
-        let whole = work.answers.fill(crate::findings::Part::Goal, 0, work.goal);
+        let whole = work.answers.fill(ordain_clarity::findings::Part::Goal, 0, work.goal);
         let _ = write!(text, "\nOne of {} of this goal:\n\n", counted(siblings, "part"));
         quote(&mut text, &whole);
     }
@@ -80,7 +80,7 @@ fn section(text: &mut String, title: &str, items: &[String]) {
 
 /// The first sentence of a goal, in one line.
 pub(crate) fn title(goal: &str) -> String {
-    let text = crate::text::Text::new(goal);
+    let text = ordain_clarity::text::Text::new(goal);
     let sentences = text.sentences.iter().map(|range| text.sentence_text(range));
     let first =
         sentences.map(|it| it.trim_start_matches(['#', ' '])).find(|it| !it.is_empty()).unwrap_or(goal);
@@ -186,7 +186,7 @@ fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
 
 /// A path in a workspace, rather than a URL, a route or an address.
 fn is_file(path: &str) -> bool {
-    crate::literal::has_extension(path)
+    ordain_clarity::literal::has_extension(path)
         && !path.contains("://")
         && !path.starts_with('/')
         && !path.contains(['@', '{', '?', '*'])
@@ -231,7 +231,7 @@ fn assumptions(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
         .collect();
     open.sort_by_key(|it| (std::cmp::Reverse(it.question.priority), it.part, it.start));
     let mut lines = Vec::new();
-    let mut spans: Vec<(crate::findings::Part, usize, usize)> = Vec::new();
+    let mut spans: Vec<(ordain_clarity::findings::Part, usize, usize)> = Vec::new();
     for candidate in open {
         let (start, end) = (candidate.start, candidate.start + candidate.words.len());
         let told = spans.iter().any(|(part, from, to)| *part == candidate.part && start < *to && *from < end);

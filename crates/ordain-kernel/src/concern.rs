@@ -1,8 +1,8 @@
 //! Splitting a goal with several independent requests into parts that can be worked on alone.
 
-use crate::lexicon::REQUEST_VERBS;
-use crate::requirement::{Requirement, stems};
-use crate::text::{Text, Token};
+use ordain_clarity::lexicon::REQUEST_VERBS;
+use ordain_clarity::requirement::{Requirement, stems};
+use ordain_clarity::text::{Text, Token};
 use std::collections::BTreeSet;
 use std::ops::Range;
 

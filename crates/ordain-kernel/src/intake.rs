@@ -62,7 +62,7 @@ fn check_shape(intent: &Value<'_>) -> Result<(), Refusal> {
     {
         let message = format!(
             "Unknown field `{}`: an intent has goal, constraints and context",
-            crate::excerpt::excerpt(key, 60)
+            ordain_clarity::excerpt::excerpt(key, 60)
         );
         return refuse(RefusalCode::InvalidIntent, message);
     }
@@ -155,7 +155,7 @@ fn path_refusal(violation: &Violation, intent: &Value<'_>) -> Refusal {
     let files =
         intent.get("context").and_then(|it| it.get("files")).and_then(Value::as_array).unwrap_or_default();
     let path = index.and_then(|at| files.get(at)?.get("path")?.as_str()).unwrap_or_default();
-    let shown = crate::excerpt::excerpt(path, 120);
+    let shown = ordain_clarity::excerpt::excerpt(path, 120);
     let faults = path_faults(path);
     let message = if faults.iter().any(|it| it.is_absolute()) {
         format!("Absolute paths not allowed in bundle: {shown}")

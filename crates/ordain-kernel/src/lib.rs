@@ -3,23 +3,6 @@
 mod outcome;
 
 mod derive;
-mod excerpt;
-
-mod lexicon;
-mod literal;
-mod text;
-
-mod detect;
-mod placeholder;
-mod rules;
-mod technology;
-
-mod findings;
-
-mod contradiction;
-mod quantity;
-mod relation;
-mod requirement;
 
 mod intake;
 mod question;
@@ -40,11 +23,9 @@ mod patch;
 
 mod validate;
 
-pub use findings::rule_counts;
 pub use outcome::{Refusal, RefusalCode, Transformed};
 pub use patch::{PatchError, patch};
 pub use plan::{PlanError, plan};
 pub use plan_of_patch::plan_of_patch;
-pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};
 pub use transform::{KERNEL_VERSION, transform};
 pub use validate::{Criterion, Reason, Recommendation, Validation, validate};

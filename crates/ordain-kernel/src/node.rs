@@ -3,12 +3,12 @@
 use crate::answer::Answers;
 use crate::concern::{concerns, touched};
 use crate::derive::derive_id;
-use crate::findings::{Finding, Part, Reading, entropy_score};
 use crate::question::Candidate;
-use crate::requirement::{Requirement, requirements};
-use crate::rules::{CLARITY_RULES, Effect, index_of};
-use crate::text::Text;
 use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
+use ordain_clarity::findings::{Finding, Part, Reading, entropy_score};
+use ordain_clarity::requirement::{Requirement, requirements};
+use ordain_clarity::rules::{CLARITY_RULES, Effect, index_of};
+use ordain_clarity::text::Text;
 use ordain_spec::Nullable;
 use ordain_spec::bundle::{ContextNode, Density, Entropy, NodeStatus, Question};
 use std::collections::BTreeSet;
@@ -282,7 +282,7 @@ fn density(findings: &[Finding], constraints: &BTreeSet<usize>, files: usize) ->
     }
     let concrete = per_constraint.keys().filter(|at| constraints.contains(at)).count();
     let points = |effect: &dyn Fn(Effect) -> bool| -> u32 {
-        let counts = crate::findings::counts(findings);
+        let counts = ordain_clarity::findings::counts(findings);
         let of_effect = CLARITY_RULES.iter().zip(counts).filter(|(rule, _)| effect(rule.effect));
         of_effect
             .map(|(rule, count)| {

@@ -1,12 +1,12 @@
 //! From a bundle and its intent to a plan proposal.
 
 use crate::derive::derive_id;
-use crate::excerpt::{counted, excerpt};
 use crate::outcome::Refusal;
 use ordain_canon::{
     BundleHash, Canonicalizer, ContentHash, DeriveError, DerivedId, IntentHash, ReadError, SHA256_PREFIX,
     TypeError, Value, WriteError, compare_utf16,
 };
+use ordain_clarity::excerpt::{counted, excerpt};
 use ordain_spec::bundle::{Bundle, BundleStatus, Output, OutputType};
 use ordain_spec::intent::{Context, Intent, IntentCommand, IntentTest, NormalizeError, normalize};
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction, TestType};

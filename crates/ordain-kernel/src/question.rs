@@ -1,15 +1,15 @@
 //! From findings to questions: one for each thing that is unclear, with the words that it is about.
 
-use crate::contradiction::Contradiction;
 use crate::derive::derive_id;
-use crate::excerpt::{excerpt, excerpt_of};
-use crate::findings::{Finding, Part, Reading};
-use crate::lexicon::{ALIASES, QUALITY_MEASURES, WEIGHTLESS};
-use crate::placeholder::is_named;
-use crate::quantity::quantities;
-use crate::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
-use crate::text::{Kind, Text, stem};
 use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
+use ordain_clarity::contradiction::Contradiction;
+use ordain_clarity::excerpt::{excerpt, excerpt_of};
+use ordain_clarity::findings::{Finding, Part, Reading};
+use ordain_clarity::lexicon::{ALIASES, QUALITY_MEASURES, WEIGHTLESS};
+use ordain_clarity::placeholder::is_named;
+use ordain_clarity::quantity::quantities;
+use ordain_clarity::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
+use ordain_clarity::text::{Kind, Text, stem};
 use ordain_spec::bundle::Question;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -343,7 +343,8 @@ impl Said {
             for range in &text.sentences {
                 let sentence = text.sentence(range);
                 let words = || sentence.iter().filter(|it| it.is_word());
-                if part != Part::Goal && (0..sentence.len()).any(|at| crate::detect::is_measure(sentence, at))
+                if part != Part::Goal
+                    && (0..sentence.len()).any(|at| ordain_clarity::detect::is_measure(sentence, at))
                 {
                     let weighty = words().filter(|it| !WEIGHTLESS.contains(&&*it.lower));
                     said.figures.extend(quantities(sentence, false).list.iter().map(|it| it.measures));

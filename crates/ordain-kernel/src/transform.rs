@@ -2,18 +2,18 @@
 
 use crate::answer::{Answers, apply};
 use crate::brief::{acceptance, brief};
-use crate::contradiction::{Contradiction, contradictions};
 use crate::derive::derive_id;
-use crate::detect::Hit;
-use crate::excerpt::excerpt;
-use crate::findings::{Brought, Finding, Part, Reading, entropy_score};
 use crate::intake::{Accepted, accept};
 use crate::node::{Leaf, Tree, Work, sort_questions};
 use crate::outcome::{Refusal, RefusalCode, Transformed};
 use crate::question::{Candidate, candidates, drop_answered, quoted};
-use crate::requirement::requirements;
-use crate::rules::{CLARIFY_SCORE, Effect, QUESTIONS_MAX, index_of};
 use ordain_canon::{Canonicalizer, ContentHash, DeriveError, DerivedId, Value, compare_utf16};
+use ordain_clarity::contradiction::{Contradiction, contradictions};
+use ordain_clarity::detect::Hit;
+use ordain_clarity::excerpt::excerpt;
+use ordain_clarity::findings::{Brought, Finding, Part, Reading, entropy_score};
+use ordain_clarity::requirement::requirements;
+use ordain_clarity::rules::{CLARIFY_SCORE, Effect, QUESTIONS_MAX, index_of};
 use ordain_spec::bundle::{Bundle, BundleStats, BundleStatus, ContextNode, Output, OutputType, Question};
 use ordain_spec::intent::Context;
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ fn refuse_new_contradictions(
         intent.constraints.iter().enumerate().map(|(at, text)| now(at, text)).collect();
     let added = answers.settled.iter().filter_map(|it| it.constraint.clone());
     texts.extend(added);
-    let read: Vec<_> = texts.iter().map(|it| requirements(&crate::text::Text::new(it))).collect();
+    let read: Vec<_> = texts.iter().map(|it| requirements(&ordain_clarity::text::Text::new(it))).collect();
     let known: BTreeSet<&[usize]> = known.iter().map(|it| it.constraints.as_slice()).collect();
     let new = contradictions(&read).into_iter().find(|it| {
         let touched = it.constraints.iter().any(|at| texts.get(*at) != intent.constraints.get(*at));
@@ -154,9 +154,9 @@ fn open_findings(
     );
     // An answer says something definite: what it says counts, how it says it does not.
     for (at, settled) in answers.settled.iter().enumerate() {
-        let text = crate::text::Text::new(&settled.answer);
+        let text = ordain_clarity::text::Text::new(&settled.answer);
         let mut hits = Vec::new();
-        crate::detect::find_all(&text, &mut hits);
+        ordain_clarity::detect::find_all(&text, &mut hits);
         let part = Part::Constraint(constraints + at);
         let facts = hits.into_iter().map(|(rule, hit)| Finding { rule, part, hit });
         open.extend(facts.filter(|it| it.is(Effect::Settles)));

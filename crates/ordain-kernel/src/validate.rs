@@ -196,5 +196,5 @@ fn check_status(evidence: &ExecutionEvidence, found: &mut Found) {
 /// Text of a document, short enough for a sentence.
 fn about(text: &str) -> String {
     const CHARS_SHOWN: usize = 120;
-    crate::excerpt::excerpt(text, CHARS_SHOWN)
+    ordain_clarity::excerpt::excerpt(text, CHARS_SHOWN)
 }

@@ -11,7 +11,8 @@
 mod support;
 
 use ordain_canon::Value;
-use ordain_kernel::{CLARITY_RULES, PlanError, Refusal, Transformed, patch, plan, transform};
+use ordain_clarity::CLARITY_RULES;
+use ordain_kernel::{PlanError, Refusal, Transformed, patch, plan, transform};
 use ordain_spec::bundle::{AnswerType, Bundle, BundleStatus, Question};
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;

@@ -9,7 +9,8 @@
 )]
 
 use ordain_canon::{Canonicalizer, Value};
-use ordain_kernel::{CLARIFY_SCORE, Transformed, transform};
+use ordain_clarity::CLARIFY_SCORE;
+use ordain_kernel::{Transformed, transform};
 use ordain_spec::bundle::{AnswerType, Bundle, Question};
 use ordain_spec::{Facts, Kind, verify_value};
 use serde_json::{Value as Json, json};

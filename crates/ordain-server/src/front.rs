@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use ordain_workflow::gate::{Caller, GateError};
+use ordain_gate::{Caller, GateError};
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! Counters for Prometheus.
 
 use axum::http::Method;
+use ordain_gate::Counters;
 use ordain_note::Steps;
-use ordain_workflow::gate::Counters;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};

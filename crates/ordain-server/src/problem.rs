@@ -5,8 +5,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordain_canon::TypeError;
+use ordain_gate::{Fault, GateError, StoreError};
 use ordain_spec::decision::Reason;
-use ordain_workflow::gate::{Fault, GateError, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

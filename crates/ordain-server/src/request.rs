@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ordain_canon::{Canonicalizer, Value};
-use ordain_workflow::gate::{Caller, WHOLE_MAX};
+use ordain_gate::{Caller, WHOLE_MAX};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -6,14 +6,14 @@ use crate::problem::Problem;
 use axum::Router;
 use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post};
+use ordain_gate::{
+    ActionStatus, GateStatus, KeyStatus, NAME_CHARACTERS_MAX, NAME_PATTERN, NewToken, PermitStatus, Received,
+    Report, Role, Say, Spent, State, TokenStatus, WHOLE_MAX,
+};
 use ordain_spec::Kind;
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::note;
 use ordain_spec::packet::EvidencePacket;
-use ordain_workflow::gate::{
-    ActionStatus, GateStatus, KeyStatus, NAME_CHARACTERS_MAX, NAME_PATTERN, NewToken, PermitStatus, Received,
-    Report, Role, Say, Spent, State, TokenStatus, WHOLE_MAX,
-};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value as Json;
 

@@ -9,7 +9,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use ordain_workflow::gate::Caller;
+use ordain_gate::Caller;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::report::{GREEN, printable};
 use ordain_canon::{Canonicalizer, Value};
-use ordain_workflow::gate::Received;
+use ordain_gate::Received;
 use std::io::Write;
 
 pub(crate) fn add(args: &EvidenceAdd, json: bool) -> Result<Outcome, Failure> {

@@ -9,6 +9,7 @@ use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
 use crate::unified;
 use ordain_canon::{Canonicalizer, ContentHash, PayloadHash, SHA256_PREFIX};
+use ordain_gate::{ActionStatus, FileChange, Report, Spent, State, UseOutcome};
 use ordain_harness::apply::{
     Applied, ApplyError, Authority, Change, Done, KeptUse, OpenUse, done_under, keep_use, kept_uses,
 };
@@ -17,7 +18,6 @@ use ordain_spec::limits::OPEN_OBJECT_BYTES_MAX;
 use ordain_spec::patch::PatchOp;
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction};
 use ordain_spec::run::RunResult;
-use ordain_workflow::gate::{ActionStatus, FileChange, Report, Spent, State, UseOutcome};
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -325,7 +325,7 @@ fn packet(trial: &Trial<'_>, patch_hash: &str) -> Result<Json, Failure> {
         "tests_in_all": tests.len(),
     });
     let payload_hash = PayloadHash::of(&mut canon, &payload)?.to_string();
-    let observed_at_ms = ordain_workflow::milliseconds(&run.completed_at).unwrap_or_else(now_ms);
+    let observed_at_ms = ordain_canon::time::milliseconds(&run.completed_at).unwrap_or_else(now_ms);
     Ok(json!({
         // With the version of the payload: the same id never stands for other content.
         "evidence_id": format!("sandbox-{}-2", run.run_id.as_str()),

@@ -12,10 +12,10 @@ use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
 use ordain_canon::Canonicalizer;
+use ordain_canon::time::moment;
+use ordain_gate::{Audit, EntriesAudit, LedgerEntry, NamedNote};
 use ordain_ledger::{Hash, SignedNote};
 use ordain_store::Store;
-use ordain_workflow::gate::{self, Audit, EntriesAudit, LedgerEntry, NamedNote};
-use ordain_workflow::moment;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -82,17 +82,17 @@ fn verify(args: &LedgerFsck, depth: Depth, json: bool) -> Result<Outcome, Failur
     let mut before = 0;
     let audit = runtime.block_on(async {
         let store = Store::open_to_read(&place.location).await?;
-        let verifiers = gate::verifiers(&store, keyring.as_ref()).await?;
+        let verifiers = ordain_gate::verifiers(&store, keyring.as_ref()).await?;
         let mut step = |done: u64, _: u64| {
             progress.add(usize::try_from(done - before).unwrap_or_default());
             before = done;
         };
-        let mut audit = gate::audit(&store, &verifiers, &notes, &mut step).await?;
+        let mut audit = ordain_gate::audit(&store, &verifiers, &notes, &mut step).await?;
         if depth == Depth::Records && audit.damage.is_empty() {
-            audit.damage = gate::check_records(&store).await?;
+            audit.damage = ordain_gate::check_records(&store).await?;
         }
         store.close().await?;
-        Ok::<Audit, gate::GateError>(audit)
+        Ok::<Audit, ordain_gate::GateError>(audit)
     })?;
     drop(progress);
     let checkpoints = match audit.checkpoints {
@@ -321,7 +321,7 @@ fn export(args: &LedgerExport, json: bool) -> Result<Outcome, Failure> {
         progress.add(usize::try_from(done - before).unwrap_or_default());
         before = done;
     };
-    let size = local.runtime.block_on(gate::export(local.app.gate(), write, step))?;
+    let size = local.runtime.block_on(ordain_gate::export(local.app.gate(), write, step))?;
     drop(progress);
     if json {
         print_json(&json!({"size": size, "folder": root.display().to_string()}))?;

@@ -5,9 +5,9 @@ use crate::report::{GREEN, RED, YELLOW};
 use crate::view;
 use crate::wording::word;
 use anstyle::Style;
+use ordain_canon::time::moment;
+use ordain_gate::{ActionStatus, PermitStatus, State};
 use ordain_spec::approval::Verdict;
-use ordain_workflow::gate::{ActionStatus, PermitStatus, State};
-use ordain_workflow::moment;
 use serde_json::Value as Json;
 
 /// Everything about an action.
@@ -90,7 +90,7 @@ pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
     if permit.uses.is_empty() {
         return;
     }
-    let row = |it: &ordain_workflow::gate::Use| {
+    let row = |it: &ordain_gate::Use| {
         let reason = it.settled.as_ref().map(|settled| settled.reason.clone()).unwrap_or_default();
         vec![
             it.number.to_string(),

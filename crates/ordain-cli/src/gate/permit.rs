@@ -8,11 +8,11 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
 use crate::page::Page;
+use ordain_canon::time::moment;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{PublicKey, PublicKeys, verify_permit};
+use ordain_gate::{PermitStatus, Report, Spent};
 use ordain_spec::action::is_request;
-use ordain_workflow::gate::{PermitStatus, Report, Spent};
-use ordain_workflow::moment;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -138,9 +138,9 @@ fn outcome(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> {
     let report = Report {
         number: args.number,
         outcome: match args.outcome {
-            UseOutcome::Succeeded => ordain_workflow::gate::UseOutcome::Succeeded,
-            UseOutcome::Failed => ordain_workflow::gate::UseOutcome::Failed,
-            UseOutcome::Unknown => ordain_workflow::gate::UseOutcome::Unknown,
+            UseOutcome::Succeeded => ordain_gate::UseOutcome::Succeeded,
+            UseOutcome::Failed => ordain_gate::UseOutcome::Failed,
+            UseOutcome::Unknown => ordain_gate::UseOutcome::Unknown,
         },
         affected_records: args.records,
         duration_ms: args.duration,

@@ -9,7 +9,6 @@ use crate::policy;
 use crate::progress::Progress;
 use crate::report::{GREEN, YELLOW};
 use crate::wording::count;
-use ordain_workflow::gate;
 
 pub(crate) fn run(args: &Replay, json: bool) -> Result<Outcome, Failure> {
     replayed(args, json).map_err(super::ledger::no_result)
@@ -28,7 +27,7 @@ fn replayed(args: &Replay, json: bool) -> Result<Outcome, Failure> {
         progress.add(usize::try_from(done - before).unwrap_or_default());
         before = done;
     };
-    let replay = local.runtime.block_on(gate::replay(local.app.gate(), other, step))?;
+    let replay = local.runtime.block_on(ordain_gate::replay(local.app.gate(), other, step))?;
     drop(progress);
     let same = replay.flips.is_empty() && replay.not_replayed.is_empty();
     if json {
@@ -39,14 +38,14 @@ fn replayed(args: &Replay, json: bool) -> Result<Outcome, Failure> {
     Ok(if same { Outcome::Ok } else { Outcome::Failed })
 }
 
-fn show(replay: &gate::Replay, with_others: bool) -> Result<(), Failure> {
+fn show(replay: &ordain_gate::Replay, with_others: bool) -> Result<(), Failure> {
     let mut page = Page::default();
     page.title("replay", &count(replay.decisions, "decision"));
     let same = if with_others { "the same outcome" } else { "the same, byte for byte" };
     page.styled_label("same", GREEN, &format!("{} {same}", replay.same));
     if !replay.flips.is_empty() {
         page.styled_label("flips", YELLOW, &replay.flips.len().to_string());
-        let row = |flip: &gate::Flip| {
+        let row = |flip: &ordain_gate::Flip| {
             let reason =
                 flip.reasons.first().map(|it| format!("{}: {}", it.rule_id, it.message)).unwrap_or_default();
             vec![

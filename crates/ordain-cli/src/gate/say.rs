@@ -6,8 +6,8 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::Page;
 use crate::report::printable;
+use ordain_gate::{ActionStatus, Say, State};
 use ordain_spec::approval::Verdict;
-use ordain_workflow::gate::{ActionStatus, Say, State};
 use std::io::{BufRead, IsTerminal, Write};
 
 pub(crate) fn approve(args: &Approve, json: bool) -> Result<Outcome, Failure> {

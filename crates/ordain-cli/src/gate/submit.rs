@@ -7,7 +7,7 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
 use crate::page::Page;
-use ordain_workflow::gate::{ActionStatus, State};
+use ordain_gate::{ActionStatus, State};
 use serde_json::Value as Json;
 
 pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {

@@ -2,8 +2,8 @@
 
 use crate::report::{BLUE, BOLD, GREEN, RED, YELLOW, printable};
 use crate::wording::{count, cut};
+use ordain_run::{Event, Purpose};
 use ordain_spec::evidence::ActionStatus;
-use ordain_workflow::{Event, Purpose};
 use std::io::{IsTerminal, Write};
 
 /// With what stands around it, a line of a narrow terminal.

@@ -15,11 +15,11 @@ use crate::input::{Source, Text};
 use live::Live;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_harness::sandbox;
+use ordain_run::{IntentText, Mode, Origin, Request, World};
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
 use ordain_spec::profile::Profile;
 use ordain_spec::{Facts, Kind, document_text, path_problem};
-use ordain_workflow::{IntentText, Mode, Origin, Request, World};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -91,7 +91,7 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
     let executor = concat!("ordain ", env!("CARGO_PKG_VERSION"));
     let world = World { now_ms: &now_ms, sandbox: &sandbox::run_watched, executor };
     let mut live = Live::new(!json);
-    let run = ordain_workflow::run(&request, &world, &mut |event| live.tell(event))?;
+    let run = ordain_run::run(&request, &world, &mut |event| live.tell(event))?;
     let mut stdout = anstream::stdout().lock();
     if json {
         stdout.write_all(Canonicalizer::new().value(&*run.result)?)?;

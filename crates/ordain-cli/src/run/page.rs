@@ -5,10 +5,10 @@ use crate::page::Page;
 use crate::report::{GREEN, RED, YELLOW};
 use crate::wording::{count, size_of};
 use ordain_harness::sandbox::{Captured, Level, StepReport};
+use ordain_run::Run;
 use ordain_spec::evidence::{ActionStatus, ExecutionStatus};
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::run::ResultKind;
-use ordain_workflow::Run;
 use std::path::Path;
 
 /// The end of what a command wrote says why it failed.

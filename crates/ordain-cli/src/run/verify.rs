@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::report::{self, GREEN, RED, printable};
 use crate::verify::FileReport;
 use ordain_canon::Canonicalizer;
-use ordain_workflow::{CheckedFile, verify_run_folder};
+use ordain_run::{CheckedFile, verify_run_folder};
 use std::io::Write;
 use std::path::Path;
 

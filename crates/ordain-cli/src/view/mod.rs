@@ -19,8 +19,8 @@ use crate::report::{RED, printable};
 use crate::verify::{Checked, Recognised, recognise};
 use crate::wording::count;
 use ordain_canon::{Canonicalizer, Value};
+use ordain_run::is_run_folder;
 use ordain_spec::{Facts, Kind, Report};
-use ordain_workflow::is_run_folder;
 use serde::de::DeserializeOwned;
 use std::io::Write;
 

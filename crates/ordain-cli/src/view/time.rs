@@ -1,6 +1,6 @@
 //! Milliseconds as people read them.
 
-use ordain_workflow::rfc3339;
+use ordain_canon::time::rfc3339;
 
 /// A moment: RFC 3339 in UTC, and the number that the document has.
 pub(super) fn instant(ms: u64) -> String {

@@ -1,9 +1,9 @@
 //! Compares a field of evidence with what a precondition expects.
 
-use super::timestamp::Timestamp;
 use crate::limits::{PATTERN_BYTES_MAX, PATTERN_CLASSES_MAX, PATTERN_MEMORY_MAX};
 use crate::shown::CHARS_SHOWN;
 use ordain_canon::Value;
+use ordain_canon::time::Timestamp;
 use ordain_spec::action::Operator;
 use regex::RegexBuilder;
 use regex_syntax::ast::parse::Parser;

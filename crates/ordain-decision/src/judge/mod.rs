@@ -7,7 +7,6 @@ mod evidence;
 mod misses;
 mod reasons;
 mod subject;
-mod timestamp;
 
 use crate::limits::WINDOW_MS_DEFAULT;
 use crate::permit::Grant;

@@ -2,7 +2,6 @@
 
 use super::evidence::Observed;
 use super::reasons::Reasons;
-use super::timestamp::datetime_text;
 use crate::limits::NOW_MS_MAX;
 use crate::policy::people::{actor_uid, resource_type_uid, resource_uid};
 use crate::policy::schema::action_name;
@@ -10,6 +9,7 @@ use crate::policy::{Declared, InScope, Mismatch, Place, PolicySet, Reads, Statem
 use crate::shown::{unseen, visible};
 use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpression as Expression};
 use ordain_canon::Value;
+use ordain_canon::time::rfc3339_millis;
 use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
 use ordain_spec::decision::gate;
 use ordain_spec::{folded_path, path_problem};
@@ -213,8 +213,10 @@ impl<'a> Asker<'a> {
                 reasons.deny(gate::EVALUATION, "", message);
                 ready = false;
             }
-            self.fixed
-                .push(("now".to_owned(), Expression::new_datetime(datetime_text(now_ms.min(NOW_MS_MAX)))));
+            self.fixed.push((
+                "now".to_owned(),
+                Expression::new_datetime(rfc3339_millis(now_ms.min(NOW_MS_MAX)).unwrap_or_default()),
+            ));
         }
         ready
     }

@@ -8,7 +8,7 @@ use crate::request::{Asked, By, JsonBytes, Named, Typed, answer, nameable, ok, w
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_workflow::gate::{ActionStatus, PAGE_MAX, Say, State as ActionState};
+use ordain_gate::{ActionStatus, PAGE_MAX, Say, State as ActionState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -6,7 +6,7 @@ use crate::request::{By, Typed, ok};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_workflow::gate::{REASON_CHARACTERS_MAX, Role};
+use ordain_gate::{REASON_CHARACTERS_MAX, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ fn broken_off() -> Problem {
 
 impl App {
     /// Reads the policy folder again. What is invalid changes nothing.
-    pub(crate) async fn reload(&self, caller: &ordain_workflow::gate::Caller) -> Result<bool, Problem> {
+    pub(crate) async fn reload(&self, caller: &ordain_gate::Caller) -> Result<bool, Problem> {
         let app = self.clone();
         let files = tokio::task::spawn_blocking(move || app.shared.reload.as_ref().map(|read| read())).await;
         let files = match files {

@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::request::{Asked, By, ok, text, whole};
 use axum::extract::State;
 use axum::response::Response;
-use ordain_workflow::gate::{LedgerEntry, PAGE_MAX};
+use ordain_gate::{LedgerEntry, PAGE_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@ use crate::request::{ok, text};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_workflow::gate::GateError;
+use ordain_gate::GateError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -91,7 +91,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
 
 pub(crate) async fn jwks(State(app): State<App>) -> Result<Response, Problem> {
     let keys = app.gate.keys().await?;
-    let jwk = |key: ordain_workflow::gate::KeyStatus| Jwk {
+    let jwk = |key: ordain_gate::KeyStatus| Jwk {
         kty: "OKP",
         crv: "Ed25519",
         alg: "EdDSA",

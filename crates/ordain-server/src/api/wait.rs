@@ -11,7 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ordain_canon::Canonicalizer;
-use ordain_workflow::gate::{ActionStatus, Caller, GateError, Glance, State as ActionState};
+use ordain_gate::{ActionStatus, Caller, GateError, Glance, State as ActionState};
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;

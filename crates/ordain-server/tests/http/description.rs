@@ -1,8 +1,8 @@
 //! The OpenAPI document: it is the committed one, it is valid, and the server does what it says.
 
 use crate::support::{Server, proposal, text};
+use ordain_gate::Role;
 use ordain_server::openapi;
-use ordain_workflow::gate::Role;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,8 +1,8 @@
 //! Too many at once: a refusal, and not a server that grows.
 
 use crate::support::{Events, Server, begin, proposal, raw, read_reply};
+use ordain_gate::Role;
 use ordain_server::limits::{REQUESTS_OF_ONE_MAX, WAITING_MAX};
-use ordain_workflow::gate::Role;
 use std::io::{BufReader, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -126,7 +126,7 @@ fn what_is_under_way_when_the_server_stops_is_answered_and_kept() {
         assert_eq!(status["state"], "allowed");
     }
     let verifiers = again.wait(again.gate.note_verifiers()).unwrap();
-    let audit = ordain_workflow::gate::audit(again.gate.store(), &verifiers, &[], |_, _| {});
+    let audit = ordain_gate::audit(again.gate.store(), &verifiers, &[], |_, _| {});
     assert_eq!(again.wait(audit).unwrap().damage, []);
 }
 

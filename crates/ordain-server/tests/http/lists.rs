@@ -1,7 +1,7 @@
 //! Lists: whole, in pages that are never too long.
 
 use crate::support::{Server, packet, proposal, text};
-use ordain_workflow::gate::{EVIDENCE_BYTES_MAX, PAGE_BYTES_MAX};
+use ordain_gate::{EVIDENCE_BYTES_MAX, PAGE_BYTES_MAX};
 use serde_json::{Value as Json, json};
 
 /// Follows a list to its end. Gives the ids of each page, and the longest answer.

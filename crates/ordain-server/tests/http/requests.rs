@@ -1,8 +1,8 @@
 //! Requests that are not what they should be: too long, too slow, malformed, or full of tricks.
 
 use crate::support::{NOW, Server, begin, exchange, proposal, raw, read_reply, text};
+use ordain_gate::Role;
 use ordain_server::limits::{BODY_BYTES_MAX, BODY_WAIT, HEAD_WAIT};
-use ordain_workflow::gate::Role;
 use serde_json::{Value as Json, json};
 use std::io::{BufReader, Read, Write};
 use std::time::{Duration, Instant};
@@ -393,8 +393,7 @@ fn sql_is_a_text_like_any_other() {
     }
     // Everything is there, and the ledger verifies.
     let verifiers = server.wait(server.gate.note_verifiers()).unwrap();
-    let found =
-        server.wait(ordain_workflow::gate::audit(server.gate.store(), &verifiers, &[], |_, _| {})).unwrap();
+    let found = server.wait(ordain_gate::audit(server.gate.store(), &verifiers, &[], |_, _| {})).unwrap();
     assert_eq!(found.damage, []);
     assert_eq!(
         server.get("audrey", "/v1/actions").expect(200)["actions"].as_array().unwrap().len(),

@@ -1,8 +1,8 @@
 //! Secrets are planted everywhere, and then looked for in everything that the server says about itself.
 
 use crate::support::{Folder, NOW, Server, packet, proposal, raw, text, usage};
+use ordain_gate::Keyring;
 use ordain_store::Location;
-use ordain_workflow::gate::Keyring;
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::sync::{Arc, Mutex};

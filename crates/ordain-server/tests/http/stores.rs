@@ -112,7 +112,7 @@ fn a_full_store_acknowledges_nothing_and_works_again_when_there_is_room() {
         assert_eq!(text(&again.get("andy", &format!("/v1/actions/{id}")).expect(200)["state"]), "allowed");
     }
     let verifiers = again.wait(again.gate.note_verifiers()).unwrap();
-    let audit = ordain_workflow::gate::audit(again.gate.store(), &verifiers, &[], |_, _| {});
+    let audit = ordain_gate::audit(again.gate.store(), &verifiers, &[], |_, _| {});
     assert_eq!(again.wait(audit).unwrap().damage, []);
 }
 

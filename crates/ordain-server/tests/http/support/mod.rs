@@ -6,10 +6,10 @@ pub use client::{Events, Reply, begin, exchange, raw, read_reply};
 
 use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::PolicyFiles;
+use ordain_gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
 use ordain_note::{Drafter, EXAMPLES};
 use ordain_server::{App, Background, listen};
 use ordain_store::{Location, Store};
-use ordain_workflow::gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+#![allow(
+    missing_docs,
+    reason = "the kernel is the only user; each module says what it holds, docs/clarity.md what a rule means"
+)]
+
+pub mod literal;
+
+pub mod excerpt;
+pub mod lexicon;
+pub mod text;
+
+pub mod detect;
+pub mod placeholder;
+pub mod rules;
+pub mod technology;
+
+pub mod findings;
+
+pub mod contradiction;
+pub mod quantity;
+mod relation;
+pub mod requirement;
+
+pub use findings::rule_counts;
+pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};

@@ -1,0 +1,75 @@
+//! Technologies that a text names.
+
+use crate::lexicon::{ALIASES, Category, EXTENSIONS, TECHNOLOGIES, Technology};
+use crate::text::{Kind, Text, Token};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Technology>> =
+    LazyLock::new(|| TECHNOLOGIES.iter().map(|it| (it.name, it)).collect());
+
+/// One technology in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// The one name of the thing, whatever the text calls it.
+    pub name: String,
+    pub category: Category,
+    /// Which token of the text.
+    pub token: usize,
+}
+
+/// Whether a word in lower case is the name of a technology, everyday word or not.
+pub fn is_technology(word: &str) -> bool {
+    BY_NAME.contains_key(word)
+}
+
+/// All technologies that a text names, in order.
+pub fn technologies(text: &Text<'_>) -> Vec<Named> {
+    let tokens = &text.tokens;
+    let mut found = Vec::new();
+    for (position, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Word | Kind::Identifier => found.extend(of_word(tokens, position, token)),
+            Kind::Code | Kind::Quote | Kind::Path => {
+                let inner = token.text.trim_matches(['`', '"', '\'', '“', '”']).to_lowercase();
+                if let Some(it) = BY_NAME.get(inner.as_str()) {
+                    found.push(named(it, position));
+                }
+                let extension =
+                    token.path().and_then(|it| it.rsplit_once('.')).map(|(_, extension)| extension);
+                let known = extension.and_then(|it| EXTENSIONS.iter().find(|(name, _)| *name == it));
+                if let Some((name, category)) = known {
+                    found.push(Named { name: format!(".{name}"), category: *category, token: position });
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn named(technology: &Technology, token: usize) -> Named {
+    let name =
+        ALIASES.iter().find(|(alias, _)| *alias == technology.name).map_or(technology.name, |(_, name)| name);
+    Named { name: name.to_owned(), category: technology.category, token }
+}
+
+fn of_word(tokens: &[Token<'_>], position: usize, token: &Token<'_>) -> Option<Named> {
+    let next = tokens.get(position + 1).filter(|it| it.start == token.end());
+    // `C++`, `C#`: the marks are tokens of their own.
+    let lower = match next.map(|it| it.text) {
+        Some("+") => format!("{}++", token.lower),
+        Some("#") => format!("{}#", token.lower),
+        _ => token.lower.trim_end_matches("'s").to_lowercase(),
+    };
+    let technology = BY_NAME.get(lower.as_str())?;
+    let before = position.checked_sub(1).and_then(|at| tokens.get(at));
+    let after_preposition = before.is_some_and(|it| matches!(&*it.lower, "in" | "using" | "with"));
+    let capital_inside =
+        token.is_capitalized() && before.is_some_and(|it| it.kind != Kind::Mark || it.text == ",");
+    let numbered =
+        tokens.get(position + 1).is_some_and(|it| it.kind == Kind::Number) && token.is_capitalized();
+    let meant =
+        !technology.everyday || numbered || capital_inside || (after_preposition && token.is_capitalized());
+    meant.then(|| named(technology, position))
+}

@@ -1,0 +1,280 @@
+//! A store in which somebody changed something and made every hash anew: each entry is compared with those before it, and each
+//! record with the entries.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
+
+mod scene;
+
+use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_gate::{Role, UseOutcome, audit, check_records};
+use ordain_spec::approval::Verdict;
+use ordain_store::{Change, Guard, Location, NewRecord, Query, Store, Writes};
+use scene::{NOW, Scene, proposal};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// Everything that is in a store.
+#[derive(Clone)]
+struct Forgery {
+    entries: Vec<Json>,
+    documents: BTreeMap<String, Vec<u8>>,
+    /// By kind and id; the state by which it is listed, and the body.
+    records: BTreeMap<(String, String), (String, Json)>,
+}
+
+impl Forgery {
+    async fn of(store: &Store) -> Self {
+        let rows = store.entries(0, 1_000).await.unwrap();
+        let entries: Vec<Json> = rows.iter().map(|row| serde_json::from_slice(&row.bytes).unwrap()).collect();
+        let mut documents = BTreeMap::new();
+        for (name, value) in entries.iter().flat_map(|entry| entry["event"].as_object().unwrap()) {
+            if name.ends_with("_document") {
+                let hash = ContentHash::parse(value.as_str().unwrap()).unwrap();
+                documents.insert(hash.to_string(), store.document(&hash).await.unwrap().unwrap());
+            }
+        }
+        let mut records = BTreeMap::new();
+        for kind in ["control", "action", "permit", "effect", "evidence", "token", "key"] {
+            let query = Query { kind: kind.to_owned(), limit: 100, ..Query::default() };
+            for record in store.records(&query).await.unwrap() {
+                let body = serde_json::from_str(&record.body).unwrap();
+                records.insert((record.kind, record.id), (record.state, body));
+            }
+        }
+        Self { entries, documents, records }
+    }
+
+    /// The place of an entry of a kind about an action, the last one.
+    fn last(&self, kind: &str, action_id: &str) -> usize {
+        let about = |entry: &Json| {
+            entry["event"]["kind"] == kind
+                && (action_id.is_empty() || entry["event"]["action_id"] == action_id)
+        };
+        self.entries.iter().rposition(about).unwrap()
+    }
+
+    fn permit(&self, action_id: &str) -> String {
+        self.records[&key("action", action_id)].1["permit_id"].as_str().unwrap().to_owned()
+    }
+
+    fn record(&mut self, kind: &str, id: &str) -> &mut Json {
+        &mut self.records.get_mut(&key(kind, id)).unwrap().1
+    }
+
+    fn state(&mut self, kind: &str, id: &str, state: &str) {
+        state.clone_into(&mut self.records.get_mut(&key(kind, id)).unwrap().0);
+    }
+
+    /// Changes a document that an entry names, and its name.
+    fn document(&mut self, at: usize, member: &str, change: impl FnOnce(&mut Json)) {
+        let name = self.entries[at]["event"][member].as_str().unwrap().to_owned();
+        let mut body: Json = serde_json::from_slice(&self.documents[&name]).unwrap();
+        change(&mut body);
+        let bytes = Canonicalizer::new().value(&body).unwrap().to_vec();
+        let name = ContentHash::of(&bytes).to_string();
+        self.documents.insert(name.clone(), bytes);
+        self.entries[at]["event"][member] = json!(name);
+    }
+
+    /// One more use of a permit like the last one, at a time, with everything that follows from it.
+    fn use_again(&mut self, action_id: &str, now_ms: u64) -> usize {
+        let mut entry = self.entries[self.last("permit_spent", action_id)].clone();
+        let permit_id = self.permit(action_id);
+        let permit = self.record("permit", &permit_id);
+        let number = permit["used"].as_u64().unwrap() + 1;
+        permit["used"] = json!(number);
+        let deadline_ms = now_ms + 300_000;
+        let used = json!({"use": number, "worker": "worker", "spent_at_ms": now_ms, "deadline_ms": deadline_ms,
+            "settled": null});
+        permit["uses"].as_array_mut().unwrap().push(used);
+        let effect = permit["effect"].as_str().unwrap().to_owned();
+        self.state("permit", &permit_id, "running");
+        self.record("effect", &effect)["open"].as_array_mut().unwrap().push(json!([permit_id, number]));
+        self.state("effect", &effect, "open");
+        self.record("action", action_id)["state"] = json!("running");
+        self.state("action", action_id, "running");
+        entry["at_ms"] = json!(now_ms);
+        entry["event"]["use"] = json!(number);
+        entry["event"]["deadline_ms"] = json!(deadline_ms);
+        self.entries.push(entry);
+        let at = self.entries.len() - 1;
+        self.document(at, "inputs_document", |inputs| inputs["now_ms"] = json!(now_ms));
+        at
+    }
+
+    /// What is found in such a store. Its entries, tree and documents are in order.
+    async fn found(self) -> Vec<(Option<u64>, String)> {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        let mut canon = Canonicalizer::new();
+        let entries = self.entries.iter().map(|entry| canon.value(entry).unwrap().to_vec()).collect();
+        let guards = self.records.keys().map(|(kind, id)| Guard::absent(kind, id)).collect();
+        let record = |((kind, id), (state, body)): ((String, String), (String, Json))| {
+            NewRecord::new(kind, id, state, body.to_string())
+        };
+        let records = self.records.into_iter().map(record).collect();
+        let documents = self.documents.into_values().collect();
+        store.commit(Change::new(guards, |_| Writes { documents, records, entries })).await.unwrap();
+        assert_eq!(audit(&store, &[], &[], |_, _| {}).await.unwrap().damage, []);
+        let damage = check_records(&store).await.unwrap();
+        damage.into_iter().map(|damage| (damage.index, damage.problem)).collect()
+    }
+}
+
+fn key(kind: &str, id: &str) -> (String, String) {
+    (kind.to_owned(), id.to_owned())
+}
+
+/// A store with a bit of everything, in order.
+async fn honest() -> Forgery {
+    let scene = Scene::new().await;
+    scene.token("zoe", &[Role::Auditor], &[]).await;
+    let write = proposal("write", "write");
+    let held = scene.submit(&write).await;
+    scene.say("ann", &held, Verdict::Approve).await.unwrap();
+    let allowed = scene.say("bob", &held, Verdict::Approve).await.unwrap();
+    scene.gate.halt(&scene.operator, "stop").await.unwrap();
+    scene.gate.resume(&scene.operator, "go").await.unwrap();
+    scene.spend(&allowed, &write).await.unwrap();
+    scene.submit(&proposal("denied", "delete")).await;
+    let mut read = proposal("read", "read");
+    read["target"]["resource_id"] = json!("8");
+    let status = scene.submit(&read).await;
+    let spent = scene.spend(&status, &read).await.unwrap();
+    scene.report(&spent, UseOutcome::Succeeded).await.unwrap();
+    let honest = Forgery::of(scene.gate.store()).await;
+    assert_eq!(honest.clone().found().await, []);
+    honest
+}
+
+#[tokio::test]
+async fn a_decision_is_made_from_what_the_ledger_has() {
+    let honest = honest().await;
+    let nothing = format!("sha256:{}", "0".repeat(64));
+    type Change = fn(&mut Json, &str);
+    let changes: [(&str, Change); 9] = [
+        ("by other approvals", |inputs, _| inputs["approval_documents"] = json!([])),
+        ("by other approvals", |inputs, nothing| {
+            inputs["approval_documents"].as_array_mut().unwrap().push(json!(nothing));
+        }),
+        ("by other approvals", |inputs, _| inputs["approval_documents"].as_array_mut().unwrap().reverse()),
+        ("as if the gate were halted", |inputs, _| inputs["halted"] = json!(true)),
+        ("by other policies", |inputs, nothing| inputs["files_document"] = json!(nothing)),
+        ("by another proposal", |inputs, nothing| inputs["proposal_document"] = json!(nothing)),
+        ("as if it were another time", |inputs, _| inputs["now_ms"] = json!(NOW - 60_001)),
+        ("as if it were another time", |inputs, _| inputs["now_ms"] = json!(NOW + 1)),
+        ("by evidence that nobody had brought", |inputs, nothing| {
+            inputs["evidence_documents"] = json!([nothing])
+        }),
+    ];
+    for (words, change) in changes {
+        for kind in ["decided", "permit_spent"] {
+            let mut forged = honest.clone();
+            let at = forged.last(kind, "write");
+            forged.document(at, "inputs_document", |inputs| change(inputs, &nothing));
+            let found = forged.found().await;
+            let told = |it: &(Option<u64>, String)| it.0 == Some(at as u64) && it.1.contains(words);
+            assert!(found.iter().any(told), "{kind}: {words} is not in {found:?}");
+        }
+    }
+    // Nothing else than the comparison with the entries before finds this.
+    let mut forged = honest.clone();
+    let at = forged.last("decided", "write");
+    forged.document(at, "inputs_document", |inputs| inputs["approval_documents"] = json!([]));
+    let found = forged.found().await;
+    assert_eq!(
+        found,
+        [(Some(at as u64), "decides on `write` by other approvals than were given".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn an_outcome_is_that_of_its_document() {
+    let mut forged = honest().await;
+    let at = forged.last("decided", "denied");
+    forged.entries[at]["event"]["outcome"] = json!("HOLD");
+    forged.record("action", "denied")["state"] = json!("held");
+    forged.state("action", "denied", "held");
+    let problem = "decides on `denied` otherwise than its document says".to_owned();
+    assert_eq!(forged.found().await, [(Some(at as u64), problem)]);
+}
+
+#[tokio::test]
+async fn a_permit_comes_from_an_allow_and_from_a_valid_key() {
+    let honest = honest().await;
+    let mut forged = honest.clone();
+    let at = forged.last("permit_minted", "read");
+    let permit = forged.permit("read");
+    forged.entries[at]["event"]["key_id"] = json!("0123456789abcdef");
+    let problem = format!("mints `{permit}` with a key that was not valid");
+    assert_eq!(forged.found().await, [(Some(at as u64), problem)]);
+
+    let mut forged = honest.clone();
+    let at = forged.last("permit_minted", "read");
+    forged.entries[at - 1]["event"]["outcome"] = json!("DENY");
+    forged.document(at - 1, "decision_document", |decision| decision["outcome"] = json!("DENY"));
+    let name = forged.entries[at - 1]["event"]["decision_document"].clone();
+    forged.record("action", "read")["decision_document"] = name;
+    let problem = format!("mints `{permit}` without an ALLOW just before it");
+    assert_eq!(forged.found().await, [(Some(at as u64), problem)]);
+}
+
+#[tokio::test]
+async fn a_permit_is_used_as_it_says() {
+    let honest = honest().await;
+    let permit = honest.permit("read");
+    // A second use is in order.
+    let mut forged = honest.clone();
+    forged.use_again("read", NOW);
+    assert_eq!(forged.clone().found().await, []);
+    let at = forged.use_again("read", NOW);
+    let problem = format!("uses `{permit}` more often than it can be used");
+    assert_eq!(forged.found().await, [(Some(at as u64), problem)]);
+
+    for now_ms in [NOW + 299_999, NOW + 300_000] {
+        let mut forged = honest.clone();
+        let at = forged.use_again("read", now_ms);
+        let problem = (Some(at as u64), format!("uses `{permit}` outside its window"));
+        let expected = if now_ms == NOW + 300_000 { vec![problem] } else { vec![] };
+        assert_eq!(forged.found().await, expected);
+    }
+
+    let mut forged = honest.clone();
+    let mut halted = forged.entries[forged.last("halted", "")].clone();
+    halted["at_ms"] = json!(NOW);
+    forged.entries.push(halted);
+    forged.record("control", "gate")["halt"] = json!({"by": "operator", "reason": "stop", "at_ms": NOW});
+    forged.state("control", "gate", "halted");
+    let at = forged.use_again("read", NOW);
+    forged.document(at, "inputs_document", |inputs| inputs["halted"] = json!(true));
+    let problem = format!("uses `{permit}` while the gate was halted");
+    assert_eq!(forged.found().await, [(Some(at as u64), problem)]);
+
+    let mut forged = honest.clone();
+    let at = forged.use_again("read", NOW);
+    forged.document(at, "decision_document", |decision| decision["outcome"] = json!("DENY"));
+    let problem = format!("uses `{permit}`, and its document is no ALLOW");
+    assert_eq!(forged.found().await, [(Some(at as u64), problem)]);
+}
+
+#[tokio::test]
+async fn records_are_as_their_entries_say() {
+    let honest = honest().await;
+    let nothing = json!(format!("sha256:{}", "0".repeat(64)));
+    let token = honest.records.keys().find(|(kind, _)| kind == "token").unwrap().1.clone();
+    let permit = honest.permit("read");
+    let (submitted, minted) =
+        (honest.last("submitted", "read") as u64, honest.last("permit_minted", "read") as u64);
+    let action = "submits the action `read`, whose record says something else than the ledger";
+    for (kind, id, pointer, value, expected) in [
+        ("token", &token, "/secret_hash", &nothing, (None, "its secret, or until when it holds")),
+        ("token", &token, "/expires_at_ms", &json!(NOW), (None, "its secret, or until when it holds")),
+        ("action", &"read".to_owned(), "/proposal_hash", &nothing, (Some(submitted), action)),
+        ("action", &"read".to_owned(), "/submitted_at_ms", &json!(NOW - 1), (Some(submitted), action)),
+        ("permit", &permit, "/uses/0/spent_at_ms", &json!(NOW - 1), (Some(minted), "says something else")),
+    ] {
+        let mut forged = honest.clone();
+        *forged.record(kind, id).pointer_mut(pointer).unwrap() = value.clone();
+        let found = forged.found().await;
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].0 == expected.0 && found[0].1.contains(expected.1), "{pointer}: {found:?}");
+    }
+}

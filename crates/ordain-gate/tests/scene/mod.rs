@@ -1,0 +1,144 @@
+//! A gate on a store in memory, with a clock that the test moves.
+#![allow(dead_code, reason = "every test uses its part")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
+
+use ordain_canon::Value;
+use ordain_decision::PolicyFiles;
+use ordain_gate::{
+    ActionStatus, Caller, Clock, Deed, Gate, GateError, Keyring, NewToken, Report, Role, Say, Settings,
+    Spend, Spent, State, UseOutcome,
+};
+use ordain_spec::approval::Verdict;
+use ordain_store::{Location, Store};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) const NOW: u64 = 1_800_000_000_000;
+
+pub(crate) struct Scene {
+    pub(crate) gate: Gate,
+    pub(crate) hands: Arc<AtomicU64>,
+    pub(crate) operator: Caller,
+}
+
+impl Scene {
+    pub(crate) async fn new() -> Self {
+        let store = Store::open(&Location::Memory).await.unwrap();
+        Self::on(store).await
+    }
+
+    pub(crate) async fn on(store: Store) -> Self {
+        Self::at(store, NOW).await
+    }
+
+    /// Another node, by whose clock it is then.
+    pub(crate) async fn at(store: Store, now_ms: u64) -> Self {
+        Self::with(store, Keyring::ephemeral().unwrap(), now_ms).await
+    }
+
+    pub(crate) async fn with(store: Store, keyring: Keyring, now_ms: u64) -> Self {
+        let hands = Arc::new(AtomicU64::new(now_ms));
+        let shown = hands.clone();
+        let clock = Clock::of(move || shown.load(Ordering::Relaxed));
+        let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
+        let operator = Caller::local("operator");
+        gate.set_policy(&operator, &policies("2")).await.unwrap();
+        Self { gate, hands, operator }
+    }
+
+    pub(crate) fn pass(&self, ms: u64) {
+        self.hands.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn token(&self, principal: &str, roles: &[Role], names: &[&str]) -> Caller {
+        let new = NewToken {
+            principal: principal.to_owned(),
+            roles: roles.iter().copied().collect(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            expires_at_ms: None,
+        };
+        let (_, secret) = self.gate.create_token(&self.operator, &new).await.unwrap();
+        self.gate.authenticate(&secret).await.unwrap()
+    }
+
+    pub(crate) async fn submit(&self, proposal: &Json) -> ActionStatus {
+        self.gate.submit(&self.operator, proposal.to_string().as_bytes(), None).await.unwrap().status
+    }
+
+    pub(crate) async fn say(
+        &self,
+        who: &str,
+        status: &ActionStatus,
+        verdict: Verdict,
+    ) -> Result<ActionStatus, GateError> {
+        let say = Say { verdict, reason: "because".to_owned(), view_digest: status.view_digest.clone() };
+        self.gate.say(&Caller::local(who), &status.action_id, &say).await
+    }
+
+    pub(crate) async fn spend(&self, status: &ActionStatus, proposal: &Json) -> Result<Spent, GateError> {
+        let permit = status.permit.as_ref().unwrap();
+        let (target, parameters) = (proposal["target"].to_string(), proposal["parameters"].to_string());
+        let deed = Deed::Action {
+            action_type: proposal["action_type"].as_str().unwrap(),
+            target: &Value::read(target.as_bytes()).unwrap(),
+            parameters: &Value::read(parameters.as_bytes()).unwrap(),
+        };
+        let spend = Spend { permit: permit.token.as_deref().unwrap(), deed };
+        self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
+    }
+
+    /// The same, by a KernelRequest.
+    pub(crate) async fn spend_request(
+        &self,
+        status: &ActionStatus,
+        request: &Json,
+    ) -> Result<Spent, GateError> {
+        let permit = status.permit.as_ref().unwrap();
+        let request = request.to_string();
+        let deed = Deed::Request(&Value::read(request.as_bytes()).unwrap());
+        let spend = Spend { permit: permit.token.as_deref().unwrap(), deed };
+        self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
+    }
+
+    pub(crate) async fn report(&self, spent: &Spent, outcome: UseOutcome) -> Result<State, GateError> {
+        let report = Report {
+            number: spent.number,
+            outcome,
+            affected_records: None,
+            duration_ms: None,
+            reason: String::new(),
+            change: None,
+        };
+        self.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await?;
+        Ok(self.gate.status(&self.operator, &spent.action_id).await?.state)
+    }
+}
+
+pub(crate) fn policies(executions: &str) -> PolicyFiles {
+    let cedar = format!(
+        r#"
+@id("read") @max_executions("{executions}")
+permit(principal, action == Action::"read", resource);
+@id("write") @approval("dual") @approvers("leads")
+permit(principal, action == Action::"write", resource);
+"#
+    );
+    let entities = r#"[
+        {"uid": {"type": "Group", "id": "leads"}, "attrs": {}, "parents": []},
+        {"uid": {"type": "Actor", "id": "ann"}, "attrs": {}, "parents": [{"type": "Group", "id": "leads"}]},
+        {"uid": {"type": "Actor", "id": "bob"}, "attrs": {}, "parents": [{"type": "Group", "id": "leads"}]},
+        {"uid": {"type": "Actor", "id": "agent"}, "attrs": {}, "parents": [{"type": "Group", "id": "leads"}]}
+    ]"#;
+    PolicyFiles::from([
+        ("all.cedar".to_owned(), cedar),
+        ("entities.json".to_owned(), entities.to_owned()),
+        ("redact.toml".to_owned(), "fields = [\"password\"]".to_owned()),
+    ])
+}
+
+pub(crate) fn proposal(id: &str, action: &str) -> Json {
+    json!({"proposal_id": id, "ts_ms": NOW, "actor": "agent", "action_type": action,
+        "target": {"resource_type": "crm_record", "resource_id": "7", "domain": "crm", "constraints": {}},
+        "parameters": {"updates": {"email": "x@example.org"}, "password": "hunter2"}})
+}
