@@ -8,8 +8,9 @@
     reason = "a benchmark may fail loudly"
 )]
 
+use ordain_api::{NewToken, Role};
 use ordain_decision::PolicyFiles;
-use ordain_gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
+use ordain_gate::{Caller, Clock, Gate, Keyring, Settings};
 use ordain_server::{App, Background, listen};
 use ordain_store::{Location, Store};
 use std::net::SocketAddr;

@@ -1,42 +1,30 @@
 //! Approving and rejecting: bound to the exact proposal, and to the digest of what was shown.
 
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
+use super::caller::Caller;
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{REASON_CHARACTERS_MAX, TRIES_MAX};
+use super::limits::TRIES_MAX;
 use super::open::{Gate, Step, busy, came_to, document};
 use super::permits::Mint;
 use super::policy::Loaded;
-use super::records::{Action, Held, State, Token, put};
-use super::status::ActionStatus;
+use super::records::{Action, Held, Token, put};
 use super::submit::state_of;
+use ordain_api::VerdictRequest;
+use ordain_api::limits::REASON_CHARACTERS_MAX;
+use ordain_api::{ActionState, ActionStatus, Entry, Event, Role};
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::{Decision, Outcome, gate};
 use ordain_spec::{NonEmpty, Sha256};
 use ordain_store::StoreError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// What an approver says.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("if" = {"properties": {"verdict": {"const": "reject"}}},
-    "then" = {"required": ["reason"], "properties": {"reason": {"pattern": "\\S"}}}))]
-pub struct Say {
-    /// Yes or no.
-    pub verdict: Verdict,
-    /// Why; a rejection must say it. It reaches the agent.
-    #[serde(default)]
-    #[schemars(length(max = REASON_CHARACTERS_MAX))]
-    pub reason: String,
-    /// The digest of what was shown.
-    pub view_digest: String,
-}
 
 impl Gate {
     /// Approves or rejects a held action, and decides again.
-    pub async fn say(&self, caller: &Caller, action_id: &str, say: &Say) -> Result<ActionStatus, GateError> {
+    pub async fn say(
+        &self,
+        caller: &Caller,
+        action_id: &str,
+        say: &VerdictRequest,
+    ) -> Result<ActionStatus, GateError> {
         caller.must_be(&[Role::Approver])?;
         if say.reason.chars().count() > REASON_CHARACTERS_MAX {
             return Err(GateError::invalid(
@@ -63,7 +51,12 @@ impl Gate {
         Err(busy())
     }
 
-    async fn say_once(&self, caller: &Caller, action_id: &str, say: &Say) -> Result<(), GateError> {
+    async fn say_once(
+        &self,
+        caller: &Caller,
+        action_id: &str,
+        say: &VerdictRequest,
+    ) -> Result<(), GateError> {
         let held = self.action(action_id).await?;
         let (control_held, control) = self.control().await?;
         let loaded = self.policies(&control).await?;
@@ -121,7 +114,7 @@ impl Gate {
         };
         action.state = state_of(judged.decision.outcome);
         action.decision_document = judged.decision_document.clone();
-        if action.state != State::Held {
+        if action.state != ActionState::Held {
             action.expires_at_ms = None;
         }
         let mut guards = vec![held.guard(), control_held.guard()];
@@ -158,7 +151,7 @@ impl Gate {
 
     fn check_open(&self, action: &Action, action_id: &str, now_ms: u64) -> Result<(), GateError> {
         match action.shown_state(now_ms) {
-            State::Held => Ok(()),
+            ActionState::Held => Ok(()),
             other => Err(GateError::Conflict(format!(
                 "`{action_id}` is {}; only what is held can be approved or rejected",
                 other.name()

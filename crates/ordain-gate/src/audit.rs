@@ -1,9 +1,9 @@
 //! Checking a whole ledger: nothing that the store says about itself is believed.
 
-use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::ledger::{PAGE, note_verifier};
 use super::limits::CLOCKS_APART_MS_MAX;
+use ordain_api::{Entry, Event};
 use ordain_canon::time::moment;
 use ordain_canon::{ContentHash, is_canonical};
 use ordain_ledger::{

@@ -1,13 +1,13 @@
 //! The operator's switch, and the keys.
 
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
+use super::caller::Caller;
 use super::error::GateError;
 use super::keyring::{Keyring, KeyringError};
-use super::limits::{REASON_CHARACTERS_MAX, TRIES_MAX};
+use super::limits::TRIES_MAX;
 use super::open::{Gate, Step, busy, came_to};
-use super::records::{CONTROL_ID, Control, Halt, Held, Key, put};
-use super::status::{GateStatus, KeyStatus};
+use super::records::{CONTROL_ID, Control, Held, Key, put};
+use ordain_api::limits::REASON_CHARACTERS_MAX;
+use ordain_api::{Entry, Event, GateStatus, Halt, KeyStatus, Role};
 use ordain_store::StoreError;
 
 impl Gate {

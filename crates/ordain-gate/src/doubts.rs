@@ -1,10 +1,10 @@
 //! Whether an entry can follow those before it. A decision is made again by its inputs; that these are what was so at the time,
 //! only the ledger itself can say.
 
-use super::entry::{Entry, Event};
 use super::expected::{Expected, Recorded};
 use super::limits::CLOCKS_APART_MS_MAX;
-use super::records::State;
+use ordain_api::ActionState;
+use ordain_api::{Entry, Event};
 use ordain_spec::decision::Outcome;
 
 impl Expected {
@@ -14,7 +14,7 @@ impl Expected {
             (Event::Decided { action_id, outcome, .. }, Some(recorded)) => {
                 let mut doubts = self.doubts_of_inputs(action_id, entry.at_ms, recorded);
                 let before = self.actions.get(action_id).and_then(|action| action.state);
-                if !matches!(before, None | Some(State::Held)) {
+                if !matches!(before, None | Some(ActionState::Held)) {
                     doubts.push(format!("decides on `{action_id}`, which was not held any more"));
                 }
                 if recorded.decision.outcome != *outcome {
@@ -37,7 +37,7 @@ impl Expected {
                 let mut doubts = Vec::new();
                 let action = self.actions.get(action_id);
                 let allowed = action.is_some_and(|it| {
-                    it.state == Some(State::Allowed)
+                    it.state == Some(ActionState::Allowed)
                         && it.permit_id.is_none()
                         && it.decided_index + 1 == index
                 });

@@ -1,9 +1,9 @@
 //! Notes that models drafted: whoever was given one finds it on the ledger.
 
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
+use super::caller::Caller;
 use super::error::GateError;
 use super::open::{Gate, Step};
+use ordain_api::{Entry, Event, Role};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_spec::Verified;
 use ordain_spec::note::Proposal;

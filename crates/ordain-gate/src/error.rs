@@ -1,21 +1,8 @@
 //! Why the gate did not do what it was asked.
 
+use ordain_api::FieldError;
 use ordain_spec::decision::Reason;
 use ordain_store::StoreError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// One thing that is wrong with what was sent.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Fault {
-    /// A JSON Pointer into what was sent.
-    pub path: String,
-    /// What is wrong.
-    pub message: String,
-    /// The rule that it breaks, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule_id: Option<String>,
-}
 
 /// Why the gate did not do what it was asked. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +14,7 @@ pub enum GateError {
         /// In one sentence.
         message: String,
         /// One by one.
-        faults: Vec<Fault>,
+        faults: Vec<FieldError>,
     },
     /// Nobody known asks.
     #[error("{0}")]
@@ -64,7 +51,7 @@ impl GateError {
     /// One fault.
     pub(super) fn invalid(path: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let fault = Fault { path: path.to_owned(), message: message.clone(), rule_id: None };
+        let fault = FieldError { path: path.to_owned(), message: message.clone(), rule_id: None };
         Self::Invalid { message, faults: vec![fault] }
     }
 }

@@ -1,50 +1,35 @@
 //! Evidence: packets come from sensors, and stay.
 
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
-use super::error::{Fault, GateError};
+use super::caller::Caller;
+use super::error::GateError;
 use super::limits::TRIES_MAX;
 use super::open::{Gate, Step, busy};
 use super::records::{Evidence, Held, put};
 use super::submit::name_problem;
+use ordain_api::EvidenceReceipt;
+use ordain_api::{Entry, Event, FieldError, Role};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::{Facts, Kind, verify_value};
 use ordain_store::StoreError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// A packet that is on record.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Received {
-    /// What proposals refer to.
-    pub evidence_id: String,
-    /// The packet's hash.
-    pub packet_hash: String,
-    /// The entry on the ledger.
-    pub ledger_index: u64,
-    /// Whether it was new.
-    #[serde(skip)]
-    pub new: bool,
-}
 
 impl Gate {
     /// Puts an evidence packet on record. The same one again changes nothing; another with the same id is refused.
-    pub async fn receive(&self, caller: &Caller, text: &[u8]) -> Result<Received, GateError> {
+    pub async fn receive(&self, caller: &Caller, text: &[u8]) -> Result<EvidenceReceipt, GateError> {
         caller.must_be(&[Role::Sensor])?;
         let document = Value::read(text)?;
         let now_ms = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
         // How old it may be depends on the proposal that it is for.
         let facts = Facts { now_ms: Some(now_ms), freshness_ms: i64::MAX, ..Facts::default() };
         let report = verify_value(Kind::Packet, &facts, &document);
-        let mut faults: Vec<Fault> = Vec::new();
+        let mut faults: Vec<FieldError> = Vec::new();
         for it in report.violations() {
             let rule_id = Some(it.rule.name().to_string());
-            faults.push(Fault { path: it.path.clone(), message: it.message.clone(), rule_id });
+            faults.push(FieldError { path: it.path.clone(), message: it.message.clone(), rule_id });
         }
         let text_of = |field: &str| document.get(field).and_then(Value::as_str).unwrap_or_default();
         for field in ["evidence_id", "sensor_id"] {
             let problem = name_problem(text_of(field)).filter(|_| faults.is_empty());
-            faults.extend(problem.map(|problem| Fault {
+            faults.extend(problem.map(|problem| FieldError {
                 path: format!("/{field}"),
                 message: format!("`{field}` {problem}"),
                 rule_id: None,
@@ -71,7 +56,7 @@ impl Gate {
                     )));
                 }
                 let ledger_index = known.received_index;
-                return Ok(Received {
+                return Ok(EvidenceReceipt {
                     evidence_id: id,
                     packet_hash: packet_document,
                     ledger_index,
@@ -102,7 +87,7 @@ impl Gate {
                 Err(error) => return Err(error),
                 Ok(committed) => {
                     let ledger_index = committed.first_index;
-                    return Ok(Received {
+                    return Ok(EvidenceReceipt {
                         evidence_id: id,
                         packet_hash: packet_document,
                         ledger_index,

@@ -1,11 +1,10 @@
 //! What the entries of a ledger come to: every record as it should be, as far as the ledger says.
 
-use super::caller::Role;
-use super::entry::{Entry, Event};
 use super::judge::Inputs;
 use super::outcome::state_after;
-use super::records::{PolicyInForce, State, UseOutcome};
+use super::records::PolicyInForce;
 use super::submit::state_of;
+use ordain_api::{ActionState, Entry, Event, Role, UseOutcome};
 use ordain_spec::decision::Decision;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +29,7 @@ pub(super) struct Expected {
 #[derive(Default)]
 pub(super) struct ExpectedAction {
     /// Where it stands, but for the uses of its permit.
-    pub(super) state: Option<State>,
+    pub(super) state: Option<ActionState>,
     pub(super) actor: String,
     /// Who brought it: a principal, or somebody for the actor.
     pub(super) by: String,
@@ -116,10 +115,10 @@ impl Expected {
             }
             Event::Superseded { action_id, by_action_id } => {
                 let action = self.actions.entry(action_id).or_default();
-                (action.state, action.superseded_by) = (Some(State::Superseded), Some(by_action_id));
+                (action.state, action.superseded_by) = (Some(ActionState::Superseded), Some(by_action_id));
             }
             Event::Expired { action_id } => {
-                self.actions.entry(action_id).or_default().state = Some(State::Expired);
+                self.actions.entry(action_id).or_default().state = Some(ActionState::Expired);
             }
             Event::PermitMinted {
                 action_id,
@@ -178,7 +177,7 @@ impl Expected {
     }
 
     /// Where an action stands.
-    pub(super) fn state(&self, action: &ExpectedAction) -> Option<State> {
+    pub(super) fn state(&self, action: &ExpectedAction) -> Option<ActionState> {
         let permit = action.permit_id.as_ref().and_then(|id| self.permits.get(id));
         match permit.map(ExpectedPermit::outcomes).unwrap_or_default().as_slice() {
             [] => action.state,

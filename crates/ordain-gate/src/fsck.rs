@@ -2,14 +2,14 @@
 //! entries follow from each other.
 
 use super::audit::{Damage, or_damaged};
-use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::expected::{Expected, ExpectedAction, ExpectedPermit, ExpectedToken, ExpectedUse, Recorded};
-use super::limits::PAGE_MAX;
 use super::open::document;
 use super::permits::effect;
-use super::records::{Action, Control, Effect, Evidence, Kept, Key, Permit, Token, Use, UseOutcome};
+use super::records::{Action, Control, Effect, Evidence, Kept, Key, Permit, Token};
 use base64ct::{Base64UrlUnpadded, Encoding};
+use ordain_api::limits::PAGE_MAX;
+use ordain_api::{Entry, Event, Use, UseOutcome};
 use ordain_canon::ContentHash;
 use ordain_decision::Claims;
 use ordain_store::{Query, Store};

@@ -1,35 +1,23 @@
 //! Signing the head of the ledger, proving what is on it, and giving it to others.
 
-use super::caller::{Caller, Role};
-use super::entry::Entry;
+use super::caller::Caller;
 use super::error::GateError;
 use super::keyring::Keyring;
 use super::open::{Gate, time_of};
 use super::records::{CONTROL_ID, Control, Held, Key, list};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::VerifyingKey;
+use ordain_api::LedgerEntry;
+use ordain_api::Role;
 use ordain_ledger::{
     Checkpoint, Edge, Hash, NoteSigner, NoteVerifier, ProofFile, SignedNote, TILE_WIDTH, TileId, TilePath,
     encode_entries, encode_tile, verify_consistency, verify_inclusion,
 };
 use ordain_store::{EntryRow, Store};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-
-/// One entry, as it stands on the ledger.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct LedgerEntry {
-    /// Its place, counted from 0.
-    pub index: u64,
-    /// The hash of its leaf, base64.
-    pub leaf_hash: String,
-    /// What it says.
-    pub entry: Entry,
-}
 
 /// Entries read at once.
 pub(super) const PAGE: usize = 1_000;

@@ -2,7 +2,6 @@
 
 mod caller;
 mod clock;
-mod entry;
 mod error;
 mod limits;
 mod records;
@@ -33,24 +32,18 @@ mod fsck;
 mod ledger;
 mod replay;
 
-pub use approve::Say;
 pub use audit::{Audit, Damage, EntriesAudit, NamedNote, audit};
-pub use caller::{Caller, Role};
+pub use caller::Caller;
 pub use clock::Clock;
-pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event};
-pub use error::{Fault, GateError};
-pub use evidence::Received;
+pub use error::GateError;
 pub use fsck::check_records;
 pub use keyring::{Keyring, KeyringError};
-pub use ledger::{LedgerEntry, check_grown, export, note_verifier, verifiers};
+pub use ledger::{check_grown, export, note_verifier, verifiers};
 pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};
-pub use outcome::{FileChange, Report};
-pub use records::{Halt, Settled, State, Use, UseOutcome};
 pub use replay::{Flip, NotReplayed, Replay, replay};
-pub use spend::{Deed, Spend, Spent};
-pub use status::{ActionStatus, GateStatus, Glance, KeyStatus, PermitStatus, TokenStatus};
+pub use spend::{IntendedAction, Spend};
+pub use status::StatusFingerprint;
 pub use submit::Submitted;
 pub use sweep::Swept;
-pub use tokens::NewToken;

@@ -1,21 +1,11 @@
 //! Everything from outside has a limit, and the limit has a name.
 
-/// Characters of a proposal's id, an evidence id, the name of an actor, a person, a sensor or a worker.
-pub const NAME_CHARACTERS_MAX: usize = 256;
-/// What a name looks like: not only white space, and no control characters.
-pub const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
-/// Characters of the reason of an approval, a rejection, a halt or an outcome.
-pub const REASON_CHARACTERS_MAX: usize = 4_000;
-/// The largest number that every JSON can hold.
-pub const WHOLE_MAX: u64 = (1 << 53) - 1;
 /// How long a held proposal waits at most.
 pub const HOLD_MS_MAX: u64 = 24 * 3_600_000;
 /// How long a worker has to report, where its permit says nothing.
 pub const DURATION_MS_DEFAULT: u64 = 5 * 60_000;
 /// How long a worker has to report at most, whatever its permit says: a use that is open must become unknown some day.
 pub const DURATION_MS_MAX: u64 = 24 * 3_600_000;
-/// How much later than its deadline an outcome may still arrive before it counts as unknown.
-pub const GRACE_MS: u64 = 5_000;
 /// How often a step is tried again when others changed the same records in between.
 pub const TRIES_MAX: usize = 64;
 /// How often what was written is read before nobody knows what it came to.
@@ -24,14 +14,8 @@ pub const READ_TRIES_MAX: usize = 3;
 pub const USES_OPEN_MAX: usize = 256;
 /// Settled uses of a permit that its record shows; all of them are on the ledger.
 pub const USES_SHOWN_MAX: usize = 64;
-/// Evidence packets of one proposal.
-pub const EVIDENCE_MAX: usize = 64;
 /// Bytes of all evidence packets of one proposal.
 pub const EVIDENCE_BYTES_MAX: usize = 4 << 20;
-/// Names that one token may propose under.
-pub const NAMES_MAX: usize = 64;
-/// Elements of one page of a list.
-pub const PAGE_MAX: usize = 500;
 /// Bytes after which a page of a list ends.
 pub const PAGE_BYTES_MAX: usize = 4 << 20;
 /// Tokens that can exist.

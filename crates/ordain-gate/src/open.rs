@@ -2,12 +2,12 @@
 
 use super::clock::Clock;
 use super::control::retired;
-use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::keyring::{Keyring, random_hex};
 use super::limits::{CLOCKS_APART_MS_MAX, READ_TRIES_MAX, TRIES_MAX};
 use super::policy::Loaded;
 use super::records::{CONTROL_ID, Control, Held, Key, put};
+use ordain_api::{Entry, Event};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_decision::PublicKeys;
 use ordain_store::{Change, Committed, End, Guard, Store, StoreError, Writes};

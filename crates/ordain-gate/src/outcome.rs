@@ -1,65 +1,19 @@
 //! Outcomes: how a use of a permit went, and who settles what nobody knows.
 
 use super::approve::no_action;
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
+use super::caller::Caller;
 use super::error::GateError;
-use super::limits::{
-    NAME_CHARACTERS_MAX, NAME_PATTERN, REASON_CHARACTERS_MAX, TRIES_MAX, USES_SHOWN_MAX, WHOLE_MAX,
-};
+use super::limits::{TRIES_MAX, USES_SHOWN_MAX};
 use super::open::{Gate, Step, busy, came_to, document};
-use super::records::{Effect, Held, Permit, Settled, State, Use, UseOutcome, put};
+use super::records::{Effect, Held, Permit, put};
 use super::spend::no_permit;
-use super::status::PermitStatus;
 use super::submit::name_problem;
+use ordain_api::limits::REASON_CHARACTERS_MAX;
+use ordain_api::{ActionState, Entry, Event, PermitStatus, Role, Settled, Use, UseOutcome};
+use ordain_api::{FileChange, OutcomeReport};
 use ordain_canon::is_sha256;
 use ordain_store::StoreError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-
-/// How a use went.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("if" = {"required": ["change"], "properties": {"change": {"type": "object"}}},
-    "then" = {"properties": {"outcome": {"const": "succeeded"}}}))]
-pub struct Report {
-    /// Which use; counted from 1.
-    #[serde(rename = "use")]
-    #[schemars(range(max = WHOLE_MAX))]
-    pub number: u64,
-    /// How it went.
-    pub outcome: UseOutcome,
-    /// How many records changed.
-    #[schemars(range(max = WHOLE_MAX))]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub affected_records: Option<u64>,
-    /// How long it took.
-    #[schemars(range(max = WHOLE_MAX))]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-    /// What there is to say.
-    #[schemars(length(max = REASON_CHARACTERS_MAX))]
-    #[serde(default)]
-    pub reason: String,
-    /// The change of files that it was, where it was one; it gets an entry of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<FileChange>,
-}
-
-/// A change of the files of a workspace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FileChange {
-    /// The patch set.
-    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
-    pub patch_hash: String,
-    /// The record in the workspace, by which it can be taken back.
-    #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
-    pub record: String,
-    /// Whether it was taken back rather than made.
-    pub undone: bool,
-}
 
 impl Gate {
     /// Records how a use went. Who spent the permit reports it; an operator settles what is unknown.
@@ -67,7 +21,7 @@ impl Gate {
         &self,
         caller: &Caller,
         permit_id: &str,
-        report: &Report,
+        report: &OutcomeReport,
     ) -> Result<PermitStatus, GateError> {
         caller.must_be(&[Role::Worker, Role::Operator])?;
         if report.reason.chars().count() > REASON_CHARACTERS_MAX {
@@ -77,7 +31,7 @@ impl Gate {
             ));
         }
         if let Some(change) = &report.change {
-            change.check(report.outcome)?;
+            check_file_change(change, report.outcome)?;
             self.check_change(permit_id, change).await?;
         }
         for _ in 0..TRIES_MAX {
@@ -97,7 +51,7 @@ impl Gate {
         &self,
         caller: &Caller,
         permit_id: &str,
-        report: &Report,
+        report: &OutcomeReport,
     ) -> Result<String, GateError> {
         let held = Held::<Permit>::read(&self.store, permit_id).await?;
         let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
@@ -195,7 +149,9 @@ impl Gate {
         };
         let guards = vec![held.guard(), action_held.guard(), effect_held.guard()];
         let mut entries = vec![Entry::of(settled.at_ms, by, event)];
-        entries.extend(change.map(|change| Entry::of(settled.at_ms, by, change.event(permit_id, permit))));
+        entries.extend(
+            change.map(|change| Entry::of(settled.at_ms, by, file_change_event(change, permit_id, permit))),
+        );
         let step = Step { documents: vec![bytes], records, entries };
         self.commit(guards, move |_| Ok(step)).await.map(drop)
     }
@@ -213,28 +169,29 @@ pub(super) struct UseSettled<'a> {
     pub(super) change: Option<&'a FileChange>,
 }
 
-impl FileChange {
-    fn check(&self, outcome: UseOutcome) -> Result<(), GateError> {
-        let wrong = |problem: String| Err(GateError::invalid("/change", problem));
-        if outcome != UseOutcome::Succeeded {
-            return wrong("belongs to what has succeeded, and to nothing else".to_owned());
-        }
-        if !is_sha256(&self.patch_hash) {
-            return wrong("`patch_hash` is no hash of a patch set".to_owned());
-        }
-        match name_problem(&self.record) {
-            Some(problem) => wrong(format!("`record` {problem}")),
-            None => Ok(()),
-        }
+fn check_file_change(change: &FileChange, outcome: UseOutcome) -> Result<(), GateError> {
+    let wrong = |problem: String| Err(GateError::invalid("/change", problem));
+    if outcome != UseOutcome::Succeeded {
+        return wrong("is only allowed with the outcome `succeeded`".to_owned());
     }
+    if !is_sha256(&change.patch_hash) {
+        return wrong("`patch_hash` is not the hash of a patch set".to_owned());
+    }
+    match name_problem(&change.record) {
+        Some(problem) => wrong(format!("`record` {problem}")),
+        None => Ok(()),
+    }
+}
 
-    fn event(&self, permit_id: &str, permit: &Permit) -> Event {
-        let (action_id, permit_id) = (permit.action_id.clone(), permit_id.to_owned());
-        let (patch_hash, record) = (self.patch_hash.clone(), self.record.clone());
-        match self.undone {
-            false => Event::Applied { action_id, permit_id, patch_hash, record },
-            true => Event::Undone { action_id, permit_id, patch_hash, record },
-        }
+fn file_change_event(change: &FileChange, permit_id: &str, permit: &Permit) -> Event {
+    let action_id = permit.action_id.clone();
+    let permit_id = permit_id.to_owned();
+    let patch_hash = change.patch_hash.clone();
+    let record = change.record.clone();
+    if change.undone {
+        Event::Undone { action_id, permit_id, patch_hash, record }
+    } else {
+        Event::Applied { action_id, permit_id, patch_hash, record }
     }
 }
 
@@ -258,7 +215,7 @@ impl Permit {
     /// What a report comes to: what is said to have succeeded and went beyond the permit's limits has failed. What nobody
     /// knows stays unknown, whatever else is known of it; else somebody could do it again. What was reported before about
     /// records and duration counts as long as nobody says otherwise.
-    fn settled(&self, report: &Report, before: Option<&Settled>, by: &str, at_ms: u64) -> Settled {
+    fn settled(&self, report: &OutcomeReport, before: Option<&Settled>, by: &str, at_ms: u64) -> Settled {
         let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
             (Some(reported), Some(limit)) if reported > limit => {
                 Some(format!("{what} {reported}, and the permit allows {limit}"))
@@ -287,16 +244,16 @@ impl Permit {
 }
 
 /// Where an action stands when the uses of its permit have these outcomes; there is at least one use.
-pub(super) fn state_after(outcomes: &[Option<UseOutcome>]) -> State {
+pub(super) fn state_after(outcomes: &[Option<UseOutcome>]) -> ActionState {
     if outcomes.contains(&Some(UseOutcome::Unknown)) {
-        return State::Unknown;
+        return ActionState::Unknown;
     }
     if outcomes.contains(&None) {
-        return State::Running;
+        return ActionState::Running;
     }
     match outcomes.last().copied().flatten() {
-        Some(UseOutcome::Succeeded) => State::Succeeded,
-        Some(UseOutcome::Failed) => State::Failed,
-        Some(UseOutcome::Unknown) | None => State::Unknown,
+        Some(UseOutcome::Succeeded) => ActionState::Succeeded,
+        Some(UseOutcome::Failed) => ActionState::Failed,
+        Some(UseOutcome::Unknown) | None => ActionState::Unknown,
     }
 }

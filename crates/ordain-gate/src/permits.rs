@@ -1,10 +1,10 @@
 //! Minting: from the grant of an ALLOW to a permit on record.
 
-use super::entry::Event;
 use super::error::GateError;
 use super::keyring::{Keyring, random_hex};
 use super::open::Gate;
 use super::records::{Held, Permit};
+use ordain_api::Event;
 use ordain_canon::ContentHash;
 use ordain_decision::{Claims, Grant, Minting, mint};
 use ordain_store::Guard;

@@ -1,11 +1,11 @@
 //! The policies in force: the store says which, and every node follows.
 
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
-use super::error::{Fault, GateError};
+use super::caller::Caller;
+use super::error::GateError;
 use super::limits::TRIES_MAX;
 use super::open::{Gate, Step, busy, document};
 use super::records::{CONTROL_ID, Control, PolicyInForce, put};
+use ordain_api::{Entry, Event, FieldError, Role};
 use ordain_canon::ContentHash;
 use ordain_decision::{PolicyFiles, PolicySet, Problem};
 use ordain_store::StoreError;
@@ -119,7 +119,7 @@ impl Gate {
 
 fn invalid(problems: Vec<Problem>) -> GateError {
     let fault =
-        |problem: &Problem| Fault { path: String::new(), message: problem.to_string(), rule_id: None };
-    let faults: Vec<Fault> = problems.iter().map(fault).collect();
+        |problem: &Problem| FieldError { path: String::new(), message: problem.to_string(), rule_id: None };
+    let faults: Vec<FieldError> = problems.iter().map(fault).collect();
     GateError::Invalid { message: "the policies are not valid, and those in force stay".to_owned(), faults }
 }

@@ -1,10 +1,9 @@
 //! What the gate keeps beside the ledger so that it need not read it again: the present state of everything.
 
-use super::caller::Role;
 use super::error::GateError;
-use super::limits::{GRACE_MS, PAGE_MAX};
+use ordain_api::limits::PAGE_MAX;
+use ordain_api::{ActionState, Halt, Role, Use};
 use ordain_store::{Guard, NewRecord, Query, Record, Store};
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -29,17 +28,6 @@ pub(super) struct Control {
 
 pub(super) const CONTROL_ID: &str = "gate";
 
-/// Why nothing is allowed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Halt {
-    /// Who halted the gate.
-    pub by: String,
-    /// Why.
-    pub reason: String,
-    /// Since when, in milliseconds since 1970.
-    pub at_ms: u64,
-}
-
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct PolicyInForce {
     pub(super) hash: String,
@@ -53,64 +41,10 @@ impl Kept for Control {
     }
 }
 
-/// How far an action is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Approvals are missing.
-    Held,
-    /// There is a permit.
-    Allowed,
-    /// It may not happen.
-    Denied,
-    /// The missing approvals did not come in time.
-    Expired,
-    /// Another proposal took its place.
-    Superseded,
-    /// A worker acts.
-    Running,
-    /// It happened.
-    Succeeded,
-    /// It did not.
-    Failed,
-    /// Nobody knows whether it happened.
-    Unknown,
-}
-
-impl State {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Held,
-        Self::Allowed,
-        Self::Denied,
-        Self::Expired,
-        Self::Superseded,
-        Self::Running,
-        Self::Succeeded,
-        Self::Failed,
-        Self::Unknown,
-    ];
-
-    /// As documents write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Allowed => "allowed",
-            Self::Denied => "denied",
-            Self::Expired => "expired",
-            Self::Superseded => "superseded",
-            Self::Running => "running",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 /// An action proposal and what became of it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Action {
-    pub(super) state: State,
+    pub(super) state: ActionState,
     pub(super) actor: String,
     pub(super) submitted_by: String,
     pub(super) submitted_at_ms: u64,
@@ -132,61 +66,6 @@ impl Kept for Action {
     const KIND: &'static str = "action";
     fn state(&self) -> &'static str {
         self.state.name()
-    }
-}
-
-/// How a use of a permit went.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum UseOutcome {
-    /// It happened.
-    Succeeded,
-    /// It did not happen, or it went beyond what was allowed.
-    Failed,
-    /// Nobody knows whether it happened.
-    Unknown,
-}
-
-/// How a use went, as it was reported.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Settled {
-    /// The outcome that counts.
-    pub outcome: UseOutcome,
-    /// Why, where somebody said.
-    pub reason: String,
-    /// How many records changed.
-    pub affected_records: Option<u64>,
-    /// How long it took.
-    pub duration_ms: Option<u64>,
-    /// Who reported it.
-    pub by: String,
-    /// When, in milliseconds since 1970.
-    pub at_ms: u64,
-}
-
-/// One use of a permit.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Use {
-    /// Counted from 1.
-    #[serde(rename = "use")]
-    pub number: u64,
-    /// Who acts.
-    pub worker: String,
-    /// Since when, in milliseconds since 1970.
-    pub spent_at_ms: u64,
-    /// When nobody knows any more how it went, if nothing was reported.
-    pub deadline_ms: u64,
-    /// How it went.
-    pub settled: Option<Settled>,
-}
-
-impl Use {
-    /// Whether nobody knows how it went.
-    pub(super) fn is_unknown(&self, now_ms: u64) -> bool {
-        match &self.settled {
-            Some(settled) => settled.outcome == UseOutcome::Unknown,
-            None => now_ms > self.deadline_ms.saturating_add(GRACE_MS),
-        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Replaying: every decision on the ledger again, from what it was made from.
 
-use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
 use super::open::Gate;
 use super::policy::Loaded;
+use ordain_api::{Entry, Event};
 use ordain_decision::PolicySet;
 use ordain_spec::decision::{Decision, Outcome};
 use schemars::JsonSchema;

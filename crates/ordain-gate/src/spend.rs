@@ -1,21 +1,21 @@
 //! Spending a permit: the worker says what it is about to do, everything is checked again, and one use is gone.
 
 use super::approve::no_action;
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
+use super::caller::Caller;
 use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
 use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, TRIES_MAX, USES_OPEN_MAX};
 use super::open::{Gate, Step, busy};
 use super::outcome::state_after;
-use super::records::{Effect, Held, Permit, Use, put};
+use super::records::{Effect, Held, Permit, put};
+use ordain_api::UseReceipt;
+use ordain_api::{Entry, Event, Role, Use};
 use ordain_canon::time::moment;
 use ordain_canon::{Canonicalizer, ParametersHash, TargetHash, Value};
 use ordain_decision::{Claims, Minting, verify_permit};
 use ordain_spec::decision::Outcome;
 use ordain_store::StoreError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 /// A permit, and what a worker is about to do with it.
@@ -23,11 +23,11 @@ pub struct Spend<'a> {
     /// The permit, as it was given out.
     pub permit: &'a str,
     /// What is about to happen.
-    pub deed: Deed<'a>,
+    pub deed: IntendedAction<'a>,
 }
 
 /// What a worker is about to do.
-pub enum Deed<'a> {
+pub enum IntendedAction<'a> {
     /// As an action proposal says it.
     Action {
         /// The action.
@@ -41,24 +41,6 @@ pub enum Deed<'a> {
     Request(&'a Value<'a>),
 }
 
-/// A use of a permit. The worker may act now.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Spent {
-    /// The permit.
-    pub permit_id: String,
-    /// The action that it allows.
-    pub action_id: String,
-    /// Counted from 1; the outcome is reported for it.
-    #[serde(rename = "use")]
-    pub number: u64,
-    /// How many are left.
-    pub uses_left: u64,
-    /// Until when the outcome must be reported, in milliseconds since 1970.
-    pub deadline_ms: u64,
-    /// The entry on the ledger.
-    pub ledger_index: u64,
-}
-
 impl Gate {
     /// Spends one use of a permit.
     pub async fn spend(
@@ -66,7 +48,7 @@ impl Gate {
         caller: &Caller,
         permit_id: &str,
         spend: &Spend<'_>,
-    ) -> Result<Spent, GateError> {
+    ) -> Result<UseReceipt, GateError> {
         caller.must_be(&[Role::Worker])?;
         // Another node may know that it is later.
         self.see_last_entry().await?;
@@ -92,12 +74,12 @@ impl Gate {
     }
 
     /// What was decided is what may be done.
-    async fn check_deed(&self, claims: &Claims, deed: &Deed<'_>) -> Result<(), GateError> {
+    async fn check_deed(&self, claims: &Claims, deed: &IntendedAction<'_>) -> Result<(), GateError> {
         match deed {
-            Deed::Action { action_type, target, parameters } => {
+            IntendedAction::Action { action_type, target, parameters } => {
                 same_deed(claims, action_type, *target, *parameters)
             }
-            Deed::Request(request) => {
+            IntendedAction::Request(request) => {
                 let (_, control) = self.control().await?;
                 let bytes = Canonicalizer::new().value(request)?.to_vec();
                 let proposal = self.policies(&control).await?.set.as_proposal(&bytes).ok_or_else(|| {
@@ -117,7 +99,7 @@ impl Gate {
         permit_id: &str,
         token: &str,
         claims: &Claims,
-    ) -> Result<Spent, GateError> {
+    ) -> Result<UseReceipt, GateError> {
         let held = Held::<Permit>::read(&self.store, permit_id).await?;
         let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
         if permit.token != token {
@@ -201,7 +183,7 @@ impl Gate {
         let entries = vec![Entry::of(now_ms, &caller.principal, event)];
         let step = Step { documents: judged.documents, records, entries };
         let committed = self.commit(guards, move |_| Ok(step)).await?;
-        Ok(Spent {
+        Ok(UseReceipt {
             permit_id: permit_id.to_owned(),
             action_id,
             number,

@@ -1,132 +1,28 @@
 //! What is shown: where an action stands, what an approver sees, permits, tokens, keys. Secrets are taken out.
 
 use super::approve::no_action;
-use super::caller::{Caller, Role};
+use super::caller::Caller;
 use super::error::GateError;
-use super::limits::{PAGE_BYTES_MAX, PAGE_MAX};
+use super::limits::PAGE_BYTES_MAX;
 use super::open::Gate;
 use super::policy::Loaded;
-use super::records::{Action, Control, Halt, Held, Kept, Key, Permit, State, Token, Use, UseOutcome, list};
+use super::records::{Action, Control, Held, Kept, Key, Permit, Token, list};
 use super::spend::no_permit;
+use ordain_api::limits::PAGE_MAX;
+use ordain_api::{ActionState, Role};
+use ordain_api::{ActionStatus, GateStatus, KeyStatus, PermitStatus, TokenStatus};
 use ordain_canon::{Canonicalizer, ViewDigest};
-use ordain_spec::approval::Approval;
 use ordain_spec::decision::Decision;
 use ordain_store::Query;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-
-/// Where an action stands.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ActionStatus {
-    /// The proposal's id.
-    pub action_id: String,
-    /// How far it is.
-    pub state: State,
-    /// Who proposed it.
-    pub actor: String,
-    /// Whose token brought it.
-    pub submitted_by: String,
-    /// When, in milliseconds since 1970.
-    pub submitted_at_ms: u64,
-    /// The kernel's last answer.
-    pub decision: Decision,
-    /// What approvers said.
-    pub approvals: Vec<Approval>,
-    /// What an approver is shown; secrets are hashed.
-    pub view: Json,
-    /// The digest of `view`, which an approval must name. Empty where `view` only names the evidence: in lists, and for
-    /// whoever may not see evidence.
-    pub view_digest: String,
-    /// The permit, where there is one.
-    pub permit: Option<PermitStatus>,
-    /// Until when it waits for approvals, in milliseconds since 1970.
-    pub expires_at_ms: Option<u64>,
-    /// The proposal that it took the place of.
-    pub supersedes: Option<String>,
-    /// The proposal that took its place.
-    pub superseded_by: Option<String>,
-    /// The ledger's entry of the submission.
-    pub submitted_index: u64,
-    /// The ledger's entry of the last decision.
-    pub decided_index: u64,
-}
 
 /// What has to be known of an action to see whether its status has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Glance {
+pub struct StatusFingerprint {
     /// How far it is.
-    pub state: State,
+    pub state: ActionState,
     version: u64,
     policy_hash: Option<String>,
-}
-
-/// A permit and its uses.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct PermitStatus {
-    /// Its id.
-    pub permit_id: String,
-    /// The action that it allows.
-    pub action_id: String,
-    /// The permit itself, for whoever proposed, and for workers and operators.
-    pub token: Option<String>,
-    /// From when it holds, in milliseconds since 1970.
-    pub valid_from_ms: u64,
-    /// Until when.
-    pub valid_until_ms: u64,
-    /// How often it can be used.
-    pub max_executions: u64,
-    /// How long a use may take.
-    pub max_duration_ms: Option<u64>,
-    /// How many records a use may change.
-    pub max_affected_records: Option<u64>,
-    /// How often it was used.
-    pub used: u64,
-    /// The uses that are open or unknown, and the last of the others.
-    pub uses: Vec<Use>,
-}
-
-/// The gate itself.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct GateStatus {
-    /// The ledger's name.
-    pub origin: String,
-    /// Why nothing is allowed, if so.
-    pub halted: Option<Halt>,
-    /// The policies in force.
-    pub policy_hash: Option<String>,
-}
-
-/// A token, without its secret.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct TokenStatus {
-    /// Its id.
-    pub token_id: String,
-    /// Whose it is.
-    pub principal: String,
-    /// The names that it may propose under.
-    pub names: Vec<String>,
-    /// What it is for.
-    pub roles: Vec<Role>,
-    /// Since when, in milliseconds since 1970.
-    pub created_at_ms: u64,
-    /// Until when, if it ends by itself.
-    pub expires_at_ms: Option<u64>,
-    /// When it was revoked.
-    pub revoked_at_ms: Option<u64>,
-}
-
-/// A public key.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct KeyStatus {
-    /// Its id.
-    pub key_id: String,
-    /// 32 bytes in base64url without padding.
-    pub public_key: String,
-    /// Since when, in milliseconds since 1970.
-    pub created_at_ms: u64,
-    /// When another took its place.
-    pub retired_at_ms: Option<u64>,
 }
 
 /// How much of the evidence a view has.
@@ -148,9 +44,11 @@ pub(super) struct View {
 
 impl Action {
     /// The state, with what time has made of it.
-    pub(super) fn shown_state(&self, now_ms: u64) -> State {
+    pub(super) fn shown_state(&self, now_ms: u64) -> ActionState {
         match self.expires_at_ms {
-            Some(expires_at_ms) if self.state == State::Held && now_ms >= expires_at_ms => State::Expired,
+            Some(expires_at_ms) if self.state == ActionState::Held && now_ms >= expires_at_ms => {
+                ActionState::Expired
+            }
             _ => self.state,
         }
     }
@@ -172,7 +70,11 @@ impl Gate {
 
     /// A look at an action, by somebody who waits for a change: two that are equal were of the same status. It costs
     /// little, and a token that ended meanwhile is noticed.
-    pub async fn glance(&self, caller: &Caller, action_id: &str) -> Result<Glance, GateError> {
+    pub async fn fingerprint(
+        &self,
+        caller: &Caller,
+        action_id: &str,
+    ) -> Result<StatusFingerprint, GateError> {
         self.check_token(caller).await?;
         let held = self.action(action_id).await?;
         let Some(action) = held.body.filter(|action| may_see(caller, action)) else {
@@ -185,8 +87,12 @@ impl Gate {
             None => None,
         };
         let unknown = permit.iter().flat_map(|it| &it.uses).any(|it| it.is_unknown(now_ms));
-        let state = if unknown { State::Unknown } else { action.shown_state(now_ms) };
-        Ok(Glance { state, version: held.version, policy_hash: control.policy.map(|policy| policy.hash) })
+        let state = if unknown { ActionState::Unknown } else { action.shown_state(now_ms) };
+        Ok(StatusFingerprint {
+            state,
+            version: held.version,
+            policy_hash: control.policy.map(|policy| policy.hash),
+        })
     }
 
     async fn status_of(
@@ -212,7 +118,7 @@ impl Gate {
         let unknown = permit.iter().flat_map(|it| &it.uses).any(|it| it.is_unknown(now_ms));
         Ok(ActionStatus {
             action_id: action_id.to_owned(),
-            state: if unknown { State::Unknown } else { action.shown_state(now_ms) },
+            state: if unknown { ActionState::Unknown } else { action.shown_state(now_ms) },
             approvals: approvals.collect::<Result<_, _>>()?,
             actor: action.actor,
             submitted_by: action.submitted_by,
@@ -285,7 +191,7 @@ impl Gate {
     pub async fn actions(
         &self,
         caller: &Caller,
-        state: Option<State>,
+        state: Option<ActionState>,
         after: Option<u64>,
         limit: usize,
     ) -> Result<(Vec<ActionStatus>, Option<u64>), GateError> {
@@ -320,7 +226,7 @@ impl Gate {
     /// The records of a page, and whether there may be more. Those of one change are on one page.
     async fn page(
         &self,
-        state: Option<State>,
+        state: Option<ActionState>,
         after: Option<u64>,
         limit: usize,
     ) -> Result<(Vec<ordain_store::Record>, bool), GateError> {
@@ -423,17 +329,4 @@ fn may_see(caller: &Caller, action: &Action) -> bool {
 /// Whoever proposes can name any packet, and so must not be shown it.
 fn sees_evidence(caller: &Caller) -> bool {
     [Role::Approver, Role::Operator, Role::Worker, Role::Auditor].iter().any(|role| caller.is(*role))
-}
-
-/// How a use stands, in one word.
-impl Use {
-    /// As documents write it.
-    pub fn outcome_name(&self) -> &'static str {
-        match self.settled.as_ref().map(|settled| settled.outcome) {
-            None => "running",
-            Some(UseOutcome::Succeeded) => "succeeded",
-            Some(UseOutcome::Failed) => "failed",
-            Some(UseOutcome::Unknown) => "unknown",
-        }
-    }
 }

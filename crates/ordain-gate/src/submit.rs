@@ -1,14 +1,14 @@
 //! Submitting: a proposal is decided at once, and the answer is on the ledger before anybody hears it.
 
-use super::caller::{Caller, Role};
-use super::entry::{Entry, Event};
-use super::error::{Fault, GateError};
+use super::caller::Caller;
+use super::error::GateError;
 use super::judge::{Inputs, Texts, judge};
-use super::limits::{EVIDENCE_BYTES_MAX, EVIDENCE_MAX, HOLD_MS_MAX, NAME_CHARACTERS_MAX, TRIES_MAX};
+use super::limits::{EVIDENCE_BYTES_MAX, HOLD_MS_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy, came_to};
 use super::permits::Mint;
-use super::records::{Action, Evidence, Held, State, put};
-use super::status::ActionStatus;
+use super::records::{Action, Evidence, Held, put};
+use ordain_api::limits::{EVIDENCE_MAX, NAME_CHARACTERS_MAX};
+use ordain_api::{ActionState, ActionStatus, Entry, Event, FieldError, Role};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::action::is_request;
 use ordain_spec::decision::Outcome;
@@ -191,7 +191,7 @@ impl Gate {
                     &by,
                     Event::Superseded { action_id: old_id.clone(), by_action_id: id.clone() },
                 ));
-                old.state = State::Superseded;
+                old.state = ActionState::Superseded;
                 old.superseded_by = Some(id.clone());
                 step.records.push(put(&old_id, &old));
             }
@@ -222,11 +222,11 @@ impl Gate {
     }
 }
 
-pub(super) fn state_of(outcome: Outcome) -> State {
+pub(super) fn state_of(outcome: Outcome) -> ActionState {
     match outcome {
-        Outcome::Allow => State::Allowed,
-        Outcome::Hold => State::Held,
-        Outcome::Deny => State::Denied,
+        Outcome::Allow => ActionState::Allowed,
+        Outcome::Hold => ActionState::Held,
+        Outcome::Deny => ActionState::Denied,
     }
 }
 
@@ -237,7 +237,7 @@ fn supersedable(caller: &Caller, held: &Held<Action>) -> Result<Action, GateErro
         return Err(GateError::Unknown(format!("there is no action `{}` that could be superseded", held.id)));
     };
     match action.state {
-        State::Held | State::Denied | State::Expired => Ok(action),
+        ActionState::Held | ActionState::Denied | ActionState::Expired => Ok(action),
         other => Err(GateError::Conflict(format!(
             "`{}` is {}, and only what is held, denied or expired can be superseded",
             held.id,
@@ -278,7 +278,7 @@ impl Incoming {
     }
 }
 
-fn name<'d>(document: &'d Value<'_>, field: &str, faults: &mut Vec<Fault>) -> Option<&'d str> {
+fn name<'d>(document: &'d Value<'_>, field: &str, faults: &mut Vec<FieldError>) -> Option<&'d str> {
     let text = document.get(field).and_then(Value::as_str);
     let problem = match text {
         None => "must be there, and a string".to_owned(),
@@ -287,7 +287,11 @@ fn name<'d>(document: &'d Value<'_>, field: &str, faults: &mut Vec<Fault>) -> Op
             None => return Some(text),
         },
     };
-    faults.push(Fault { path: format!("/{field}"), message: format!("`{field}` {problem}"), rule_id: None });
+    faults.push(FieldError {
+        path: format!("/{field}"),
+        message: format!("`{field}` {problem}"),
+        rule_id: None,
+    });
     None
 }
 

@@ -1,10 +1,10 @@
 //! What time does: held proposals expire, and uses that nobody reported become unknown.
 
-use super::entry::{Entry, Event};
 use super::error::GateError;
 use super::open::{Gate, Step};
 use super::outcome::UseSettled;
-use super::records::{Action, Held, Pages, Permit, Settled, State, UseOutcome, put};
+use super::records::{Action, Held, Pages, Permit, put};
+use ordain_api::{ActionState, Entry, Event, Settled, UseOutcome};
 use ordain_store::StoreError;
 
 /// In whose name it happens.
@@ -23,7 +23,7 @@ impl Gate {
     /// Puts on record what time has done. Whoever comes first does it.
     pub async fn sweep(&self) -> Result<Swept, GateError> {
         let mut swept = Swept::default();
-        let mut pages = Pages::<Action>::new(Some(State::Held.name()));
+        let mut pages = Pages::<Action>::new(Some(ActionState::Held.name()));
         while let Some(page) = pages.next(&self.store).await? {
             for held in page {
                 let done = match held {
@@ -49,10 +49,10 @@ impl Gate {
     async fn expire(&self, held: &Held<Action>) -> Result<bool, GateError> {
         let now_ms = self.clock.now_ms();
         let Some(mut action) = held.body.clone() else { return Ok(false) };
-        if action.shown_state(now_ms) != State::Expired {
+        if action.shown_state(now_ms) != ActionState::Expired {
             return Ok(false);
         }
-        action.state = State::Expired;
+        action.state = ActionState::Expired;
         let event = Event::Expired { action_id: held.id.clone() };
         let entries = vec![Entry::of(now_ms, TIME, event)];
         let step = Step { records: vec![put(&held.id, &action)], entries, ..Step::default() };
@@ -64,7 +64,7 @@ impl Gate {
     async fn give_up(&self, held: &Held<Permit>) -> Result<bool, GateError> {
         let now_ms = self.clock.now_ms();
         let Some(mut permit) = held.body.clone() else { return Ok(false) };
-        let silent = |it: &&mut super::records::Use| it.settled.is_none() && it.is_unknown(now_ms);
+        let silent = |it: &&mut ordain_api::Use| it.settled.is_none() && it.is_unknown(now_ms);
         let Some(used) = permit.uses.iter_mut().find(silent) else { return Ok(false) };
         let settled = Settled {
             outcome: UseOutcome::Unknown,

@@ -1,47 +1,25 @@
 //! Tokens: a random secret for each principal. The store has only hashes of them.
 
-use super::caller::{Caller, Names, Role};
-use super::entry::{Entry, Event};
+use super::caller::{Caller, Names};
 use super::error::GateError;
 use super::keyring::{random, random_hex};
-use super::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN, NAMES_MAX, TOKENS_MAX, TRIES_MAX, WHOLE_MAX};
+use super::limits::{TOKENS_MAX, TRIES_MAX};
 use super::open::{Gate, Step, busy};
 use super::records::{Held, Token, put};
-use super::status::{TokenStatus, token_status};
+use super::status::token_status;
 use super::submit::name_problem;
 use base64ct::{Base64UrlUnpadded, Encoding};
+use ordain_api::NewToken;
+use ordain_api::limits::NAMES_MAX;
+use ordain_api::{Entry, Event, Role, TokenStatus};
 use ordain_canon::{ContentHash, is_lower_hex};
 use ordain_store::StoreError;
-use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use subtle::ConstantTimeEq;
 
 /// What every token starts with, so that it can be found where it should not be.
 const PREFIX: &str = "ordain";
 const SECRET_CHARACTERS: usize = 43;
-
-/// A token to be made.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewToken {
-    /// Whose it is.
-    #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
-    pub principal: String,
-    /// What it is for.
-    #[schemars(length(min = 1))]
-    #[serde(deserialize_with = "distinct")]
-    pub roles: BTreeSet<Role>,
-    /// Further names that it may propose or observe under, such as those of the principal's agents.
-    #[serde(default, deserialize_with = "distinct")]
-    #[schemars(length(max = NAMES_MAX), inner(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN)))]
-    pub names: BTreeSet<String>,
-    /// Until when, in milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = WHOLE_MAX))]
-    pub expires_at_ms: Option<u64>,
-}
 
 impl Gate {
     /// Makes a token. Its secret is shown once, here.
@@ -167,14 +145,6 @@ impl Token {
 
 fn refused() -> GateError {
     GateError::Unauthenticated("the token is not known here, or does not hold any more".to_owned())
-}
-
-/// A list in which nothing stands twice.
-fn distinct<'d, D: Deserializer<'d>, T: Deserialize<'d> + Ord>(from: D) -> Result<BTreeSet<T>, D::Error> {
-    let list = Vec::<T>::deserialize(from)?;
-    let count = list.len();
-    let set: BTreeSet<T> = list.into_iter().collect();
-    if set.len() == count { Ok(set) } else { Err(D::Error::custom("a list names something twice")) }
 }
 
 fn parts(token: &str) -> Option<(&str, &str)> {

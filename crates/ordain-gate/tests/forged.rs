@@ -4,8 +4,9 @@
 
 mod scene;
 
+use ordain_api::{Role, UseOutcome};
 use ordain_canon::{Canonicalizer, ContentHash};
-use ordain_gate::{Role, UseOutcome, audit, check_records};
+use ordain_gate::{audit, check_records};
 use ordain_spec::approval::Verdict;
 use ordain_store::{Change, Guard, Location, NewRecord, Query, Store, Writes};
 use scene::{NOW, Scene, proposal};

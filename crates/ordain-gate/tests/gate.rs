@@ -3,10 +3,13 @@
 
 mod scene;
 
+use ordain_api::{
+    ActionState, ActionStatus, Event, FileChange, NewToken, OutcomeReport, Role, UseOutcome, UseReceipt,
+    VerdictRequest,
+};
 use ordain_decision::PolicyFiles;
 use ordain_gate::{
-    ActionStatus, Caller, Clock, Event, FileChange, Gate, GateError, Keyring, NamedNote, NewToken, Report,
-    Role, Say, Settings, Spent, State, UseOutcome, audit, check_records, replay,
+    Caller, Clock, Gate, GateError, Keyring, NamedNote, Settings, audit, check_records, replay,
 };
 use ordain_spec::approval::Verdict;
 use ordain_spec::decision::Outcome;
@@ -21,7 +24,7 @@ async fn an_allowed_action_is_spent_as_often_as_its_permit_says() {
     let scene = Scene::new().await;
     let read = proposal("p1", "read");
     let status = scene.submit(&read).await;
-    assert_eq!((status.state, status.decision.outcome), (State::Allowed, Outcome::Allow));
+    assert_eq!((status.state, status.decision.outcome), (ActionState::Allowed, Outcome::Allow));
     let again = scene.gate.submit(&scene.operator, read.to_string().as_bytes(), None).await.unwrap();
     assert!(!again.new);
     assert_eq!(again.status, status);
@@ -31,7 +34,7 @@ async fn an_allowed_action_is_spent_as_often_as_its_permit_says() {
 
     let first = scene.spend(&status, &read).await.unwrap();
     assert_eq!((first.number, first.uses_left), (1, 1));
-    assert_eq!(scene.report(&first, UseOutcome::Succeeded).await.unwrap(), State::Succeeded);
+    assert_eq!(scene.report(&first, UseOutcome::Succeeded).await.unwrap(), ActionState::Succeeded);
     let second = scene.spend(&status, &read).await.unwrap();
     assert_eq!((second.number, second.uses_left), (2, 0));
     let third = scene.spend(&status, &read).await.unwrap_err().to_string();
@@ -48,7 +51,7 @@ async fn a_held_action_waits_for_two_others() {
     let scene = Scene::new().await;
     let write = proposal("p1", "write");
     let status = scene.submit(&write).await;
-    assert_eq!(status.state, State::Held);
+    assert_eq!(status.state, ActionState::Held);
     assert!(!status.view.to_string().contains("hunter2"));
     assert!(status.view.to_string().contains("redacted:sha256:"));
     // Not the actor, not a stranger, not with another view.
@@ -60,29 +63,29 @@ async fn a_held_action_waits_for_two_others() {
     assert!(matches!(scene.say("ann", &other, Verdict::Approve).await, Err(GateError::Conflict(_))));
 
     let first = scene.say("ann", &status, Verdict::Approve).await.unwrap();
-    assert_eq!(first.state, State::Held);
+    assert_eq!(first.state, ActionState::Held);
     let twice = scene.say("ann", &status, Verdict::Approve).await.unwrap();
-    assert_eq!((twice.state, twice.approvals.len()), (State::Held, 1));
+    assert_eq!((twice.state, twice.approvals.len()), (ActionState::Held, 1));
     let allowed = scene.say("bob", &status, Verdict::Approve).await.unwrap();
-    assert_eq!(allowed.state, State::Allowed);
+    assert_eq!(allowed.state, ActionState::Allowed);
     let spent = scene.spend(&allowed, &write).await.unwrap();
-    assert_eq!(scene.report(&spent, UseOutcome::Failed).await.unwrap(), State::Failed);
+    assert_eq!(scene.report(&spent, UseOutcome::Failed).await.unwrap(), ActionState::Failed);
 
     let status = scene.submit(&proposal("p2", "write")).await;
     let denied = scene.say("bob", &status, Verdict::Reject).await.unwrap();
-    assert_eq!((denied.state, denied.approvals[0].reason.as_str()), (State::Denied, "because"));
+    assert_eq!((denied.state, denied.approvals[0].reason.as_str()), (ActionState::Denied, "because"));
     // An edited proposal takes the place of the old one, and starts without approvals.
     let status = scene.submit(&proposal("p3", "write")).await;
     scene.say("ann", &status, Verdict::Approve).await.unwrap();
     let edited = proposal("p4", "write").to_string();
     let edited = scene.gate.submit(&scene.operator, edited.as_bytes(), Some("p3")).await.unwrap().status;
-    assert_eq!((edited.state, edited.approvals.len()), (State::Held, 0));
+    assert_eq!((edited.state, edited.approvals.len()), (ActionState::Held, 0));
     let old = scene.gate.status(&scene.operator, "p3").await.unwrap();
-    assert_eq!((old.state, old.superseded_by.as_deref()), (State::Superseded, Some("p4")));
+    assert_eq!((old.state, old.superseded_by.as_deref()), (ActionState::Superseded, Some("p4")));
     assert!(scene.say("bob", &old, Verdict::Approve).await.is_err());
     // Nobody answers.
     scene.pass(24 * 3_600_000);
-    assert_eq!(scene.gate.status(&scene.operator, "p4").await.unwrap().state, State::Expired);
+    assert_eq!(scene.gate.status(&scene.operator, "p4").await.unwrap().state, ActionState::Expired);
     assert!(scene.say("bob", &edited, Verdict::Approve).await.is_err());
     assert_eq!(scene.gate.sweep().await.unwrap().changed, 1);
     assert_eq!(scene.gate.sweep().await.unwrap().changed, 0);
@@ -106,11 +109,11 @@ async fn an_approval_during_a_halt_is_not_a_denial() {
     assert_eq!(scene.gate.size().await.unwrap(), size);
     scene.gate.resume(&scene.operator, "go").await.unwrap();
     scene.say("ann", &status, Verdict::Approve).await.unwrap();
-    assert_eq!(scene.say("bob", &status, Verdict::Approve).await.unwrap().state, State::Allowed);
+    assert_eq!(scene.say("bob", &status, Verdict::Approve).await.unwrap().state, ActionState::Allowed);
     // Who may reject may do so at any time.
     let status = scene.submit(&proposal("p2", "write")).await;
     scene.gate.halt(&scene.operator, "stop").await.unwrap();
-    assert_eq!(scene.say("bob", &status, Verdict::Reject).await.unwrap().state, State::Denied);
+    assert_eq!(scene.say("bob", &status, Verdict::Reject).await.unwrap().state, ActionState::Denied);
 }
 
 #[tokio::test]
@@ -120,7 +123,8 @@ async fn nobody_approves_under_another_name() {
     let approver = scene.token("ann", &[Role::Approver], &[]).await;
     let status =
         scene.gate.submit(&ann, proposal("p1", "write").to_string().as_bytes(), None).await.unwrap().status;
-    let say = Say { verdict: Verdict::Approve, reason: String::new(), view_digest: status.view_digest };
+    let say =
+        VerdictRequest { verdict: Verdict::Approve, reason: String::new(), view_digest: status.view_digest };
     let refused = scene.gate.say(&approver, "p1", &say).await.unwrap_err().to_string();
     assert!(refused.contains("own proposal"), "{refused}");
     let mut foreign = proposal("p2", "write");
@@ -160,7 +164,7 @@ async fn halt_window_policy_and_clock_are_asked_again_when_a_permit_is_spent() {
     scene.gate.halt(&scene.operator, "stop").await.unwrap();
     let Err(GateError::Refused { reasons, .. }) = scene.spend(&status, &read).await else { panic!() };
     assert_eq!(reasons[0].rule_id, "G1");
-    assert_eq!(scene.submit(&proposal("p2", "read")).await.state, State::Denied);
+    assert_eq!(scene.submit(&proposal("p2", "read")).await.state, ActionState::Denied);
     scene.gate.resume(&scene.operator, "go").await.unwrap();
     // Other policies: no longer permitted.
     let none = PolicyFiles::from([(
@@ -172,8 +176,8 @@ async fn halt_window_policy_and_clock_are_asked_again_when_a_permit_is_spent() {
     let broken = PolicyFiles::from([("a.cedar".to_owned(), "permit(".to_owned())]);
     assert!(matches!(scene.gate.set_policy(&scene.operator, &broken).await, Err(GateError::Invalid { .. })));
     // Those before it are still in force.
-    assert_eq!(scene.submit(&proposal("p3", "delete")).await.state, State::Allowed);
-    assert_eq!(scene.submit(&proposal("p4", "read")).await.state, State::Denied);
+    assert_eq!(scene.submit(&proposal("p3", "delete")).await.state, ActionState::Allowed);
+    assert_eq!(scene.submit(&proposal("p4", "read")).await.state, ActionState::Denied);
     scene.gate.set_policy(&scene.operator, &policies("2")).await.unwrap();
     // The window is five minutes, and a clock that is set back does not open it again.
     scene.pass(300_000);
@@ -189,22 +193,22 @@ async fn what_nobody_knows_is_not_done_again() {
     let read = proposal("p1", "read");
     let status = scene.submit(&read).await;
     let spent = scene.spend(&status, &read).await.unwrap();
-    assert_eq!(scene.report(&spent, UseOutcome::Unknown).await.unwrap(), State::Unknown);
+    assert_eq!(scene.report(&spent, UseOutcome::Unknown).await.unwrap(), ActionState::Unknown);
     // Neither with the same permit nor with another one for the same thing.
     for id in ["p1", "p2"] {
         let status = scene.submit(&proposal(id, "read")).await;
         let refused = scene.spend(&status, &read).await.unwrap_err().to_string();
         assert!(refused.contains("nobody knows"), "{refused}");
     }
-    assert_eq!(scene.report(&spent, UseOutcome::Failed).await.unwrap(), State::Failed);
+    assert_eq!(scene.report(&spent, UseOutcome::Failed).await.unwrap(), ActionState::Failed);
     let status = scene.gate.status(&scene.operator, "p1").await.unwrap();
     // A worker that vanishes leaves the same.
     let silent = scene.spend(&status, &read).await.unwrap();
     assert_eq!(silent.number, 2);
     scene.pass(5 * 60_000 + 5_001);
-    assert_eq!(scene.gate.status(&scene.operator, "p1").await.unwrap().state, State::Unknown);
+    assert_eq!(scene.gate.status(&scene.operator, "p1").await.unwrap().state, ActionState::Unknown);
     assert_eq!(scene.gate.sweep().await.unwrap().changed, 1);
-    let settled = Report {
+    let settled = OutcomeReport {
         number: 2,
         outcome: UseOutcome::Succeeded,
         affected_records: Some(1),
@@ -214,7 +218,7 @@ async fn what_nobody_knows_is_not_done_again() {
     };
     let permit = scene.gate.settle(&scene.operator, &silent.permit_id, &settled).await.unwrap();
     assert_eq!(permit.uses[1].settled.as_ref().unwrap().outcome, UseOutcome::Succeeded);
-    let otherwise = Report { outcome: UseOutcome::Failed, ..settled };
+    let otherwise = OutcomeReport { outcome: UseOutcome::Failed, ..settled };
     assert!(matches!(
         scene.gate.settle(&scene.operator, &silent.permit_id, &otherwise).await,
         Err(GateError::Conflict(_))
@@ -228,7 +232,7 @@ async fn only_a_permit_of_a_patch_set_leaves_a_change_of_files() {
     let all = PolicyFiles::from([("all.cedar".to_owned(), all)]);
     scene.gate.set_policy(&scene.operator, &all).await.unwrap();
     let hash = |digit: &str| format!("sha256:{}", digit.repeat(64));
-    let report = |outcome: UseOutcome, patch_hash: String, record: &str| Report {
+    let report = |outcome: UseOutcome, patch_hash: String, record: &str| OutcomeReport {
         number: 1,
         outcome,
         affected_records: None,
@@ -236,7 +240,7 @@ async fn only_a_permit_of_a_patch_set_leaves_a_change_of_files() {
         reason: String::new(),
         change: Some(FileChange { patch_hash, record: record.to_owned(), undone: false }),
     };
-    let settle = async |spent: &Spent, report: Report| {
+    let settle = async |spent: &UseReceipt, report: OutcomeReport| {
         scene.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await
     };
     let read = proposal("p1", "read");
@@ -308,7 +312,7 @@ async fn no_use_is_open_for_ever() {
     assert_eq!(spent.deadline_ms, NOW + 24 * 3_600_000);
     scene.pass(24 * 3_600_000 + 5_001);
     assert_eq!(scene.gate.sweep().await.unwrap().changed, 1);
-    assert_eq!(scene.gate.status(&scene.operator, "p1").await.unwrap().state, State::Unknown);
+    assert_eq!(scene.gate.status(&scene.operator, "p1").await.unwrap().state, ActionState::Unknown);
 }
 
 #[tokio::test]
@@ -319,7 +323,7 @@ async fn an_outcome_beyond_the_limits_has_failed() {
         "reversible_required": false});
     let status = scene.submit(&read).await;
     let spent = scene.spend(&status, &read).await.unwrap();
-    let report = Report {
+    let report = OutcomeReport {
         number: 1,
         outcome: UseOutcome::Succeeded,
         affected_records: Some(4),
@@ -342,7 +346,7 @@ async fn what_nobody_knows_stays_unknown_beyond_the_limits() {
         "reversible_required": false});
     let status = scene.submit(&read).await;
     let spent = scene.spend(&status, &read).await.unwrap();
-    let unknown = Report {
+    let unknown = OutcomeReport {
         number: 1,
         outcome: UseOutcome::Unknown,
         affected_records: Some(4),
@@ -358,7 +362,7 @@ async fn what_nobody_knows_stays_unknown_beyond_the_limits() {
     let refused = scene.spend(&status, &read).await.unwrap_err().to_string();
     assert!(refused.contains("nobody knows"), "{refused}");
     // Who finds out that it happened does not make it allowed.
-    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Failed);
+    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), ActionState::Failed);
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
 }
 
@@ -419,7 +423,7 @@ async fn a_retired_key_signs_nothing_in_a_process_that_does_not_know_yet() {
     let refused = third.gate.checkpoint().await.unwrap_err().to_string();
     assert!(refused.contains("was retired"), "{refused}");
     // What needs no signature goes on, and a new key makes it whole.
-    assert_eq!(third.submit(&proposal("p3", "write")).await.state, State::Held);
+    assert_eq!(third.submit(&proposal("p3", "write")).await.state, ActionState::Held);
     third.gate.rotate_key(&third.operator).await.unwrap();
     third.submit(&proposal("p4", "read")).await;
     assert_eq!((folder.files(), elsewhere.files()), (1, 1));
@@ -612,7 +616,7 @@ async fn a_permit_of_many_uses_keeps_a_short_record() {
     }
     let permit = scene.gate.status(&scene.operator, "p1").await.unwrap().permit.unwrap();
     assert_eq!((permit.used, permit.uses.len(), permit.uses[0].number), (100, 64, 37));
-    let again = Report {
+    let again = OutcomeReport {
         number: 1,
         outcome: UseOutcome::Failed,
         affected_records: None,
@@ -662,14 +666,14 @@ async fn a_request_is_decided_approved_and_spent_as_what_it_stands_for() {
     let single = r#"@approval("single") @approvers("leads")"#;
     scene.gate.set_policy(&scene.operator, &tools("prod", single, "staging")).await.unwrap();
     let status = scene.submit(&request("r1", "deploy")).await;
-    assert_eq!((status.action_id.as_str(), status.state), ("r1", State::Held));
+    assert_eq!((status.action_id.as_str(), status.state), ("r1", ActionState::Held));
     assert_eq!(status.view["proposal"]["target"], deployed("prod")["target"]);
     let allowed = scene.say("ann", &status, Verdict::Approve).await.unwrap();
-    assert_eq!(allowed.state, State::Allowed);
+    assert_eq!(allowed.state, ActionState::Allowed);
     let spent = scene.spend(&allowed, &deployed("prod")).await.unwrap();
-    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Succeeded);
+    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), ActionState::Succeeded);
     let spent = scene.spend_request(&allowed, &request("r1", "deploy")).await.unwrap();
-    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), State::Succeeded);
+    assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), ActionState::Succeeded);
     let mut other = request("r1", "deploy");
     other["tool_call"]["params"]["version"] = json!(8);
     let refused = scene.spend_request(&allowed, &other).await.unwrap_err().to_string();
@@ -678,7 +682,7 @@ async fn a_request_is_decided_approved_and_spent_as_what_it_stands_for() {
     assert!(refused.contains("do not map"), "{refused}");
 
     let unmapped = scene.submit(&request("r2", "rm")).await;
-    assert_eq!((unmapped.state, unmapped.decision.reasons[0].rule_id.as_str()), (State::Denied, "G2"));
+    assert_eq!((unmapped.state, unmapped.decision.reasons[0].rule_id.as_str()), (ActionState::Denied, "G2"));
     let same = replay(&scene.gate, None, |_, _| {}).await.unwrap();
     assert_eq!((same.decisions, same.same), (5, 5));
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
@@ -690,7 +694,7 @@ async fn a_request_that_stands_for_something_else_by_now_is_not_done() {
     let before = tools("prod", "", "staging");
     scene.gate.set_policy(&scene.operator, &before).await.unwrap();
     let allowed = scene.submit(&request("r1", "deploy")).await;
-    assert_eq!(allowed.state, State::Allowed);
+    assert_eq!(allowed.state, ActionState::Allowed);
     // Now nobody may deploy to `prod`, and the tool deploys elsewhere.
     scene.gate.set_policy(&scene.operator, &tools("staging", "", "prod")).await.unwrap();
     let refused = scene.spend(&allowed, &deployed("prod")).await.unwrap_err().to_string();

@@ -4,8 +4,9 @@ use crate::scrub::scrubbed;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ordain_api::FieldError;
 use ordain_canon::TypeError;
-use ordain_gate::{Fault, GateError, StoreError};
+use ordain_gate::{GateError, StoreError};
 use ordain_spec::decision::Reason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ pub struct Problem {
     pub code: String,
     /// Everything that is wrong with what was sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<Fault>,
+    pub errors: Vec<FieldError>,
     /// What a model was told to correct, where one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair_guidance: Option<String>,
@@ -66,7 +67,7 @@ impl Problem {
 
     pub(crate) fn invalid(path: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let fault = Fault { path: path.to_owned(), message: message.clone(), rule_id: None };
+        let fault = FieldError { path: path.to_owned(), message: message.clone(), rule_id: None };
         Self { errors: vec![fault], ..Self::new(StatusCode::BAD_REQUEST, "invalid", message) }
     }
 

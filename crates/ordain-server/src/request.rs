@@ -7,8 +7,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use ordain_api::limits::WHOLE_MAX;
 use ordain_canon::{Canonicalizer, Value};
-use ordain_gate::{Caller, WHOLE_MAX};
+use ordain_gate::Caller;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

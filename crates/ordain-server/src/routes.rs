@@ -6,9 +6,10 @@ use crate::problem::Problem;
 use axum::Router;
 use axum::http::Method;
 use axum::routing::{MethodRouter, delete, get, post};
-use ordain_gate::{
-    ActionStatus, GateStatus, KeyStatus, NAME_CHARACTERS_MAX, NAME_PATTERN, NewToken, PermitStatus, Received,
-    Report, Role, Say, Spent, State, TokenStatus, WHOLE_MAX,
+use ordain_api::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN, WHOLE_MAX};
+use ordain_api::{
+    ActionState, ActionStatus, EvidenceReceipt, GateStatus, KeyStatus, NewToken, OutcomeReport, PermitStatus,
+    Role, TokenStatus, UseReceipt, VerdictRequest,
 };
 use ordain_spec::Kind;
 use ordain_spec::action::{KernelRequest, Proposal};
@@ -89,7 +90,7 @@ fn named(fields: &[&str]) -> serde_json::Map<String, Json> {
 
 /// An event of a stream.
 fn event_form(generator: &mut SchemaGenerator) -> Schema {
-    let names: Vec<&str> = State::ALL.iter().map(|state| state.name()).chain(["error"]).collect();
+    let names: Vec<&str> = ActionState::ALL.iter().map(|state| state.name()).chain(["error"]).collect();
     let status = json_schema!({"anyOf": [form::<ActionStatus>(generator), form::<Problem>(generator)]});
     json_schema!({
         "type": "object",
@@ -177,7 +178,7 @@ pub(crate) static ROUTES: &[Route] = &[
                 name: "state",
                 about: "Only those in this state",
                 required: false,
-                form: form::<State>,
+                form: form::<ActionState>,
             },
             Parameter {
                 name: "after",
@@ -229,7 +230,7 @@ pub(crate) static ROUTES: &[Route] = &[
         summary: "Approve or reject a held action",
         who: Who::Roles(&[Role::Approver]),
         query: &[],
-        body: Some(form::<Say>),
+        body: Some(form::<VerdictRequest>),
         answers: &[json(200, "Decided again", form::<ActionStatus>), UNKNOWN, CONFLICT],
         handler: || post(actions::say),
     },
@@ -241,8 +242,8 @@ pub(crate) static ROUTES: &[Route] = &[
         query: &[],
         body: Some(packet_form),
         answers: &[
-            json(201, "On record", form::<Received>),
-            json(200, "It was on record before", form::<Received>),
+            json(201, "On record", form::<EvidenceReceipt>),
+            json(200, "It was on record before", form::<EvidenceReceipt>),
             CONFLICT,
         ],
         handler: || post(evidence::add),
@@ -264,16 +265,16 @@ pub(crate) static ROUTES: &[Route] = &[
         who: Who::Roles(&[Role::Worker]),
         query: &[],
         body: Some(use_form),
-        answers: &[json(200, "One use is spent: act now", form::<Spent>), UNKNOWN, CONFLICT],
+        answers: &[json(200, "One use is spent: act now", form::<UseReceipt>), UNKNOWN, CONFLICT],
         handler: || post(permits::spend),
     },
     Route {
         method: "post",
         path: "/v1/permits/{id}/outcome",
-        summary: "Report how a use went, or settle what is unknown",
+        summary: "OutcomeReport how a use went, or settle what is unknown",
         who: Who::Roles(&[Role::Worker, Role::Operator]),
         query: &[],
-        body: Some(form::<Report>),
+        body: Some(form::<OutcomeReport>),
         answers: &[json(200, "Recorded", form::<PermitStatus>), UNKNOWN, CONFLICT],
         handler: || post(permits::outcome),
     },

@@ -80,7 +80,7 @@ pub(crate) struct Status {
     pub(crate) id: Option<String>,
     /// Only actions in this state
     #[arg(long, value_name = "STATE", conflicts_with = "id", value_parser = state)]
-    pub(crate) state: Option<ordain_gate::State>,
+    pub(crate) state: Option<ordain_api::ActionState>,
     /// Wait until the action is no longer held, up to this many seconds
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600", requires = "id")]
     pub(crate) wait: Option<u64>,
@@ -88,8 +88,8 @@ pub(crate) struct Status {
     pub(crate) connect: Connect,
 }
 
-fn state(text: &str) -> Result<ordain_gate::State, String> {
-    let all = ordain_gate::State::ALL;
+fn state(text: &str) -> Result<ordain_api::ActionState, String> {
+    let all = ordain_api::ActionState::ALL;
     all.into_iter().find(|state| state.name() == text).ok_or_else(|| {
         format!("there are {}", all.iter().map(|state| state.name()).collect::<Vec<_>>().join(", "))
     })
@@ -297,7 +297,7 @@ pub(crate) struct TokenCreate {
     pub(crate) principal: String,
     /// What it is for: actor, approver, operator, sensor, worker, auditor; several times for several
     #[arg(long = "role", value_name = "ROLE", required = true, value_parser = role)]
-    pub(crate) roles: Vec<ordain_gate::Role>,
+    pub(crate) roles: Vec<ordain_api::Role>,
     /// A further name that it may propose or observe under, such as that of an agent
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) names: Vec<String>,
@@ -308,8 +308,8 @@ pub(crate) struct TokenCreate {
     pub(crate) connect: Connect,
 }
 
-fn role(text: &str) -> Result<ordain_gate::Role, String> {
-    let all = ordain_gate::Role::ALL;
+fn role(text: &str) -> Result<ordain_api::Role, String> {
+    let all = ordain_api::Role::ALL;
     all.into_iter().find(|role| role.name() == text).ok_or_else(|| {
         format!("there are {}", all.iter().map(|role| role.name()).collect::<Vec<_>>().join(", "))
     })

@@ -7,8 +7,8 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::report::{GREEN, printable};
+use ordain_api::EvidenceReceipt;
 use ordain_canon::{Canonicalizer, Value};
-use ordain_gate::Received;
 use std::io::Write;
 
 pub(crate) fn add(args: &EvidenceAdd, json: bool) -> Result<Outcome, Failure> {
@@ -24,7 +24,7 @@ pub(crate) fn add(args: &EvidenceAdd, json: bool) -> Result<Outcome, Failure> {
         };
         for packet in &packets {
             let reply = gateway.raw("POST", "/v1/evidence", Some(canon.value(packet)?.to_vec()))?;
-            let received: Received = super::read(&reply.body)?;
+            let received: EvidenceReceipt = super::read(&reply.body)?;
             if json {
                 print_json(&received)?;
             } else {

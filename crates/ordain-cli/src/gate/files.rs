@@ -8,8 +8,8 @@ use crate::gateway::{Gateway, Purpose, escaped};
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
 use crate::unified;
+use ordain_api::{ActionState, ActionStatus, FileChange, OutcomeReport, UseOutcome, UseReceipt};
 use ordain_canon::{Canonicalizer, ContentHash, PayloadHash, SHA256_PREFIX};
-use ordain_gate::{ActionStatus, FileChange, Report, Spent, State, UseOutcome};
 use ordain_harness::apply::{
     Applied, ApplyError, Authority, Change, Done, KeptUse, OpenUse, done_under, keep_use, kept_uses,
 };
@@ -150,7 +150,7 @@ impl Gated<'_> {
             Found::Open(status) => *status,
             Found::Free(id) => propose(&gateway, &id, &actor, wish, &parameters)?,
         };
-        if status.state != State::Allowed {
+        if status.state != ActionState::Allowed {
             submit::show(&status, json)?;
             return Ok(Asked::Not(submit::outcome(&status)));
         }
@@ -162,7 +162,8 @@ impl Gated<'_> {
             "target": target(wish),
             "parameters": parameters,
         });
-        let spent: Spent = gateway.post(&format!("/v1/permits/{}/use", escaped(&permit.permit_id)), &body)?;
+        let spent: UseReceipt =
+            gateway.post(&format!("/v1/permits/{}/use", escaped(&permit.permit_id)), &body)?;
         let open = OpenUse {
             permit_id: spent.permit_id,
             number: spent.number,
@@ -206,10 +207,13 @@ fn existing(gateway: &Gateway, actor: &str, wish: &Wish<'_>, parameters: &Json) 
     for number in 1..=NUMBER_MAX {
         let id = format!("{verb}-{digits}-{number}");
         match gateway.get::<ActionStatus>(&format!("/v1/actions/{id}")) {
-            Ok(status) if matches!(status.state, State::Held | State::Allowed) && still_holds(&status) => {
+            Ok(status)
+                if matches!(status.state, ActionState::Held | ActionState::Allowed)
+                    && still_holds(&status) =>
+            {
                 return Ok(Found::Open(Box::new(status)));
             }
-            Ok(status) if matches!(status.state, State::Running | State::Unknown) => {
+            Ok(status) if matches!(status.state, ActionState::Running | ActionState::Unknown) => {
                 return Err(Failure::Server(format!(
                     "nobody knows whether {id} was done; look at the files, and settle it with `ordain permit outcome {}`",
                     status.permit.map(|permit| permit.permit_id).unwrap_or_default()
@@ -371,14 +375,14 @@ impl Permitted {
     }
 }
 
-fn succeeded(open: &OpenUse, applied: &Applied, duration_ms: Option<u64>) -> Report {
+fn succeeded(open: &OpenUse, applied: &Applied, duration_ms: Option<u64>) -> OutcomeReport {
     let change = applied.record.as_ref().map(|record| FileChange {
         patch_hash: open.patch_hash.clone(),
         record: record.clone(),
         undone: open.undo,
     });
     let records = applied.files.len() as u64;
-    Report { change, ..report_of(open, UseOutcome::Succeeded, records, "", duration_ms) }
+    OutcomeReport { change, ..report_of(open, UseOutcome::Succeeded, records, "", duration_ms) }
 }
 
 fn report_of(
@@ -387,10 +391,10 @@ fn report_of(
     records: u64,
     reason: &str,
     duration_ms: Option<u64>,
-) -> Report {
+) -> OutcomeReport {
     /// What the ledger takes of a reason.
     const REASON_CHARACTERS_MAX: usize = 1_000;
-    Report {
+    OutcomeReport {
         number: open.number,
         outcome,
         // How many files were changed is not known either.
@@ -401,7 +405,7 @@ fn report_of(
     }
 }
 
-fn send(gateway: &Gateway, open: &OpenUse, report: &Report) -> Result<(), Failure> {
+fn send(gateway: &Gateway, open: &OpenUse, report: &OutcomeReport) -> Result<(), Failure> {
     let path = format!("/v1/permits/{}/outcome", escaped(&open.permit_id));
     gateway.post::<Json>(&path, report).map(drop)
 }

@@ -5,8 +5,8 @@ use crate::report::{GREEN, RED, YELLOW};
 use crate::view;
 use crate::wording::word;
 use anstyle::Style;
+use ordain_api::{ActionState, ActionStatus, PermitStatus};
 use ordain_canon::time::moment;
-use ordain_gate::{ActionStatus, PermitStatus, State};
 use ordain_spec::approval::Verdict;
 use serde_json::Value as Json;
 
@@ -16,7 +16,7 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
     page.styled_label("state", style(status.state), status.state.name());
     page.label("actor", &who(status));
     page.label("submitted", &moment(status.submitted_at_ms));
-    if let Some(expires_at_ms) = status.expires_at_ms.filter(|_| status.state == State::Held) {
+    if let Some(expires_at_ms) = status.expires_at_ms.filter(|_| status.state == ActionState::Held) {
         page.label("expires", &moment(expires_at_ms));
     }
     if let Some(id) = &status.supersedes {
@@ -90,7 +90,7 @@ pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
     if permit.uses.is_empty() {
         return;
     }
-    let row = |it: &ordain_gate::Use| {
+    let row = |it: &ordain_api::Use| {
         let reason = it.settled.as_ref().map(|settled| settled.reason.clone()).unwrap_or_default();
         vec![
             it.number.to_string(),
@@ -113,7 +113,7 @@ pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
 /// A list of actions.
 pub(crate) fn list(page: &mut Page, actions: &[ActionStatus]) {
     let row = |status: &ActionStatus| Row {
-        style: if status.state == State::Held { YELLOW } else { PLAIN },
+        style: if status.state == ActionState::Held { YELLOW } else { PLAIN },
         cells: vec![
             status.state.name().to_owned(),
             moment(status.submitted_at_ms),
@@ -150,12 +150,12 @@ fn who(status: &ActionStatus) -> String {
     }
 }
 
-fn style(state: State) -> Style {
+fn style(state: ActionState) -> Style {
     match state {
-        State::Held | State::Running => YELLOW,
-        State::Allowed | State::Succeeded => GREEN,
-        State::Denied | State::Expired | State::Failed | State::Unknown => RED,
-        State::Superseded => PLAIN,
+        ActionState::Held | ActionState::Running => YELLOW,
+        ActionState::Allowed | ActionState::Succeeded => GREEN,
+        ActionState::Denied | ActionState::Expired | ActionState::Failed | ActionState::Unknown => RED,
+        ActionState::Superseded => PLAIN,
     }
 }
 

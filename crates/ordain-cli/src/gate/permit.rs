@@ -8,10 +8,10 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
 use crate::page::Page;
+use ordain_api::{OutcomeReport, PermitStatus, UseReceipt};
 use ordain_canon::time::moment;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{PublicKey, PublicKeys, verify_permit};
-use ordain_gate::{PermitStatus, Report, Spent};
 use ordain_spec::action::is_request;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -116,7 +116,7 @@ fn spend(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     let token = Value::String(token.into());
     body.insert("permit", &token);
     let body = Canonicalizer::new().value(&body)?.to_vec();
-    let spent: Spent = super::read(&gateway.raw("POST", &format!("{path}/use"), Some(body))?.body)?;
+    let spent: UseReceipt = super::read(&gateway.raw("POST", &format!("{path}/use"), Some(body))?.body)?;
     if json {
         print_json(&spent)?;
         return Ok(Outcome::Ok);
@@ -135,12 +135,12 @@ fn spend(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
 
 fn outcome(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-    let report = Report {
+    let report = OutcomeReport {
         number: args.number,
         outcome: match args.outcome {
-            UseOutcome::Succeeded => ordain_gate::UseOutcome::Succeeded,
-            UseOutcome::Failed => ordain_gate::UseOutcome::Failed,
-            UseOutcome::Unknown => ordain_gate::UseOutcome::Unknown,
+            UseOutcome::Succeeded => ordain_api::UseOutcome::Succeeded,
+            UseOutcome::Failed => ordain_api::UseOutcome::Failed,
+            UseOutcome::Unknown => ordain_api::UseOutcome::Unknown,
         },
         affected_records: args.records,
         duration_ms: args.duration,

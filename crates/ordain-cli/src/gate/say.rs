@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::Page;
 use crate::report::printable;
-use ordain_gate::{ActionStatus, Say, State};
+use ordain_api::{ActionState, ActionStatus, VerdictRequest};
 use ordain_spec::approval::Verdict;
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -16,13 +16,13 @@ pub(crate) fn approve(args: &Approve, json: bool) -> Result<Outcome, Failure> {
         Some(digest) => digest.clone(),
         None => {
             let status: ActionStatus = gateway.get(&format!("/v1/actions/{}", escaped(&args.id)))?;
-            if status.state == State::Held && !asked(&status)? {
+            if status.state == ActionState::Held && !asked(&status)? {
                 return Err(Failure::Server("nothing was approved".to_owned()));
             }
             status.view_digest
         }
     };
-    let say = Say { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest };
+    let say = VerdictRequest { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest };
     send(&gateway, &args.id, &say, json)
 }
 
@@ -32,11 +32,11 @@ pub(crate) fn reject(args: &Reject, json: bool) -> Result<Outcome, Failure> {
         Some(digest) => digest.clone(),
         None => gateway.get::<ActionStatus>(&format!("/v1/actions/{}", escaped(&args.id)))?.view_digest,
     };
-    let say = Say { verdict: Verdict::Reject, reason: args.reason.clone(), view_digest };
+    let say = VerdictRequest { verdict: Verdict::Reject, reason: args.reason.clone(), view_digest };
     send(&gateway, &args.id, &say, json)
 }
 
-fn send(gateway: &Gateway, id: &str, say: &Say, json: bool) -> Result<Outcome, Failure> {
+fn send(gateway: &Gateway, id: &str, say: &VerdictRequest, json: bool) -> Result<Outcome, Failure> {
     let status: ActionStatus = gateway.post(&format!("/v1/actions/{}/approvals", escaped(id)), say)?;
     submit::show(&status, json)?;
     Ok(submit::outcome(&status))

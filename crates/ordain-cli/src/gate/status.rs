@@ -6,8 +6,8 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::page::Page;
 use crate::report::{YELLOW, printable};
+use ordain_api::{ActionState, ActionStatus, GateStatus};
 use ordain_canon::time::moment;
-use ordain_gate::{ActionStatus, GateStatus, State};
 use serde::Deserialize;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn tell_halt(gateway: &Gateway) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list(gateway: &Gateway, state: Option<State>, json: bool) -> Result<Outcome, Failure> {
+fn list(gateway: &Gateway, state: Option<ActionState>, json: bool) -> Result<Outcome, Failure> {
     let mut actions = Vec::new();
     let mut after: Option<u64> = None;
     loop {
@@ -86,7 +86,7 @@ pub(super) fn wait(gateway: &Gateway, id: &str, seconds: u64) -> Result<ActionSt
             0 => gateway.get(&path)?,
             left => gateway.get(&format!("{path}?wait={left}"))?,
         };
-        if status.state != State::Held || left == 0 {
+        if status.state != ActionState::Held || left == 0 {
             return Ok(status);
         }
     }

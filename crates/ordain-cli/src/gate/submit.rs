@@ -7,7 +7,7 @@ use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
 use crate::page::Page;
-use ordain_gate::{ActionStatus, State};
+use ordain_api::{ActionState, ActionStatus};
 use serde_json::Value as Json;
 
 pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let reply = gateway.raw("POST", &path, Some(bytes.to_vec()))?;
     let mut status: ActionStatus = super::read(&reply.body)?;
     if let Some(seconds) = args.wait
-        && status.state == State::Held
+        && status.state == ActionState::Held
     {
         status = status::wait(&gateway, &status.action_id, seconds)?;
     }
@@ -38,7 +38,7 @@ pub(crate) fn show(status: &ActionStatus, json: bool) -> Result<(), Failure> {
 /// The same, with what there is to approve.
 pub(super) fn show_all(status: &ActionStatus, json: bool) -> Result<(), Failure> {
     show_with(status, json, |page| {
-        if status.state == State::Held {
+        if status.state == ActionState::Held {
             page::shown(page, status);
         }
     })
@@ -62,39 +62,41 @@ fn next(page: &mut Page, status: &ActionStatus) {
         == Some("patch_set")
         && ["apply-", "undo-"].iter().any(|verb| id.starts_with(verb));
     let items: Vec<String> = match status.state {
-        State::Held if of_files => vec![
+        ActionState::Held if of_files => vec![
             format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
             "then the same command again, which carries it out".to_owned(),
         ],
-        State::Allowed if of_files => {
+        ActionState::Allowed if of_files => {
             vec!["the command that asked for it, once more: it spends the permit, changes the files and reports".to_owned()]
         }
-        State::Denied | State::Expired if of_files => vec![
+        ActionState::Denied | ActionState::Expired if of_files => vec![
             "put right what the reasons name, or have the policy changed, and give the same command again"
                 .to_owned(),
         ],
-        State::Held => vec![
+        ActionState::Held => vec![
             format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
             format!("wait for it: ordain status {id} --wait"),
         ],
-        State::Allowed => {
+        ActionState::Allowed => {
             let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
             vec![
                 format!("before acting: ordain permit use {permit} --for PROPOSAL"),
                 format!("afterwards: ordain permit outcome {permit} succeeded"),
             ]
         }
-        State::Denied => {
+        ActionState::Denied => {
             vec![format!("put right what the reasons name, and submit it with a new id: --supersedes {id}")]
         }
-        State::Unknown => {
+        ActionState::Unknown => {
             let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
             vec![format!(
                 "find out whether it happened, and settle it: ordain permit outcome {permit} succeeded|failed --use N"
             )]
         }
-        State::Expired => vec![format!("submit it again with a new id: --supersedes {id}")],
-        State::Superseded | State::Running | State::Succeeded | State::Failed => Vec::new(),
+        ActionState::Expired => vec![format!("submit it again with a new id: --supersedes {id}")],
+        ActionState::Superseded | ActionState::Running | ActionState::Succeeded | ActionState::Failed => {
+            Vec::new()
+        }
     };
     if !items.is_empty() {
         page.section("Next");
@@ -104,10 +106,10 @@ fn next(page: &mut Page, status: &ActionStatus) {
 
 pub(crate) fn outcome(status: &ActionStatus) -> Outcome {
     match status.state {
-        State::Held => Outcome::Hold,
-        State::Denied | State::Expired | State::Superseded => Outcome::Deny,
-        State::Allowed | State::Running | State::Succeeded => Outcome::Ok,
-        State::Failed => Outcome::WentWrong,
-        State::Unknown => Outcome::Unknown,
+        ActionState::Held => Outcome::Hold,
+        ActionState::Denied | ActionState::Expired | ActionState::Superseded => Outcome::Deny,
+        ActionState::Allowed | ActionState::Running | ActionState::Succeeded => Outcome::Ok,
+        ActionState::Failed => Outcome::WentWrong,
+        ActionState::Unknown => Outcome::Unknown,
     }
 }

@@ -2,12 +2,12 @@
 #![allow(dead_code, reason = "every test uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
+use ordain_api::{
+    ActionState, ActionStatus, NewToken, OutcomeReport, Role, UseOutcome, UseReceipt, VerdictRequest,
+};
 use ordain_canon::Value;
 use ordain_decision::PolicyFiles;
-use ordain_gate::{
-    ActionStatus, Caller, Clock, Deed, Gate, GateError, Keyring, NewToken, Report, Role, Say, Settings,
-    Spend, Spent, State, UseOutcome,
-};
+use ordain_gate::{Caller, Clock, Gate, GateError, IntendedAction, Keyring, Settings, Spend};
 use ordain_spec::approval::Verdict;
 use ordain_store::{Location, Store};
 use serde_json::{Value as Json, json};
@@ -72,14 +72,19 @@ impl Scene {
         status: &ActionStatus,
         verdict: Verdict,
     ) -> Result<ActionStatus, GateError> {
-        let say = Say { verdict, reason: "because".to_owned(), view_digest: status.view_digest.clone() };
+        let say =
+            VerdictRequest { verdict, reason: "because".to_owned(), view_digest: status.view_digest.clone() };
         self.gate.say(&Caller::local(who), &status.action_id, &say).await
     }
 
-    pub(crate) async fn spend(&self, status: &ActionStatus, proposal: &Json) -> Result<Spent, GateError> {
+    pub(crate) async fn spend(
+        &self,
+        status: &ActionStatus,
+        proposal: &Json,
+    ) -> Result<UseReceipt, GateError> {
         let permit = status.permit.as_ref().unwrap();
         let (target, parameters) = (proposal["target"].to_string(), proposal["parameters"].to_string());
-        let deed = Deed::Action {
+        let deed = IntendedAction::Action {
             action_type: proposal["action_type"].as_str().unwrap(),
             target: &Value::read(target.as_bytes()).unwrap(),
             parameters: &Value::read(parameters.as_bytes()).unwrap(),
@@ -93,16 +98,20 @@ impl Scene {
         &self,
         status: &ActionStatus,
         request: &Json,
-    ) -> Result<Spent, GateError> {
+    ) -> Result<UseReceipt, GateError> {
         let permit = status.permit.as_ref().unwrap();
         let request = request.to_string();
-        let deed = Deed::Request(&Value::read(request.as_bytes()).unwrap());
+        let deed = IntendedAction::Request(&Value::read(request.as_bytes()).unwrap());
         let spend = Spend { permit: permit.token.as_deref().unwrap(), deed };
         self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
     }
 
-    pub(crate) async fn report(&self, spent: &Spent, outcome: UseOutcome) -> Result<State, GateError> {
-        let report = Report {
+    pub(crate) async fn report(
+        &self,
+        spent: &UseReceipt,
+        outcome: UseOutcome,
+    ) -> Result<ActionState, GateError> {
+        let report = OutcomeReport {
             number: spent.number,
             outcome,
             affected_records: None,

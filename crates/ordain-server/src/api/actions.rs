@@ -8,7 +8,8 @@ use crate::request::{Asked, By, JsonBytes, Named, Typed, answer, nameable, ok, w
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_gate::{ActionStatus, PAGE_MAX, Say, State as ActionState};
+use ordain_api::limits::PAGE_MAX;
+use ordain_api::{ActionState, ActionStatus, VerdictRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -97,7 +98,7 @@ pub(crate) async fn say(
     State(app): State<App>,
     By(caller): By,
     Named(id): Named,
-    Typed(say): Typed<Say>,
+    Typed(say): Typed<VerdictRequest>,
 ) -> Result<Response, Problem> {
     let status = app.gate.say(&caller, &id, &say).await?;
     app.shared.metrics.decision(status.decision.outcome.name());

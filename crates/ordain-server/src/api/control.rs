@@ -6,7 +6,8 @@ use crate::request::{By, Typed, ok};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_gate::{REASON_CHARACTERS_MAX, Role};
+use ordain_api::Role;
+use ordain_api::limits::REASON_CHARACTERS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,8 @@ use crate::problem::Problem;
 use crate::request::{Asked, By, ok, text, whole};
 use axum::extract::State;
 use axum::response::Response;
-use ordain_gate::{LedgerEntry, PAGE_MAX};
+use ordain_api::LedgerEntry;
+use ordain_api::limits::PAGE_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use crate::request::{By, JsonBytes, Named, RequestId, ok};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_gate::Fault;
+use ordain_api::FieldError;
 use ordain_note::limits::{REF_CHARS_MAX, REFS_MAX, TEXT_CHARS_MIN};
 use ordain_note::{Failure, Request};
 use ordain_spec::note::Proposal;
@@ -169,7 +169,7 @@ impl From<&Failure> for Problem {
     fn from(failure: &Failure) -> Self {
         let status = StatusCode::from_u16(failure.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let fault =
-            |it: &Finding| Fault { path: it.path.clone(), message: it.message.clone(), rule_id: None };
+            |it: &Finding| FieldError { path: it.path.clone(), message: it.message.clone(), rule_id: None };
         Self {
             errors: failure.errors.iter().map(fault).collect(),
             repair_guidance: failure.repair_guidance.clone(),

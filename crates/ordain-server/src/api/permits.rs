@@ -5,8 +5,9 @@ use crate::problem::Problem;
 use crate::request::{By, JsonBytes, Named, Typed, ok};
 use axum::extract::State;
 use axum::response::Response;
+use ordain_api::OutcomeReport;
 use ordain_canon::Value;
-use ordain_gate::{Deed, Report, Spend};
+use ordain_gate::{IntendedAction, Spend};
 use ordain_spec::action::{ActionType, KernelRequest, Target};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,8 +63,8 @@ pub(crate) async fn spend(
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
     let part = |field: &str| value.get(field).unwrap_or(&Value::Null);
     let deed = match request {
-        Some(request) => Deed::Request(request),
-        None => Deed::Action {
+        Some(request) => IntendedAction::Request(request),
+        None => IntendedAction::Action {
             action_type: text("action_type"),
             target: part("target"),
             parameters: part("parameters"),
@@ -76,7 +77,7 @@ pub(crate) async fn outcome(
     State(app): State<App>,
     By(caller): By,
     Named(id): Named,
-    Typed(report): Typed<Report>,
+    Typed(report): Typed<OutcomeReport>,
 ) -> Result<Response, Problem> {
     ok(&app.gate.settle(&caller, &id, &report).await?)
 }

@@ -91,7 +91,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
 
 pub(crate) async fn jwks(State(app): State<App>) -> Result<Response, Problem> {
     let keys = app.gate.keys().await?;
-    let jwk = |key: ordain_gate::KeyStatus| Jwk {
+    let jwk = |key: ordain_api::KeyStatus| Jwk {
         kty: "OKP",
         crv: "Ed25519",
         alg: "EdDSA",

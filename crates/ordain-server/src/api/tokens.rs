@@ -6,7 +6,7 @@ use crate::request::{By, Named, Typed, answer, ok};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ordain_gate::{NewToken, TokenStatus};
+use ordain_api::{NewToken, TokenStatus};
 use schemars::JsonSchema;
 use serde::Serialize;
 

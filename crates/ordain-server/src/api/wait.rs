@@ -10,8 +10,9 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use ordain_api::{ActionState, ActionStatus};
 use ordain_canon::Canonicalizer;
-use ordain_gate::{ActionStatus, Caller, GateError, Glance, State as ActionState};
+use ordain_gate::{Caller, GateError, StatusFingerprint};
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
@@ -45,8 +46,8 @@ impl Watch {
     }
 
     // These ask the store, for which they need much room. Boxed, they have it only as long as they ask.
-    async fn glance(&self) -> Result<Glance, GateError> {
-        Box::pin(self.app.gate.glance(&self.caller, &self.id)).await
+    async fn fingerprint(&self) -> Result<StatusFingerprint, GateError> {
+        Box::pin(self.app.gate.fingerprint(&self.caller, &self.id)).await
     }
 
     async fn status(&self) -> Result<ActionStatus, GateError> {
@@ -81,7 +82,7 @@ pub(crate) async fn until_decided(
     time: Duration,
 ) -> Result<ActionStatus, Problem> {
     let mut watch = Watch::new(app, caller, id, time)?;
-    while watch.glance().await?.state == ActionState::Held && !watch.is_over() {
+    while watch.fingerprint().await?.state == ActionState::Held && !watch.is_over() {
         watch.changed().await;
     }
     Ok(watch.status().await?)
@@ -100,7 +101,7 @@ fn is_final(status: &ActionStatus) -> bool {
 
 struct Stream {
     watch: Watch,
-    last: Option<Glance>,
+    last: Option<StatusFingerprint>,
     ended: bool,
     request_id: String,
     _place: Option<Place>,
@@ -134,7 +135,7 @@ impl Stream {
     /// The next status that differs from the last one; nothing when the time is over.
     async fn next_status(&mut self) -> Result<Option<ActionStatus>, GateError> {
         loop {
-            let glance = self.watch.glance().await?;
+            let glance = self.watch.fingerprint().await?;
             if self.last.as_ref() != Some(&glance) {
                 self.last = Some(glance);
                 return self.watch.status().await.map(Some);
@@ -156,7 +157,7 @@ pub(crate) async fn events(
 ) -> Result<Response, Problem> {
     let watch = Watch::new(&app, &caller, &id, STREAM_WAIT)?;
     // What is not there or not for this caller is said with a status, before a stream begins.
-    watch.glance().await?;
+    watch.fingerprint().await?;
     let _place = place.map(|Extension(place)| place);
     let stream = Stream { watch, last: None, ended: false, request_id, _place };
     let events = stream::unfold(stream, |mut stream| async move {

@@ -1,7 +1,7 @@
 //! The OpenAPI document: it is the committed one, it is valid, and the server does what it says.
 
 use crate::support::{Server, proposal, text};
-use ordain_gate::Role;
+use ordain_api::Role;
 use ordain_server::openapi;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! Permits, approvals and the clock, in the hands of somebody who wants more than was decided.
 
 use crate::support::{NOW, Reply, Server, exchange, proposal, raw, text, usage};
-use ordain_gate::Role;
+use ordain_api::Role;
 use serde_json::{Value as Json, json};
 
 fn use_path(status: &Json) -> String {

@@ -1,7 +1,7 @@
 //! Too many at once: a refusal, and not a server that grows.
 
 use crate::support::{Events, Server, begin, proposal, raw, read_reply};
-use ordain_gate::Role;
+use ordain_api::Role;
 use ordain_server::limits::{REQUESTS_OF_ONE_MAX, WAITING_MAX};
 use std::io::{BufReader, Read};
 use std::net::TcpStream;

@@ -1,7 +1,7 @@
 //! Requests that are not what they should be: too long, too slow, malformed, or full of tricks.
 
 use crate::support::{NOW, Server, begin, exchange, proposal, raw, read_reply, text};
-use ordain_gate::Role;
+use ordain_api::Role;
 use ordain_server::limits::{BODY_BYTES_MAX, BODY_WAIT, HEAD_WAIT};
 use serde_json::{Value as Json, json};
 use std::io::{BufReader, Read, Write};

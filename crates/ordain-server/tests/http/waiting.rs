@@ -1,7 +1,7 @@
 //! Long polls and streams: they answer when something happens, and end when nothing more can.
 
 use crate::support::{Events, Server, proposal, text};
-use ordain_gate::Role;
+use ordain_api::Role;
 use serde_json::json;
 use std::thread::{scope, sleep, spawn};
 use std::time::{Duration, Instant};

@@ -4,9 +4,10 @@ mod client;
 
 pub use client::{Events, Reply, begin, exchange, raw, read_reply};
 
+use ordain_api::{NewToken, Role};
 use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::PolicyFiles;
-use ordain_gate::{Caller, Clock, Gate, Keyring, NewToken, Role, Settings};
+use ordain_gate::{Caller, Clock, Gate, Keyring, Settings};
 use ordain_note::{Drafter, EXAMPLES};
 use ordain_server::{App, Background, listen};
 use ordain_store::{Location, Store};

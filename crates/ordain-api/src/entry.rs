@@ -1,7 +1,7 @@
 //! What stands on the ledger: one entry for each event, with hashes where content could be secret or large.
 
-use super::caller::Role;
-use super::records::UseOutcome;
+use crate::permit::UseOutcome;
+use crate::role::Role;
 use ordain_spec::decision::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,7 @@ pub enum Event {
 
 impl Entry {
     /// An event of now.
-    pub(super) fn of(at_ms: u64, by: &str, event: Event) -> Self {
+    pub fn of(at_ms: u64, by: &str, event: Event) -> Self {
         Self { entry_schema_version: ENTRY_SCHEMA_VERSION.to_owned(), at_ms, by: by.to_owned(), event }
     }
 }
@@ -181,4 +181,15 @@ impl Event {
             | Self::TokenRevoked { .. } => Vec::new(),
         }
     }
+}
+
+/// One entry, as it stands on the ledger.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerEntry {
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// The hash of its leaf, base64.
+    pub leaf_hash: String,
+    /// What it says.
+    pub entry: Entry,
 }

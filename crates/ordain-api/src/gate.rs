@@ -1,0 +1,39 @@
+//! The gate itself and its keys.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The gate itself.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct GateStatus {
+    /// The ledger's name.
+    pub origin: String,
+    /// Why nothing is allowed, if so.
+    pub halted: Option<Halt>,
+    /// The policies in force.
+    pub policy_hash: Option<String>,
+}
+
+/// Why nothing is allowed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Halt {
+    /// Who halted the gate.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// Since when, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// A public key.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct KeyStatus {
+    /// Its id.
+    pub key_id: String,
+    /// 32 bytes in base64url without padding.
+    pub public_key: String,
+    /// Since when, in milliseconds since 1970.
+    pub created_at_ms: u64,
+    /// When another took its place.
+    pub retired_at_ms: Option<u64>,
+}

@@ -1,0 +1,56 @@
+//! Tokens.
+
+use crate::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN, NAMES_MAX, WHOLE_MAX};
+use crate::role::Role;
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
+
+/// A token, without its secret.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TokenStatus {
+    /// Its id.
+    pub token_id: String,
+    /// Whose it is.
+    pub principal: String,
+    /// The names that it may propose under.
+    pub names: Vec<String>,
+    /// What it is for.
+    pub roles: Vec<Role>,
+    /// Since when, in milliseconds since 1970.
+    pub created_at_ms: u64,
+    /// Until when, if it ends by itself.
+    pub expires_at_ms: Option<u64>,
+    /// When it was revoked.
+    pub revoked_at_ms: Option<u64>,
+}
+
+/// A token to be made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// Whose it is.
+    #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
+    pub principal: String,
+    /// What it is for.
+    #[schemars(length(min = 1))]
+    #[serde(deserialize_with = "distinct")]
+    pub roles: BTreeSet<Role>,
+    /// Further names that it may propose or observe under, such as those of the principal's agents.
+    #[serde(default, deserialize_with = "distinct")]
+    #[schemars(length(max = NAMES_MAX), inner(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN)))]
+    pub names: BTreeSet<String>,
+    /// Until when, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = WHOLE_MAX))]
+    pub expires_at_ms: Option<u64>,
+}
+
+/// A list in which nothing stands twice.
+fn distinct<'d, D: Deserializer<'d>, T: Deserialize<'d> + Ord>(from: D) -> Result<BTreeSet<T>, D::Error> {
+    let list = Vec::<T>::deserialize(from)?;
+    let count = list.len();
+    let set: BTreeSet<T> = list.into_iter().collect();
+    if set.len() == count { Ok(set) } else { Err(D::Error::custom("a list names something twice")) }
+}
