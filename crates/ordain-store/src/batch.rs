@@ -2,7 +2,8 @@
 
 use crate::limits::BATCH_BYTES_MAX;
 use crate::queue::{Answer, Counts, Job};
-use crate::{Change, Committed, End, EntryRow, Guard, Head, Record, StoreError, checks};
+use crate::pack::pack;
+use crate::{Change, Committed, End, Guard, Head, Record, StoreError, checks};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Edge, Hash, Tiles};
 use std::collections::BTreeMap;
@@ -24,6 +25,15 @@ impl Tip {
     }
 }
 
+/// An entry as it is written.
+pub(crate) struct NewEntry {
+    pub(crate) index: u64,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) leaf_hash: Hash,
+    /// The documents that are kept with it, packed.
+    pub(crate) attached: Option<Vec<u8>>,
+}
+
 /// The changes of one transaction, and the rows that they come to.
 pub(crate) struct Batch {
     edge: Edge,
@@ -34,7 +44,7 @@ pub(crate) struct Batch {
     bytes: usize,
     /// The highest level of a tile that became full.
     full_level: Option<u8>,
-    pub(crate) entries: Vec<EntryRow>,
+    pub(crate) entries: Vec<NewEntry>,
     pub(crate) tiles: Tiles,
     pub(crate) documents: BTreeMap<ContentHash, Vec<u8>>,
     /// A record that several changes wrote is here once, as the last one left it.
@@ -112,13 +122,14 @@ impl Batch {
         let last = self.entries.last().map(|entry| &entry.bytes).or(self.last.as_ref());
         let writes = (change.build)(End { index: first_index, last: last.map(Vec::as_slice) });
         self.bytes += checks::writes(&change.guards, &writes)?;
+        let mut attached = (!writes.attached.is_empty()).then(|| pack(&writes.attached));
         for (index, bytes) in (first_index..).zip(writes.entries) {
             let leaf_hash = Hash::of_leaf(&bytes);
             self.edge.append(leaf_hash, |tile, row| {
                 self.tiles.insert(tile, row.to_vec());
                 self.full_level = self.full_level.max(Some(tile.level));
             });
-            self.entries.push(EntryRow { index, bytes, leaf_hash });
+            self.entries.push(NewEntry { index, bytes, leaf_hash, attached: attached.take() });
         }
         self.documents.extend(writes.documents.into_iter().map(|bytes| (ContentHash::of(&bytes), bytes)));
         let size = self.edge.size();

@@ -51,8 +51,10 @@ impl Guard {
 /// What a change writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Writes {
-    /// Kept under the hash of their bytes; what is there already stays.
+    /// Kept under the hash of their bytes, for documents that several changes name; a document that is stored already stays.
     pub documents: Vec<Vec<u8>>,
+    /// Kept with the first entry, in a compact form, for documents that belong to this change alone.
+    pub attached: Vec<Vec<u8>>,
     /// Each at most once, and only with a guard. The new version is the guarded one plus one.
     pub records: Vec<NewRecord>,
     /// Leaves of the ledger, in this order.

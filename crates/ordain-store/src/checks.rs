@@ -30,10 +30,24 @@ pub(crate) fn guards(guards: &[Guard]) -> Result<(), StoreError> {
     guards.iter().try_for_each(|guard| name(&guard.kind, &guard.id))
 }
 
+/// Whether tables have the newest version. Those of a newer program, and of one that is too old, are refused.
+pub(crate) fn check_version(found: u64, first: u64, newest: u64, place: &str) -> Result<bool, StoreError> {
+    if found > newest {
+        return Err(StoreError::Newer { place: place.to_owned(), found, known: newest });
+    }
+    if (1..first).contains(&found) {
+        return Err(StoreError::Older(place.to_owned()));
+    }
+    Ok(found == newest)
+}
+
 /// Gives the bytes of everything that is written.
 pub(crate) fn writes(guards: &[Guard], writes: &Writes) -> Result<usize, StoreError> {
     let mut bytes = 0;
-    for document in &writes.documents {
+    if writes.entries.is_empty() && !writes.attached.is_empty() {
+        return Err(StoreError::Refused("it attaches documents to no entry".to_owned()));
+    }
+    for document in writes.documents.iter().chain(&writes.attached) {
         length("a document", document.len(), DOCUMENT_BYTES_MAX)?;
         bytes += document.len();
     }

@@ -12,6 +12,7 @@ mod store;
 
 mod batch;
 mod checks;
+mod pack;
 mod queue;
 mod tree;
 

@@ -42,6 +42,7 @@ pub(crate) struct Counts {
     entries: AtomicU64,
     refused: AtomicU64,
     failed: AtomicU64,
+    reads: AtomicU64,
 }
 
 pub(crate) fn queue() -> (Queue, Inbox) {
@@ -72,6 +73,10 @@ impl Queue {
         self.sender.is_closed()
     }
 
+    pub(crate) fn count_read(&self) {
+        self.counts.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn counters(&self) -> Counters {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Counters {
@@ -80,6 +85,7 @@ impl Queue {
             entries: read(&self.counts.entries),
             refused: read(&self.counts.refused),
             failed: read(&self.counts.failed),
+            reads: read(&self.counts.reads),
         }
     }
 }

@@ -48,8 +48,10 @@ pub struct EntryRow {
     pub index: u64,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Its hash as stored beside it. Whoever verifies computes it again.
+    /// Its hash as stored beside it. A verifier computes it again.
     pub leaf_hash: Hash,
+    /// The documents that are kept with it.
+    pub attached: Vec<Vec<u8>>,
 }
 
 /// What this handle's writer has done since it was opened.
@@ -65,4 +67,6 @@ pub struct Counters {
     pub refused: u64,
     /// Changes that failed with their whole batch.
     pub failed: u64,
+    /// Reads, each of which is one look at the database.
+    pub reads: u64,
 }

@@ -112,6 +112,14 @@ impl Store {
         }
     }
 
+    /// The documents of the change that an entry belongs to, if they were attached to it.
+    pub async fn attached(&self, index: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.attached(index).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.attached(index)).await,
+        }
+    }
+
     /// Tiles as they are in a ledger of that size, which may be an earlier one.
     pub async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
         checks::length("a list of tiles", ids.len(), TILES_MAX)?;

@@ -1,5 +1,7 @@
 //! What both databases hold as bytes and numbers, read back and compared with what must be there.
 
+use crate::limits::CHANGE_BYTES_MAX;
+use crate::pack::unpack;
 use crate::{Head, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Edge, Hash, TILE_WIDTH, TileId, Tiles};
@@ -129,6 +131,14 @@ pub(crate) fn leaf_hashes_of(range: Range<u64>, rows: Vec<(i64, Vec<u8>)>) -> Re
 
 pub(crate) fn missing_entry(index: u64) -> StoreError {
     StoreError::Corrupt(format!("entry {index} is missing; check the ledger with `ordain ledger fsck`"))
+}
+
+/// The documents that are kept with an entry.
+pub(crate) fn attached_of(index: u64, packed: Option<&[u8]>) -> Result<Vec<Vec<u8>>, StoreError> {
+    let Some(packed) = packed else { return Ok(Vec::new()) };
+    unpack(packed, CHANGE_BYTES_MAX).ok_or_else(|| {
+        StoreError::Corrupt(format!("the documents of entry {index} were altered; restore the store from a backup"))
+    })
 }
 
 /// A document must be what its hash says.

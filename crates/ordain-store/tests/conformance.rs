@@ -92,6 +92,7 @@ async fn what_was_written_is_read(place: &Place) {
         assert_eq!(first, 0);
         Writes {
             documents: vec![b"proposal".to_vec(), b"".to_vec()],
+            attached: vec![b"{\"decided\":1}".to_vec(), vec![0xff, 0xfe], Vec::new()],
             records: vec![
                 NewRecord::new("action", "a-1", "held", "{\"n\":1}"),
                 NewRecord::new("permit", "p-1", "open", "{}"),
@@ -117,6 +118,12 @@ async fn what_was_written_is_read(place: &Place) {
     assert_eq!(store.document(&ContentHash::of(b"")).await.unwrap().unwrap(), b"");
     let entries = check_tree(&store).await;
     assert_eq!(entries[2].bytes, [0, 255]);
+    // Documents are attached to the first entry of a change, and found by any of them.
+    let attached = vec![b"{\"decided\":1}".to_vec(), vec![0xff, 0xfe], Vec::new()];
+    assert_eq!((entries[0].attached.as_slice(), entries[1].attached.len()), (attached.as_slice(), 0));
+    for index in [0, 2] {
+        assert_eq!(store.attached(index).await.unwrap(), attached);
+    }
     assert_eq!(entries.len(), 4);
     // Without entries the ledger stays, and what changed is still durable.
     let quiet = Change::new(vec![Guard::new("action", "a-1", 2)], |_| Writes {
@@ -319,6 +326,7 @@ async fn sql_in_every_string(place: &Place) {
     for (number, text) in STRINGS.iter().enumerate() {
         let change = Change::new(vec![Guard::absent(*text, *text)], move |_| Writes {
             documents: vec![text.as_bytes().to_vec()],
+            attached: vec![text.as_bytes().to_vec()],
             records: vec![NewRecord::new(*text, *text, *text, *text)],
             entries: vec![text.as_bytes().to_vec()],
         });
@@ -780,6 +788,7 @@ fn three_stores_agree() {
                 let (writes, state) = (guards.clone(), state.clone());
                 let change = Change::new(guards.clone(), move |first| Writes {
                     documents: vec![first.to_string().into_bytes()],
+                    attached: vec![first.to_string().into_bytes(); usize::from(entries > 0)],
                     records: writes
                         .into_iter()
                         .take(written)

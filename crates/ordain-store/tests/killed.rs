@@ -110,6 +110,7 @@ async fn count(store: Store, task: u64) {
             (NewRecord::new("counter", &counter, "s", (version + 1).to_string()), entry.clone().into_bytes());
         let change = Change::new(vec![Guard::new("counter", &counter, version)], move |_| Writes {
             documents: vec![bytes.repeat(20)],
+            attached: vec![bytes.repeat(20)],
             records: vec![record],
             entries: vec![bytes],
         });

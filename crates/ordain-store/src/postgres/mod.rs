@@ -78,6 +78,10 @@ impl Postgres {
         self.session().await?.entries(from, limit).await
     }
 
+    pub(crate) async fn attached(&self, index: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.session().await?.attached(index).await
+    }
+
     pub(crate) async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
         let session = self.session().await?;
         let head = session.head().await?;
@@ -88,6 +92,10 @@ impl Postgres {
     }
 
     async fn session(&self) -> Result<Arc<Session>, StoreError> {
-        if self.queue.is_closed() { Err(StoreError::Closed) } else { self.readers.session().await }
+        if self.queue.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        self.queue.count_read();
+        self.readers.session().await
     }
 }

@@ -4,7 +4,7 @@ use super::error::of_postgres;
 use super::session::Session;
 use crate::batch::Key;
 use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, STATEMENT_WAIT};
-use crate::tree::{cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
+use crate::tree::{attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
 use crate::{EntryRow, Head, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Hash, TileId, Tiles};
@@ -68,13 +68,13 @@ impl Session {
     }
 
     pub(super) async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        let names: Vec<String> = hashes.iter().map(ContentHash::to_string).collect();
-        let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let names: Vec<&[u8]> = hashes.iter().map(|hash| hash.as_bytes().as_slice()).collect();
+        let mut found: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
         for row in self.query(&self.sql.documents, &[&names]).await? {
             found.insert(self.column(&row, 0)?, self.column(&row, 1)?);
         }
-        let read = |(hash, name): (&ContentHash, &String)| {
-            found.get(name).map(|bytes| document_of(hash, bytes.clone())).transpose()
+        let read = |(hash, name): (&ContentHash, &&[u8])| {
+            found.get(*name).map(|bytes| document_of(hash, bytes.clone())).transpose()
         };
         hashes.iter().zip(&names).map(read).collect()
     }
@@ -87,9 +87,20 @@ impl Session {
         let read = |row: &Row| {
             let leaf_hash: Vec<u8> = self.column(row, 2)?;
             let index = to_unsigned(self.column(row, 0)?)?;
-            Ok(EntryRow { index, bytes: self.column(row, 1)?, leaf_hash: hash_of(&leaf_hash)? })
+            let packed: Option<Vec<u8>> = self.column(row, 3)?;
+            let attached = attached_of(index, packed.as_deref())?;
+            Ok(EntryRow { index, bytes: self.column(row, 1)?, leaf_hash: hash_of(&leaf_hash)?, attached })
         };
         rows.iter().map(read).collect()
+    }
+
+    /// The documents of the nearest entry at or before an index that has any.
+    pub(super) async fn attached(&self, index: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+        let Ok(index) = to_signed(index) else { return Ok(Vec::new()) };
+        let rows = self.query(&self.sql.attached, &[&index]).await?;
+        let Some(row) = rows.first() else { return Ok(Vec::new()) };
+        let packed: Vec<u8> = self.column(row, 1)?;
+        attached_of(to_unsigned(self.column(row, 0)?)?, Some(&packed))
     }
 
     /// The hashes of entries as stored; none may be missing.

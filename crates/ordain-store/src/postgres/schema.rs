@@ -2,6 +2,7 @@
 
 use super::error::of_postgres;
 use crate::StoreError;
+use crate::checks::check_version;
 use crate::tree::{to_signed, to_unsigned};
 use ordain_ledger::Hash;
 use tokio_postgres::{Client, Error, Transaction};
@@ -9,19 +10,24 @@ use tokio_postgres::{Client, Error, Transaction};
 /// Two nodes that start at once migrate one after the other. Any number that others hardly use.
 const LOCK: i64 = 0x6f72_6461_696e;
 
-/// What leads from each version to the next; the first makes the tables. Never changed, only added to. Names sort by
-/// bytes, as in SQLite, whatever the database's language is.
+/// The version of the tables that the first migration makes; see the one of SQLite.
+const FIRST_VERSION: u64 = 2;
+
+/// Each leads from one version to the next; the first makes the tables. Names sort by bytes, as in SQLite, whatever the
+/// database's language is.
 static MIGRATIONS: &[&str] = &[r#"
 CREATE SCHEMA IF NOT EXISTS ordain;
 CREATE TABLE ordain.meta ("only" smallint PRIMARY KEY CHECK ("only" = 0), version bigint NOT NULL);
 CREATE TABLE ordain.head (
     "only" smallint PRIMARY KEY CHECK ("only" = 0), size bigint NOT NULL, root bytea NOT NULL
 ) WITH (fillfactor = 10);
-CREATE TABLE ordain.entries (position bigint PRIMARY KEY, bytes bytea NOT NULL, leaf_hash bytea NOT NULL);
+CREATE TABLE ordain.entries (
+    position bigint PRIMARY KEY, bytes bytea NOT NULL, leaf_hash bytea NOT NULL, attached bytea
+);
 CREATE TABLE ordain.tiles (
     level smallint NOT NULL, position bigint NOT NULL, hashes bytea NOT NULL, PRIMARY KEY (level, position)
 );
-CREATE TABLE ordain.documents (hash text COLLATE "C" PRIMARY KEY, bytes bytea NOT NULL);
+CREATE TABLE ordain.documents (hash bytea PRIMARY KEY, bytes bytea NOT NULL);
 CREATE TABLE ordain.records (
     kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, version bigint NOT NULL,
     state text COLLATE "C" NOT NULL, body text NOT NULL, changed_at bigint NOT NULL, PRIMARY KEY (kind, id)
@@ -39,14 +45,12 @@ pub(super) async fn migrate(client: &mut Client, place: &str) -> Result<(), Stor
     let transaction = client.transaction().await.map_err(failed)?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await.map_err(failed)?;
     let found = version(&transaction, place).await?;
-    let known = MIGRATIONS.len() as u64;
-    if found > known {
-        return Err(StoreError::Newer { place: place.to_owned(), found, known });
-    }
-    if found == known {
+    if is_known(found, place)? {
         return Ok(());
     }
-    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+    let known = newest();
+    let done = (found + 1).saturating_sub(FIRST_VERSION);
+    for migration in MIGRATIONS.iter().skip(usize::try_from(done).unwrap_or(usize::MAX)) {
         transaction.batch_execute(migration).await.map_err(failed)?;
     }
     if found == 0 {
@@ -62,15 +66,26 @@ pub(super) async fn migrate(client: &mut Client, place: &str) -> Result<(), Stor
 /// That the tables are those of this program, without changing any.
 pub(super) async fn check(client: &mut Client, place: &str) -> Result<(), StoreError> {
     let transaction = client.transaction().await.map_err(|error| of_postgres(place, &error))?;
-    let (found, known) = (version(&transaction, place).await?, MIGRATIONS.len() as u64);
-    match found {
-        0 => Err(StoreError::Corrupt(format!("{place} has no tables of a store: there is no ledger in it"))),
-        _ if found < known => Err(StoreError::Unavailable(format!(
-            "{place} has version {found} of the tables; any command that writes to it brings them to version {known}"
-        ))),
-        _ if found > known => Err(StoreError::Newer { place: place.to_owned(), found, known }),
-        _ => Ok(()),
+    let found = version(&transaction, place).await?;
+    if found == 0 {
+        return Err(StoreError::Corrupt(format!("{place} has no tables of a store: there is no ledger in it")));
     }
+    if is_known(found, place)? {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable(format!(
+        "{place} has version {found} of the tables; any command that writes to it brings them to version {}",
+        newest()
+    )))
+}
+
+fn newest() -> u64 {
+    FIRST_VERSION + MIGRATIONS.len() as u64 - 1
+}
+
+/// Whether the tables are the newest; tables that no migration starts from are refused.
+fn is_known(found: u64, place: &str) -> Result<bool, StoreError> {
+    check_version(found, FIRST_VERSION, newest(), place)
 }
 
 /// 0: there are no tables of ours.

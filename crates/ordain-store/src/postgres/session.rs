@@ -131,12 +131,16 @@ statements! {
     records_in_state: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
         WHERE kind = $1 AND (changed_at, id) > ($2, $3) AND state = $5 ORDER BY changed_at, id LIMIT $4",
     documents: "SELECT hash, bytes FROM ordain.documents WHERE hash = ANY($1)",
-    entries: "SELECT position, bytes, leaf_hash FROM (
-            SELECT position, bytes, leaf_hash, sum(octet_length(bytes)) OVER (ORDER BY position) AS total
+    entries: "SELECT position, bytes, leaf_hash, attached FROM (
+            SELECT position, bytes, leaf_hash, attached, sum(length) OVER (ORDER BY position) AS total, length
             FROM (
-                SELECT position, bytes, leaf_hash FROM ordain.entries WHERE position >= $1 ORDER BY position LIMIT $2
+                SELECT position, bytes, leaf_hash, attached,
+                    octet_length(bytes) + coalesce(octet_length(attached), 0) AS length
+                FROM ordain.entries WHERE position >= $1 ORDER BY position LIMIT $2
             ) AS page
-        ) AS summed WHERE total <= $3 OR total = octet_length(bytes) ORDER BY position",
+        ) AS summed WHERE total <= $3 OR total = length ORDER BY position",
+    attached: "SELECT position, attached FROM ordain.entries WHERE position <= $1 AND attached IS NOT NULL
+        ORDER BY position DESC LIMIT 1",
     leaf_hashes: "SELECT position, leaf_hash FROM ordain.entries
         WHERE position >= $1 AND position < $2 ORDER BY position",
     newer: "SELECT string_agg(leaf_hash, '' ORDER BY position),
@@ -146,8 +150,8 @@ statements! {
         JOIN unnest($1::smallint[], $2::bigint[]) AS wanted (level, position) USING (level, position)",
     write: concat!("WITH
         new_entries AS (
-            INSERT INTO ordain.entries (position, bytes, leaf_hash)
-            SELECT * FROM unnest($3::bigint[], $4::bytea[], $5::bytea[])
+            INSERT INTO ordain.entries (position, bytes, leaf_hash, attached)
+            SELECT * FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $18::bytea[])
         ),
         new_tiles AS (
             INSERT INTO ordain.tiles (level, position, hashes)
@@ -156,7 +160,7 @@ statements! {
         ),
         new_documents AS (
             INSERT INTO ordain.documents (hash, bytes)
-            SELECT * FROM unnest($9::text[], $10::bytea[]) ON CONFLICT (hash) DO NOTHING
+            SELECT * FROM unnest($9::bytea[], $10::bytea[]) ON CONFLICT (hash) DO NOTHING
         ),
         new_records AS (
             INSERT INTO ordain.records (kind, id, version, state, body, changed_at)

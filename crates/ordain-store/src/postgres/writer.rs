@@ -246,11 +246,11 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
     let rows = Rows::of(batch)?;
     let root = batch.root();
     let (size, root) = (to_signed(batch.size())?, root.as_bytes().as_slice());
-    let (positions, bytes, leaf_hashes) = &rows.entries;
+    let (positions, bytes, leaf_hashes, attached) = &rows.entries;
     let (levels, tile_positions, hashes) = &rows.tiles;
     let (names, documents) = &rows.documents;
     let Records { kinds, ids, versions, states, bodies, changed_at } = &rows.records;
-    let parameters: [&(dyn ToSql + Sync); 17] = [
+    let parameters: [&(dyn ToSql + Sync); 18] = [
         &size,
         &root,
         positions,
@@ -268,6 +268,7 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
         bodies,
         changed_at,
         &mark,
+        attached,
     ];
     let written = session.client.query_one(&session.sql.write, &parameters).await;
     // The connection may have broken after the server had read the statement.
@@ -277,9 +278,9 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
 
 /// A batch by columns.
 struct Rows<'a> {
-    entries: (Vec<i64>, Vec<&'a [u8]>, Vec<&'a [u8]>),
+    entries: (Vec<i64>, Vec<&'a [u8]>, Vec<&'a [u8]>, Vec<Option<&'a [u8]>>),
     tiles: (Vec<i16>, Vec<i64>, Vec<Vec<u8>>),
-    documents: (Vec<String>, Vec<&'a [u8]>),
+    documents: (Vec<&'a [u8]>, Vec<&'a [u8]>),
     records: Records<'a>,
 }
 
@@ -305,6 +306,7 @@ impl<'a> Rows<'a> {
             rows.entries.0.push(to_signed(entry.index)?);
             rows.entries.1.push(&entry.bytes);
             rows.entries.2.push(entry.leaf_hash.as_bytes());
+            rows.entries.3.push(entry.attached.as_deref());
         }
         for (tile, row) in &batch.tiles {
             rows.tiles.0.push(i16::from(tile.level));
@@ -312,7 +314,7 @@ impl<'a> Rows<'a> {
             rows.tiles.2.push(to_bytes(row));
         }
         for (hash, bytes) in &batch.documents {
-            rows.documents.0.push(hash.to_string());
+            rows.documents.0.push(hash.as_bytes());
             rows.documents.1.push(bytes);
         }
         for record in batch.records.values() {

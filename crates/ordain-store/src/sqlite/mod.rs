@@ -112,6 +112,10 @@ impl Sqlite {
         }
     }
 
+    pub(crate) async fn attached(&self, index: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.read_few(move |rows| rows.attached(index)).await
+    }
+
     pub(crate) async fn tiles(&self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
         let ids = ids.clone();
         self.read(move |rows| rows.tiles_of_snapshot(&ids, size)).await
@@ -124,6 +128,7 @@ impl Sqlite {
         if self.queue.is_closed() {
             return Err(StoreError::Closed);
         }
+        self.queue.count_read();
         Readers::read_few(&self.readers, work).await
     }
 
@@ -134,6 +139,7 @@ impl Sqlite {
         if self.queue.is_closed() {
             return Err(StoreError::Closed);
         }
+        self.queue.count_read();
         Readers::read(&self.readers, work).await
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::of_sqlite;
 use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX};
-use crate::tree::{cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
+use crate::tree::{attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
 use crate::{EntryRow, Head, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Hash, TileId, Tiles};
@@ -61,7 +61,7 @@ impl Rows<'_> {
     pub(super) fn documents(self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let read = |hash: &ContentHash| {
             let sql = "SELECT bytes FROM documents WHERE hash = ?1";
-            let found = self.one(sql, [hash.to_string()], |row| row.get::<_, Vec<u8>>(0))?;
+            let found = self.one(sql, [hash.as_bytes().as_slice()], |row| row.get::<_, Vec<u8>>(0))?;
             found.map(|bytes| document_of(hash, bytes)).transpose()
         };
         hashes.iter().map(read).collect()
@@ -72,22 +72,42 @@ impl Rows<'_> {
         let Ok(from) = to_signed(from) else { return Ok(Vec::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql =
-            "SELECT position, bytes, leaf_hash FROM entries WHERE position >= ?1 ORDER BY position LIMIT ?2";
+            "SELECT position, bytes, leaf_hash, attached FROM entries WHERE position >= ?1 ORDER BY position LIMIT ?2";
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
         let mut rows = statement.query((from, limit)).map_err(failed)?;
         let mut entries: Vec<EntryRow> = Vec::new();
         let mut total = 0;
         while let Some(row) = rows.next().map_err(failed)? {
             let bytes: Vec<u8> = row.get(1).map_err(failed)?;
-            total += bytes.len();
+            let packed: Option<Vec<u8>> = row.get(3).map_err(failed)?;
+            total += bytes.len() + packed.as_ref().map_or(0, Vec::len);
             if total > ENTRIES_BYTES_MAX && !entries.is_empty() {
                 break;
             }
             let index = to_unsigned(row.get(0).map_err(failed)?)?;
             let leaf_hash = hash_of(&row.get::<_, Vec<u8>>(2).map_err(failed)?)?;
-            entries.push(EntryRow { index, bytes, leaf_hash });
+            let attached = attached_of(index, packed.as_deref())?;
+            entries.push(EntryRow { index, bytes, leaf_hash, attached });
         }
         Ok(entries)
+    }
+
+    /// The documents of the nearest entry at or before an index that has any.
+    pub(super) fn attached(self, index: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+        let Ok(index) = to_signed(index) else { return Ok(Vec::new()) };
+        let sql = "SELECT position, attached FROM entries WHERE position <= ?1 AND attached IS NOT NULL \
+                   ORDER BY position DESC LIMIT 1";
+        let found = self.one(sql, [index], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+        match found {
+            Some((position, packed)) => attached_of(to_unsigned(position)?, Some(&packed)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The last entry alone.
+    pub(super) fn last_entry(self, index: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT bytes FROM entries WHERE position = ?1";
+        self.one(sql, [to_signed(index)?], |row| row.get(0))
     }
 
     /// The hashes of entries as stored; none may be missing.

@@ -2,6 +2,7 @@
 
 use super::error::of_sqlite;
 use crate::StoreError;
+use crate::checks::check_version;
 use crate::tree::{to_signed, to_unsigned};
 use ordain_ledger::Hash;
 use rusqlite::{Connection, TransactionBehavior};
@@ -9,19 +10,24 @@ use rusqlite::{Connection, TransactionBehavior};
 /// `ordn`: says whose file it is.
 const APPLICATION_ID: i64 = 0x6f72_646e;
 
-/// What leads from each version to the next; the first makes the tables. Never changed, only added to.
+/// The version of the tables that the first migration makes. Version 1 was that of ordain 0.1, which nobody reads any more.
+const FIRST_VERSION: u64 = 2;
+
+/// Each leads from one version to the next; the first makes the tables.
 static MIGRATIONS: &[&str] = &["
 CREATE TABLE meta (only INTEGER PRIMARY KEY CHECK (only = 0), version INTEGER NOT NULL) STRICT;
 CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 0), size INTEGER NOT NULL, root BLOB NOT NULL) STRICT;
-CREATE TABLE entries (position INTEGER PRIMARY KEY, bytes BLOB NOT NULL, leaf_hash BLOB NOT NULL) STRICT;
+CREATE TABLE entries (
+    position INTEGER PRIMARY KEY, bytes BLOB NOT NULL, leaf_hash BLOB NOT NULL, attached BLOB
+) STRICT;
 CREATE TABLE tiles (
     level INTEGER NOT NULL, position INTEGER NOT NULL, hashes BLOB NOT NULL, PRIMARY KEY (level, position)
 ) STRICT;
-CREATE TABLE documents (hash TEXT NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE documents (hash BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 CREATE TABLE records (
     kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL,
     changed_at INTEGER NOT NULL, PRIMARY KEY (kind, id)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX records_by_change ON records (kind, changed_at, id);
 CREATE INDEX records_by_state ON records (kind, state, changed_at, id);
 INSERT INTO meta (only, version) VALUES (0, 0);
@@ -32,14 +38,12 @@ pub(super) fn migrate(connection: &mut Connection, place: &str) -> Result<(), St
     let failed = |error: rusqlite::Error| of_sqlite(place, &error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     let found = version(&transaction, place)?;
-    let known = MIGRATIONS.len() as u64;
-    if found > known {
-        return Err(StoreError::Newer { place: place.to_owned(), found, known });
-    }
-    if found == known {
+    if is_known(found, place)? {
         return Ok(());
     }
-    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+    let known = newest();
+    let done = (found + 1).saturating_sub(FIRST_VERSION);
+    for migration in MIGRATIONS.iter().skip(usize::try_from(done).unwrap_or(usize::MAX)) {
         transaction.execute_batch(migration).map_err(failed)?;
     }
     if found == 0 {
@@ -53,17 +57,28 @@ pub(super) fn migrate(connection: &mut Connection, place: &str) -> Result<(), St
     transaction.commit().map_err(failed)
 }
 
-/// That the tables are those of this program, without changing any.
+fn newest() -> u64 {
+    FIRST_VERSION + MIGRATIONS.len() as u64 - 1
+}
+
+/// Whether the tables are the newest; tables that no migration starts from are refused.
+fn is_known(found: u64, place: &str) -> Result<bool, StoreError> {
+    check_version(found, FIRST_VERSION, newest(), place)
+}
+
+/// Checks that the tables are those of this program, without changing any.
 pub(super) fn check(connection: &Connection, place: &str) -> Result<(), StoreError> {
-    let (found, known) = (version(connection, place)?, MIGRATIONS.len() as u64);
-    match found {
-        0 => Err(StoreError::Corrupt(format!("{place} is empty: there is no ledger in it"))),
-        _ if found < known => Err(StoreError::Unavailable(format!(
-            "{place} has version {found} of the tables; any command that writes to it brings them to version {known}"
-        ))),
-        _ if found > known => Err(StoreError::Newer { place: place.to_owned(), found, known }),
-        _ => Ok(()),
+    let found = version(connection, place)?;
+    if found == 0 {
+        return Err(StoreError::Corrupt(format!("{place} is empty: there is no ledger in it")));
     }
+    if is_known(found, place)? {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable(format!(
+        "{place} has version {found} of the tables; any command that writes to it brings them to version {}",
+        newest()
+    )))
 }
 
 /// 0: the file is empty.

@@ -122,7 +122,7 @@ fn begin(rows: Rows<'_>, tip: Option<Tip>, known_head: Option<Head>) -> Result<T
     let (edge, known) = tip.map(|tip| (tip.edge, tip.last)).unzip();
     let grown = edge.as_ref().is_none_or(|edge: &Edge| edge.size() != head.size);
     let last = match head.size.checked_sub(1) {
-        Some(last) if grown => rows.entries(last, 1)?.pop().map(|entry| entry.bytes),
+        Some(last) if grown => rows.last_entry(last)?,
         _ => known.flatten(),
     };
     Ok(Tip { edge: edge_at(rows, edge, head, known_head)?, last })
@@ -171,9 +171,9 @@ fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
         return run(rows, "ROLLBACK", []);
     }
     batch.seal();
-    let mut put = Put::new(rows, "INSERT INTO entries (position, bytes, leaf_hash) VALUES (?1, ?2, ?3)")?;
+    let mut put = Put::new(rows, "INSERT INTO entries (position, bytes, leaf_hash, attached) VALUES (?1, ?2, ?3, ?4)")?;
     for entry in &batch.entries {
-        put.row((to_signed(entry.index)?, &entry.bytes, entry.leaf_hash.as_bytes()))?;
+        put.row((to_signed(entry.index)?, &entry.bytes, entry.leaf_hash.as_bytes(), &entry.attached))?;
     }
     let sql = "INSERT INTO tiles (level, position, hashes) VALUES (?1, ?2, ?3) \
                ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes";
@@ -184,7 +184,7 @@ fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
     let sql = "INSERT INTO documents (hash, bytes) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING";
     let mut put = Put::new(rows, sql)?;
     for (hash, bytes) in &batch.documents {
-        put.row((hash.to_string(), bytes))?;
+        put.row((hash.as_bytes().as_slice(), bytes))?;
     }
     let sql = "INSERT INTO records (kind, id, version, state, body, changed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
                ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, state = excluded.state, \
