@@ -7,7 +7,7 @@ use ed25519_dalek::SigningKey;
 use libfuzzer_sys::fuzz_target;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{
-    Case, Minting, PolicyFiles, PolicySet, PublicKey, PublicKeys, decide, explain, mint, verify_permit,
+    Case, Minting, PolicyFiles, PolicySet, PublicKey, PublicKeys, decide_text, explain, mint, verify_permit,
 };
 use ordain_spec::decision::Outcome;
 use ordain_spec::{Facts, Kind, verify_value};
@@ -44,15 +44,15 @@ fuzz_target!(|input: &[u8]| {
     let now_ms = document.as_ref().and_then(|it| it.get("now_ms")?.as_integer()).unwrap_or(1_705_171_260_000);
     let now_ms = u64::try_from(now_ms).unwrap_or_default();
     let case = Case {
-        proposal: &proposal,
+        document: &Value::Null,
         policies: &POLICIES,
         evidence: list("evidence"),
         approvals: list("approvals"),
         now_ms,
         halted: document.as_ref().is_some_and(|it| it.get("halted").is_some()),
     };
-    let judgement = decide(&case);
-    assert_eq!(judgement, decide(&case), "the same case, another decision");
+    let judgement = decide_text(&proposal, &case);
+    assert_eq!(judgement, decide_text(&proposal, &case), "the same case, another decision");
     let bytes = canon.value(&judgement.decision).expect("a decision has a canonical form").to_vec();
     let decision = Value::read(&bytes).expect("a decision can be read");
     let report = verify_value(Kind::Decision, &Facts::default(), &decision);
@@ -61,7 +61,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(judgement.grant.is_some(), allowed);
     assert!(!(allowed && case.halted), "allowed although halted");
     // A halt denies, and hides nothing that is wrong besides.
-    let halted = decide(&Case { halted: true, ..case }).decision;
+    let halted = decide_text(&proposal, &Case { halted: true, ..case }).decision;
     assert_eq!(halted.outcome, Outcome::Deny);
     assert!(halted.reasons.iter().any(|reason| reason.rule_id == "G1"));
     if judgement.decision.outcome == Outcome::Deny {
@@ -70,15 +70,15 @@ fuzz_target!(|input: &[u8]| {
     // No policy here minds an approval, so what is allowed without some is allowed with them.
     let verdict = |approval: &&Value<'_>| approval.get("verdict").and_then(Value::as_str) == Some("approve");
     let others: Vec<Value<'_>> = case.approvals.iter().filter(|it| !verdict(it)).cloned().collect();
-    let without = decide(&Case { approvals: &others, ..case }).decision;
+    let without = decide_text(&proposal, &Case { approvals: &others, ..case }).decision;
     assert!(without.outcome != Outcome::Allow || allowed, "allowed only without approvals");
     // The order of approvals and the spelling of the proposal make no difference.
     let reversed: Vec<Value<'_>> = case.approvals.iter().rev().cloned().collect();
-    assert_eq!(judgement, decide(&Case { approvals: &reversed, ..case }), "approvals in another order");
+    assert_eq!(judgement, decide_text(&proposal, &Case { approvals: &reversed, ..case }), "approvals in another order");
     if let Ok(Value::Object(members)) = Value::read(&proposal) {
         let turned = Value::Object(members.into_iter().rev().collect());
         let spelled = serde_json::to_vec_pretty(&turned).expect("a value can be written");
-        assert_eq!(judgement, decide(&Case { proposal: &spelled, ..case }), "another spelling");
+        assert_eq!(judgement, decide_text(&spelled, &case), "another spelling");
     }
     if let Some(grant) = &judgement.grant {
         let key = SigningKey::from_bytes(&[7; 32]);
@@ -90,5 +90,6 @@ fuzz_target!(|input: &[u8]| {
             assert!(verify_permit(&token, &keys, "worker", at_ms).is_ok(), "what was minted does not verify");
         }
     }
-    let _ = explain(&case);
+    let document = Value::read(&proposal).unwrap_or(Value::Null);
+    let _ = explain(&Case { document: &document, ..case });
 });

@@ -175,7 +175,7 @@ fn main() {
     let judge = |policies: &PolicySet| {
         let evidence = [Value::read(&packet).unwrap()];
         let case = Case {
-            proposal: &proposal,
+            document: &Value::read(&proposal).unwrap(),
             policies,
             evidence: &evidence,
             approvals: &[],

@@ -11,7 +11,7 @@ use crate::policy;
 use crate::report::printable;
 use crate::view;
 use ordain_canon::{Canonicalizer, Value};
-use ordain_decision::{Case, PolicySet, decide};
+use ordain_decision::{Case, PolicySet, decide_text};
 use ordain_spec::decision::gate::{self, Weight, weight};
 use ordain_spec::decision::{Decision, Outcome as Decided};
 use ordain_spec::{Kind, RuleId};
@@ -89,7 +89,7 @@ impl Given {
 
     /// Decides. What cannot be read is denied, whatever it is written in; of YAML only its reader can say what is wrong.
     pub(crate) fn decide(&self) -> Result<Decision, Failure> {
-        let mut decision = self.ask(|case| decide(case).decision)?;
+        let mut decision = self.ask(|case| decide_text(&self.proposal.json, case).decision)?;
         if let Err(wrong) = self.proposal.checked() {
             for reason in decision.reasons.iter_mut().filter(|it| it.rule_id == RuleId::Parse.name()) {
                 (reason.path, reason.message) = (wrong.pointer.clone(), wrong.message.clone());
@@ -103,7 +103,7 @@ impl Given {
         let evidence = documents(&self.evidence, Kind::Packet)?;
         let approvals = documents(&self.approvals, Kind::Approval)?;
         Ok(question(&Case {
-            proposal: &self.proposal.json,
+            document: &Value::read(&self.proposal.json).unwrap_or(Value::Null),
             policies: &self.policies,
             evidence: &evidence,
             approvals: &approvals,

@@ -7,6 +7,6 @@ mod permit;
 mod policy;
 mod shown;
 
-pub use judge::{Case, Check, Examined, Judgement, decide, explain, nearest};
+pub use judge::{Case, Check, Examined, Judgement, decide, decide_text, explain, nearest};
 pub use permit::{Claims, Grant, Minting, PermitError, PublicKey, PublicKeys, mint, verify_permit};
 pub use policy::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file, schema_text};

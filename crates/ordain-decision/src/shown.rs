@@ -1,17 +1,27 @@
-//! What people are shown of a proposal: a request as what it stands for, and hashes in the place of secrets.
+//! How people see a proposal: a request as the proposal it stands for, and hashes in the place of secrets.
 
 use crate::policy::PolicySet;
 use ordain_canon::{Canonicalizer, ContentHash, Value};
-use ordain_spec::action::{KernelRequest, is_request, map_request};
+use ordain_spec::action::{KernelRequest, Proposal, is_request, map_request};
 use ordain_spec::is_invisible;
+use serde::Serialize;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 impl PolicySet {
-    /// The action proposal that a KernelRequest is taken for; nothing for any other document.
-    pub fn as_proposal(&self, text: &[u8]) -> Option<Json> {
-        let document = Value::read(text).ok().filter(is_request)?;
+    /// The action proposal that a KernelRequest stands for; nothing for any other document.
+    pub fn proposal_of(&self, document: &Value<'_>) -> Option<Proposal> {
+        if !is_request(document) {
+            return None;
+        }
         let request = document.to_typed::<KernelRequest>().ok()?;
-        serde_json::to_value(map_request(&request, &self.tools).ok()?).ok()
+        map_request(&request, &self.tools).ok()
+    }
+
+    /// [`Self::proposal_of`] from text to JSON.
+    pub fn as_proposal(&self, text: &[u8]) -> Option<Json> {
+        let document = Value::read(text).ok()?;
+        serde_json::to_value(self.proposal_of(&document)?).ok()
     }
 
     /// The document with every value under a redacted name replaced by a hash of it. The salt keeps short values from
@@ -23,10 +33,9 @@ impl PolicySet {
                 let field = members.get("field").and_then(Json::as_str).unwrap_or_default();
                 let about_secret = self.names_secret(field);
                 let member = |(name, value): (&String, &Json)| {
-                    let shown = match self.redact.contains(name) || (about_secret && name == "value") {
-                        true => Json::String(hidden(value, salt)),
-                        false => self.redacted(value, salt),
-                    };
+                    let is_secret = self.redact.contains(name) || (about_secret && name == "value");
+                    let shown =
+                        if is_secret { hidden(value, salt).into() } else { self.redacted(value, salt) };
                     (name.clone(), shown)
                 };
                 Json::Object(members.iter().map(member).collect())
@@ -35,6 +44,34 @@ impl PolicySet {
                 Json::Array(elements.iter().map(|element| self.redacted(element, salt)).collect())
             }
             plain => plain.clone(),
+        }
+    }
+
+    /// [`Self::redacted`] of a document as it was read.
+    pub fn redacted_value<'d>(&self, document: &'d Value<'_>, salt: &str) -> Value<'d> {
+        match document {
+            Value::Null => Value::Null,
+            Value::Bool(value) => Value::Bool(*value),
+            Value::Number(number) => Value::Number(*number),
+            Value::String(text) => Value::String(Cow::Borrowed(text)),
+            Value::Array(elements) => {
+                Value::Array(elements.iter().map(|element| self.redacted_value(element, salt)).collect())
+            }
+            Value::Object(members) => {
+                let field = document.get("field").and_then(Value::as_str).unwrap_or_default();
+                let about_secret = self.names_secret(field);
+                let mut shown_members = Vec::with_capacity(members.len());
+                for (name, value) in members {
+                    let is_secret = self.redact.contains(name.as_ref()) || (about_secret && name == "value");
+                    let shown = if is_secret {
+                        Value::String(Cow::Owned(hidden(value, salt)))
+                    } else {
+                        self.redacted_value(value, salt)
+                    };
+                    shown_members.push((Cow::Borrowed(name.as_ref()), shown));
+                }
+                Value::Object(shown_members)
+            }
         }
     }
 
@@ -86,7 +123,7 @@ pub(crate) fn start_of(text: &str) -> String {
     shown
 }
 
-fn hidden(value: &Json, salt: &str) -> String {
+fn hidden(value: &impl Serialize, salt: &str) -> String {
     let mut canon = Canonicalizer::new();
     let hash = canon.value(value).map(|bytes| ContentHash::of(&[salt.as_bytes(), b"\n", bytes].concat()));
     hash.map_or_else(|_| "redacted".to_owned(), |hash| format!("redacted:{hash}"))
@@ -97,6 +134,7 @@ fn hidden(value: &Json, salt: &str) -> String {
 mod tests {
     use super::{start_of, unseen, visible};
     use crate::{PolicyFiles, PolicySet};
+    use ordain_canon::{Canonicalizer, Value};
     use serde_json::json;
 
     #[test]
@@ -137,6 +175,13 @@ mod tests {
             {"field": "/name", "operator": "eq", "value": "x"}]});
         let text = set.redacted(&precondition, "salt").to_string();
         assert!(!text.contains("078") && text.contains("\"value\":\"x\""), "{text}");
+        for document in [&document, &precondition] {
+            let text = document.to_string();
+            let value = Value::read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+            let shown = Canonicalizer::new().value(&set.redacted_value(&value, "salt")).map(<[u8]>::to_vec);
+            let expected = Canonicalizer::new().value(&set.redacted(document, "salt")).map(<[u8]>::to_vec);
+            assert_eq!(shown.ok(), expected.ok());
+        }
         assert_ne!(shown, set.redacted(&document, "another salt"));
         assert_eq!(shown, set.redacted(&document, "salt"));
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_canon::{ActionHash, Canonicalizer, Value};
-use ordain_decision::{Case, PolicyFiles, PolicySet, decide, explain};
+use ordain_decision::{Case, PolicyFiles, PolicySet, decide, decide_text, explain};
 use serde_json::{Value as Json, json};
 
 fn load(
@@ -55,7 +55,7 @@ fn with_case<T>(
     let approvals: Vec<Value<'_>> = approvals.iter().map(|it| Value::read(it.as_bytes()).unwrap()).collect();
     let text = proposal.to_string();
     ask(&Case {
-        proposal: text.as_bytes(),
+        document: &Value::read(text.as_bytes()).unwrap(),
         policies,
         evidence: &[],
         approvals: &approvals,
@@ -406,14 +406,14 @@ fn numbers_at_the_edge_are_exact_or_refused() {
             .to_string()
             .replace("\"count\":0", &format!("\"count\":{number}"));
         let case = Case {
-            proposal: text.as_bytes(),
+            document: &Value::Null,
             policies: &set,
             evidence: &[],
             approvals: &[],
             now_ms: 1_000,
             halted: false,
         };
-        let decision = decide(&case).decision;
+        let decision = decide_text(text.as_bytes(), &case).decision;
         let said = decision.reasons.iter().map(|it| format!("{} {} {}", it.rule_id, it.path, it.message));
         (decision.outcome.name(), said.collect::<Vec<_>>().join("\n"))
     };

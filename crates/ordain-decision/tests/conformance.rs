@@ -80,7 +80,7 @@ fn judge(policies: &PolicySet, case: &Json) -> Judgement {
     let evidence: Vec<Value<'_>> = evidence.iter().map(|text| Value::read(text).unwrap()).collect();
     let approvals: Vec<Value<'_>> = approvals.iter().map(|text| Value::read(text).unwrap()).collect();
     decide(&Case {
-        proposal: &proposal,
+        document: &Value::read(&proposal).unwrap(),
         policies,
         evidence: &evidence,
         approvals: &approvals,

@@ -60,7 +60,7 @@ impl World {
         let evidence: Vec<Value<'_>> =
             evidence.iter().map(|it| Value::read(it.as_bytes()).unwrap()).collect();
         decide(&Case {
-            proposal: &proposal,
+            document: &Value::read(&proposal).unwrap(),
             policies,
             evidence: &evidence,
             approvals: &[],

@@ -1,7 +1,8 @@
 //! The decision kernel against the slow model of `ordain-testkit`, which was written from the contracts alone.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test may fail loudly")]
 
-use ordain_decision::{Case, PolicySet, decide};
+use ordain_canon::Value;
+use ordain_decision::{Case, PolicySet, decide_text};
 use ordain_spec::decision::{Decision, Outcome};
 use ordain_testkit::cases::{self, CASES_PER_FOLDER};
 use ordain_testkit::model::{ModelAnswer, ModelFolder, ModelReason, decide_with};
@@ -67,15 +68,15 @@ fn compare(folders: impl Iterator<Item = u64>, one: Option<u64>, shown: &AtomicU
 
 fn differs(seed: u64, policies: &PolicySet, model: &ModelFolder, always_show: bool) -> bool {
     let case = cases::case(seed);
-    let kernel = decide(&Case {
-        proposal: &case.proposal,
+    let given = Case {
+        document: &Value::Null,
         policies,
         evidence: &case.evidence,
         approvals: &case.approvals,
         now_ms: case.now_ms.unsigned_abs(),
         halted: case.halted,
-    })
-    .decision;
+    };
+    let kernel = decide_text(&case.proposal, &given).decision;
     let model = decide_with(model, &case.input());
     let same = comparable(&kernel) == model;
     if !same || always_show {

@@ -9,6 +9,7 @@
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signer, SigningKey};
+use ordain_canon::Value;
 use ordain_decision::{
     Case, Grant, Minting, PermitError, PolicyFiles, PolicySet, PublicKey, PublicKeys, decide, mint,
     verify_permit,
@@ -31,7 +32,7 @@ fn grant(with: Json) -> Grant {
     proposal.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
     let proposal = serde_json::to_vec(&proposal).unwrap();
     let case = Case {
-        proposal: &proposal,
+        document: &Value::read(&proposal).unwrap(),
         policies: &policies,
         evidence: &[],
         approvals: &[],

@@ -4,7 +4,7 @@ use super::error::GateError;
 use super::open::document;
 use super::policy::Loaded;
 use ordain_canon::Value;
-use ordain_decision::{Case, Grant, decide};
+use ordain_decision::{Case, Grant, decide_text};
 use ordain_spec::decision::Decision;
 use serde::{Deserialize, Serialize};
 
@@ -48,14 +48,15 @@ pub(super) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
     let evidence: Vec<Value<'_>> = texts.evidence.iter().filter_map(|text| Value::read(text).ok()).collect();
     let approvals: Vec<Value<'_>> =
         texts.approvals.iter().filter_map(|text| Value::read(text).ok()).collect();
-    let judgement = decide(&Case {
-        proposal: texts.proposal,
+    let case = Case {
+        document: &Value::Null,
         policies: &loaded.set,
         evidence: &evidence,
         approvals: &approvals,
         now_ms: inputs.now_ms,
         halted: inputs.halted,
-    });
+    };
+    let judgement = decide_text(texts.proposal, &case);
     let (decision_document, decision_bytes) = document(&judgement.decision)?;
     let (inputs_document, inputs_bytes) = document(inputs)?;
     Ok(Judged {

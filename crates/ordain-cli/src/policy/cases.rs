@@ -3,7 +3,7 @@
 use crate::canon::document_failure;
 use crate::input::{Source, not_a_file, search};
 use ordain_canon::{Canonicalizer, PayloadHash, Value};
-use ordain_decision::{Case, PolicySet, decide};
+use ordain_decision::{Case, PolicySet, decide_text};
 use ordain_spec::action::ApprovalClass;
 use ordain_spec::decision::{Decision, Outcome};
 use serde::Deserialize;
@@ -255,14 +255,14 @@ impl Ready {
     fn decide_with(&self, policies: &PolicySet, approvals: &[Map<String, Json>]) -> Result<Decision, String> {
         let (evidence, approvals) = (texts(&self.evidence)?, texts(approvals)?);
         let case = Case {
-            proposal: &self.proposal,
+            document: &Value::Null,
             policies,
             evidence: &values(&evidence)?,
             approvals: &values(&approvals)?,
             now_ms: self.now_ms,
             halted: self.halted,
         };
-        Ok(decide(&case).decision)
+        Ok(decide_text(&self.proposal, &case).decision)
     }
 }
 

@@ -34,7 +34,7 @@ struct Shown<'a> {
 pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> {
     let given = Given::read(&args.case, json)?;
     let decision = given.decide()?;
-    let (mut policies, operations) = given.ask(|case| (explain(case), operations(case.proposal)))?;
+    let (mut policies, operations) = given.ask(|case| (explain(case), operations(case.document)))?;
     // By operation; what applies first, then the permits that lack the least.
     let rank = |it: &Examined| (!it.applies(), it.effect == "forbid" && !it.applies(), it.distance());
     policies.sort_by_key(|it| (it.path.clone(), rank(it), it.policy.clone()));
@@ -63,8 +63,7 @@ pub(crate) fn run(args: &PolicyExplain, json: bool) -> Result<Outcome, Failure> 
 }
 
 /// The operations of a patch set as people read them, by their pointers.
-fn operations(proposal: &[u8]) -> Vec<(String, String)> {
-    let Ok(document) = Value::read(proposal) else { return Vec::new() };
+fn operations(document: &Value<'_>) -> Vec<(String, String)> {
     let operations = document.get("parameters").and_then(|it| it.get("operations")).and_then(Value::as_array);
     let text = |operation: &Value<'_>, name: &str| {
         operation.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! `decide`: from a proposal's bytes to a decision with every reason.
+//! `decide`: from a proposal to a decision with every reason.
 
 mod approvals;
 mod ask;
@@ -33,8 +33,8 @@ pub use misses::{Check, Examined, nearest};
 /// Everything that a decision depends on.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
-    /// The text of an action proposal or a KernelRequest.
-    pub proposal: &'a [u8],
+    /// An action proposal or a KernelRequest.
+    pub document: &'a Value<'a>,
     /// The policies in force.
     pub policies: &'a PolicySet,
     /// The evidence packets held.
@@ -61,24 +61,42 @@ pub struct Judgement {
 /// Decides.
 ///
 /// ```
+/// use ordain_canon::Value;
 /// use ordain_decision::{Case, PolicyFiles, PolicySet, decide};
 /// use ordain_spec::decision::Outcome;
 /// let policy = "@id(\"read\") permit(principal, action in Action::\"observe\", resource);";
 /// let files = PolicyFiles::from([("read.cedar".to_owned(), policy.to_owned())]);
 /// let policies = PolicySet::load(&files).unwrap_or_else(|problems| panic!("{problems:?}"));
-/// let proposal = br#"{"proposal_id": "1", "ts_ms": 1, "actor": "agent", "action_type": "read", "parameters": {},
+/// let text = br#"{"proposal_id": "1", "ts_ms": 1, "actor": "agent", "action_type": "read", "parameters": {},
 ///     "target": {"resource_type": "file", "resource_id": "README.md", "domain": "workspace", "constraints": {}}}"#;
-/// let case = Case { proposal, policies: &policies, evidence: &[], approvals: &[], now_ms: 1, halted: false };
+/// let document = Value::read(text).unwrap_or_else(|error| panic!("{error}"));
+/// let case = Case { document: &document, policies: &policies, evidence: &[], approvals: &[], now_ms: 1, halted: false };
 /// assert_eq!(decide(&case).decision.outcome, Outcome::Allow);
 /// let halted = decide(&Case { halted: true, ..case });
 /// assert_eq!(halted.decision.outcome, Outcome::Deny);
 /// ```
 pub fn decide(case: &Case<'_>) -> Judgement {
     let mut judge = Judge::new(case);
-    match Value::read(case.proposal) {
+    judge.judge_document(case.document);
+    judge.finish()
+}
+
+/// Decides about a text instead of the case's own document, which is not looked at. Unreadable text is denied.
+///
+/// ```
+/// use ordain_canon::Value;
+/// use ordain_decision::{Case, PolicyFiles, PolicySet, decide_text};
+/// let policies = PolicySet::load(&PolicyFiles::new()).unwrap_or_else(|problems| panic!("{problems:?}"));
+/// let document = &Value::Null;
+/// let case = Case { document, policies: &policies, evidence: &[], approvals: &[], now_ms: 1, halted: false };
+/// let decision = decide_text(b"{", &case).decision;
+/// assert_eq!(decision.reasons[0].rule_id, "PARSE");
+/// ```
+pub fn decide_text(text: &[u8], case: &Case<'_>) -> Judgement {
+    let mut judge = Judge::new(case);
+    match Value::read(text) {
         Err(error) => judge.reasons.deny(RuleId::Parse, error.pointer.clone(), error.to_string()),
-        Ok(document) if is_request(&document) => judge.judge_request(&document),
-        Ok(document) => judge.judge_proposal(&document),
+        Ok(document) => judge.judge_document(&document),
     }
     judge.finish()
 }
@@ -88,13 +106,7 @@ pub fn decide(case: &Case<'_>) -> Judgement {
 pub fn explain(case: &Case<'_>) -> Vec<Examined> {
     let mut judge = Judge::new(case);
     judge.explaining = Some(Vec::new());
-    if let Ok(document) = Value::read(case.proposal) {
-        if is_request(&document) {
-            judge.judge_request(&document);
-        } else {
-            judge.judge_proposal(&document);
-        }
-    }
+    judge.judge_document(case.document);
     judge.explaining.unwrap_or_default()
 }
 
@@ -146,6 +158,14 @@ impl<'a> Judge<'a> {
             freshness_ms: sensors.freshness_ms.unwrap_or(FRESHNESS_MS_DEFAULT),
             sensors: Some(&sensors.by_id),
             ..Facts::default()
+        }
+    }
+
+    fn judge_document(&mut self, document: &Value<'_>) {
+        if is_request(document) {
+            self.judge_request(document);
+        } else {
+            self.judge_proposal(document);
         }
     }
 

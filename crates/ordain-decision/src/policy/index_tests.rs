@@ -288,10 +288,11 @@ fn policies_of_others_are_not_evaluated() {
         let entities = format!("[{}]", entities.join(","));
         let files = [("p.cedar".to_owned(), text), ("entities.json".to_owned(), entities)];
         let set = PolicySet::load(&files.into()).unwrap_or_else(|problems| panic!("{problems:#?}"));
-        let proposal = br#"{"proposal_id": "1", "ts_ms": 1, "actor": "actor 7", "action_type": "write", "parameters": {},
+        let text = br#"{"proposal_id": "1", "ts_ms": 1, "actor": "actor 7", "action_type": "write", "parameters": {},
             "target": {"resource_type": "t", "resource_id": "1", "domain": "d7.com", "constraints": {}}}"#;
+        let document = &ordain_canon::Value::read(text).unwrap();
         let case =
-            crate::Case { proposal, policies: &set, evidence: &[], approvals: &[], now_ms: 1, halted: false };
+            crate::Case { document, policies: &set, evidence: &[], approvals: &[], now_ms: 1, halted: false };
         let judgement = crate::decide(&case);
         assert_eq!(judgement.decision.outcome.name(), "ALLOW");
         judgement.evaluated
