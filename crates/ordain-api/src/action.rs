@@ -1,9 +1,9 @@
 //! Actions: where one stands, and what an approver says.
 
 use crate::limits::REASON_CHARACTERS_MAX;
-use crate::permit::PermitStatus;
+use crate::permit::{PermitStatus, UseReceipt};
 use ordain_spec::approval::{Approval, Verdict};
-use ordain_spec::decision::Decision;
+use ordain_spec::decision::{Decision, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -112,4 +112,19 @@ pub struct VerdictRequest {
     pub reason: String,
     /// The digest of what was shown.
     pub view_digest: String,
+}
+
+/// The answer to a caller that wants to act at once.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ActAnswer {
+    /// ALLOW: act now, then report the outcome. HOLD: repeat the identical call after approval. DENY: do not act.
+    pub outcome: Outcome,
+    /// The hash of what the call asks for, without what differs between two calls for the same thing.
+    pub deed: Option<String>,
+    /// Whether the call joined an action that was there.
+    pub joined: bool,
+    /// With ALLOW: the use of the permit, for which the outcome is reported.
+    pub used: Option<UseReceipt>,
+    /// The action.
+    pub action: ActionStatus,
 }

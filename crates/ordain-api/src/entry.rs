@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version that is written.
-pub const ENTRY_SCHEMA_VERSION: &str = "0.1.0";
+pub const ENTRY_SCHEMA_VERSION: &str = "0.2.0";
 
 /// One entry of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -35,8 +35,17 @@ pub enum Event {
         action_id: String,
         actor: String,
         proposal_document: String,
+        /// The KernelRequest that the proposal was made from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request_document: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         supersedes: Option<String>,
+        /// Who submitted it as it counts for approvals, if that is not who caused the entry.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        submitted_by: Option<String>,
+        /// The deed of a call of `act`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deed: Option<String>,
     },
     /// The kernel answered.
     Decided {
@@ -74,6 +83,9 @@ pub enum Event {
         decision_document: String,
         inputs_document: String,
         deadline_ms: u64,
+        /// The call that joined the action, if it is not the one that was approved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_document: Option<String>,
     },
     /// How it went.
     PermitSettled {
@@ -156,10 +168,15 @@ impl Event {
     /// The hashes of the documents that belong to it.
     pub fn documents(&self) -> Vec<&str> {
         match self {
-            Self::Submitted { proposal_document, .. } => vec![proposal_document],
-            Self::Decided { decision_document, inputs_document, .. }
-            | Self::PermitSpent { decision_document, inputs_document, .. } => {
+            Self::Submitted { proposal_document, request_document, .. } => {
+                [proposal_document].into_iter().chain(request_document).map(String::as_str).collect()
+            }
+            Self::Decided { decision_document, inputs_document, .. } => {
                 vec![decision_document, inputs_document]
+            }
+            Self::PermitSpent { decision_document, inputs_document, call_document, .. } => {
+                let always = [decision_document, inputs_document];
+                always.into_iter().chain(call_document).map(String::as_str).collect()
             }
             Self::Approved { approval_document, .. } | Self::Rejected { approval_document, .. } => {
                 vec![approval_document]

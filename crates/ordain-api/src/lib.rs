@@ -10,7 +10,7 @@ mod permit;
 mod role;
 mod token;
 
-pub use action::{ActionState, ActionStatus, VerdictRequest};
+pub use action::{ActAnswer, ActionState, ActionStatus, VerdictRequest};
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry};
 pub use error::FieldError;
 pub use evidence::EvidenceReceipt;

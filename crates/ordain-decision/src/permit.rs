@@ -34,9 +34,14 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// When a permit of it starts to hold.
-    pub fn valid_from_ms(&self) -> u64 {
-        self.valid_from_ms
+    /// The hash of the proposal that it was granted for.
+    pub fn proposal_hash(&self) -> ActionHash {
+        self.proposal_hash
+    }
+
+    /// How often a permit of it can be used.
+    pub fn max_executions(&self) -> u64 {
+        self.max_executions
     }
 
     /// What a permit of it says.
@@ -47,7 +52,11 @@ impl Grant {
             iss: key.id(),
             sub: self.actor.clone(),
             aud: minting.audience.to_owned(),
-            jti: format!("permit_{id}"),
+            // With the entry that decided, so that whoever has the id alone finds the action.
+            jti: match minting.ledger_index {
+                Some(index) => format!("permit_{index}_{id}"),
+                None => format!("permit_{id}"),
+            },
             iat: seconds(whole(self.decided_at_ms)),
             // A window that has begun began before the permit was there, to the second or not.
             nbf: seconds(match self.valid_from_ms <= self.decided_at_ms {

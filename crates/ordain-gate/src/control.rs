@@ -3,12 +3,13 @@
 use super::caller::Caller;
 use super::error::GateError;
 use super::keyring::{Keyring, KeyringError};
-use super::limits::TRIES_MAX;
-use super::open::{Gate, Step, busy, came_to};
-use super::records::{CONTROL_ID, Control, Held, Key, put};
+use super::open::{Gate, retired};
+use super::records::{CONTROL_ID, Control, Key, Versioned, list};
+use super::status::key_status;
+use super::transaction::{Reading, Step};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
-use ordain_api::{Entry, Event, GateStatus, Halt, KeyStatus, Role};
-use ordain_store::StoreError;
+use ordain_api::{Event, GateStatus, Halt, KeyStatus};
+use ordain_store::{Guard, StoreError};
 
 impl Gate {
     /// Halts the gate: from now on nothing is allowed and no permit can be spent. Again it changes nothing.
@@ -22,7 +23,6 @@ impl Gate {
     }
 
     async fn switch(&self, caller: &Caller, reason: &str, halt: bool) -> Result<GateStatus, GateError> {
-        caller.must_be(&[Role::Operator])?;
         if reason.trim().is_empty() {
             return Err(GateError::invalid("/reason", "must say why; it goes on the ledger"));
         }
@@ -32,56 +32,54 @@ impl Gate {
                 format!("is longer than {REASON_CHARACTERS_MAX} characters"),
             ));
         }
-        for _ in 0..TRIES_MAX {
-            let (held, control) = self.control().await?;
+        let by = caller.principal.clone();
+        let attempt = |_| async {
+            let (known, control) = self.control(Reading::Fresh).await?;
             if control.halt.is_some() == halt {
-                return self.gate_status().await;
+                return Ok(Step::Done(control.status()));
             }
-            let at_ms = self.clock.now_ms();
-            let by = caller.principal.clone();
-            let (halt, event) = match halt {
-                true => {
-                    let halt = Halt { by: by.clone(), reason: reason.to_owned(), at_ms };
-                    (Some(halt), Event::Halted { reason: reason.to_owned() })
-                }
-                false => (None, Event::Resumed { reason: reason.to_owned() }),
-            };
-            let body = Control { halt, ..control };
-            let entries = vec![Entry::of(at_ms, &by, event)];
-            let step = Step { records: vec![put(CONTROL_ID, &body)], entries, ..Step::default() };
-            match self.commit(vec![held.guard()], move |_| Ok(step)).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                Err(error) => return Err(error),
-                Ok(_) => return came_to(|| self.gate_status()).await,
-            }
-        }
-        Err(busy())
+            let (by, reason) = (by.clone(), reason.to_owned());
+            Ok(Step::write(vec![known.guard()], move |writing| {
+                let (halt, event) = if halt {
+                    let halted = Halt { by, reason: reason.clone(), at_ms: writing.at_ms };
+                    (Some(halted), Event::Halted { reason })
+                } else {
+                    (None, Event::Resumed { reason })
+                };
+                let control = Control { halt, ..control };
+                writing.event(event);
+                writing.put(CONTROL_ID, &control)?;
+                Ok(control.status())
+            }))
+        };
+        self.transact(&caller.principal, attempt).await
     }
 
     /// Another key signs from now on. Permits of the old one hold as long as they say.
     pub async fn rotate_key(&self, caller: &Caller) -> Result<KeyStatus, GateError> {
-        caller.must_be(&[Role::Operator])?;
         // One after the other: the file, the record and what signs must name the same key in the end.
         let _rotating = self.shared.rotating.lock().await;
         let old = self.successor(&self.keyring()).await?;
         let old_id = old.public().id();
-        let known = Held::<Key>::read(&self.store, &old_id).await?.body;
+        let known = Versioned::<Key>::read(&self.store, &old_id).await?.body;
         let retires = known.is_some_and(|key| key.is_valid()).then_some(old_id.as_str());
         let new = old.next().map_err(no_key)?;
         // First on record, then in its place: if this fails, the old key is still the one.
-        if let Err(error) = self.register(&new, retires, &caller.principal).await {
-            // If nobody knows whether it is on record, it may be needed.
-            if !matches!(error, GateError::Store(StoreError::Uncertain(_))) {
-                new.discard();
+        let key = match self.register(&new, retires, &caller.principal).await {
+            Ok(key) => key,
+            Err(error) => {
+                // If nobody knows whether it is on record, it may be needed.
+                if !matches!(error, GateError::Store(StoreError::Uncertain(_))) {
+                    new.discard();
+                }
+                return Err(error);
             }
-            return Err(error);
-        }
+        };
         let id = new.public().id();
-        // It is on record now, and its file beside the old one: whoever reads the key next puts it in its place.
+        // It is on record now, and its file beside the old one: the next process that reads the key puts it in its place.
         let placed = new.take_place().map_err(|error| StoreError::Uncertain(error.to_string()))?;
         self.sign_with(placed);
-        let key = came_to(|| self.keys()).await?.into_iter().find(|key| key.key_id == id);
-        key.ok_or_else(|| GateError::Damaged("the new key is not on record".to_owned()))
+        Ok(key_status(id, key))
     }
 
     /// Reads the signing key again, which another process may have rotated.
@@ -97,14 +95,23 @@ impl Gate {
         Ok(true)
     }
 
-    /// The key that signs, and its record: whoever signs something that is written guards it. Another process may have
-    /// retired the key that this one knows.
-    pub(super) async fn signing(&self) -> Result<(Keyring, Held<Key>), GateError> {
+    /// The key that signs, and a guard that it is still valid: another process may have retired the key that this one knows.
+    pub(super) async fn signing(&self, reading: Reading) -> Result<(Keyring, Guard), GateError> {
+        if reading == Reading::Cached
+            && let Some(guard) = self.read_cached(|cached| cached.key.clone())
+        {
+            let keyring = self.keyring();
+            if guard.id == keyring.public().id() {
+                return Ok((keyring, guard));
+            }
+        }
         for again in [true, false] {
             let keyring = self.keyring();
-            let key = Held::<Key>::read(&self.store, &keyring.public().id()).await?;
+            let key = Versioned::<Key>::read(&self.store, &keyring.public().id()).await?;
             if key.body.as_ref().is_some_and(Key::is_valid) {
-                return Ok((keyring, key));
+                let guard = key.guard();
+                self.write_cached(|cached| cached.key = Some(guard.clone()));
+                return Ok((keyring, guard));
             }
             if again {
                 self.reload_key().await?;
@@ -117,11 +124,11 @@ impl Gate {
     /// record, and still beside the old one.
     pub(super) async fn successor(&self, known: &Keyring) -> Result<Keyring, GateError> {
         let now = known.reread().map_err(no_key)?;
-        let key = Held::<Key>::read(&self.store, &now.public().id()).await?.body;
+        let key = Versioned::<Key>::read(&self.store, &now.public().id()).await?.body;
         if key.is_none_or(|key| key.is_valid()) {
             return Ok(now);
         }
-        for key in self.list::<Key>(None).await? {
+        for key in list::<Key>(&self.store, None).await? {
             if key.body.is_some_and(|body| body.is_valid())
                 && let Some(next) = now.beside(&key.id).map_err(no_key)?
             {
@@ -134,10 +141,4 @@ impl Gate {
 
 fn no_key(error: KeyringError) -> GateError {
     GateError::Unavailable(error.to_string())
-}
-
-pub(super) fn retired(key_id: &str) -> GateError {
-    GateError::Conflict(format!(
-        "the key {key_id} was retired, and this node has no other; move its file away, and start again to make one"
-    ))
 }

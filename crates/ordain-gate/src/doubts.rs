@@ -1,50 +1,55 @@
-//! Whether an entry can follow those before it. A decision is made again by its inputs; that these are what was so at the time,
-//! only the ledger itself can say.
+//! Whether an entry can follow those before it. A decision can be made again from its inputs; whether these were true at the
+//! time, only the ledger itself can say.
 
-use super::expected::{Expected, Recorded};
+use super::fold::{EntryDocuments, Fold};
+use super::judge::Inputs;
 use super::limits::CLOCKS_APART_MS_MAX;
-use ordain_api::ActionState;
-use ordain_api::{Entry, Event};
+use ordain_api::{ActionState, Entry, Event};
+use ordain_canon::Value;
+use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS};
 use ordain_spec::decision::Outcome;
 
-impl Expected {
-    /// What an entry says that the entries before it do not bear out.
-    pub(super) fn doubts(&self, index: u64, entry: &Entry, recorded: Option<&Recorded>) -> Vec<String> {
-        match (&entry.event, recorded) {
-            (Event::Decided { action_id, outcome, .. }, Some(recorded)) => {
-                let mut doubts = self.doubts_of_inputs(action_id, entry.at_ms, recorded);
-                let before = self.actions.get(action_id).and_then(|action| action.state);
-                if !matches!(before, None | Some(ActionState::Held)) {
+impl Fold {
+    /// The claims of an entry that the entries before it do not bear out.
+    pub(crate) fn doubts(&self, index: u64, entry: &Entry, documents: &EntryDocuments) -> Vec<String> {
+        let decided = documents.inputs.as_ref().zip(documents.decision.as_ref());
+        match (&entry.event, decided) {
+            (Event::Decided { action_id, outcome, .. }, Some((inputs, decision))) => {
+                let mut doubts = self.doubts_of_inputs(action_id, entry.at_ms, inputs);
+                let action = self.actions.get(action_id);
+                let is_open = action
+                    .is_none_or(|action| action.decided_index == 0 || action.state == ActionState::Held);
+                if !is_open {
                     doubts.push(format!("decides on `{action_id}`, which was not held any more"));
                 }
-                if recorded.decision.outcome != *outcome {
+                if decision.outcome != *outcome {
                     doubts.push(format!("decides on `{action_id}` otherwise than its document says"));
                 }
                 doubts
             }
-            (Event::PermitSpent { action_id, permit_id, number, .. }, Some(recorded)) => {
-                let mut doubts = self.doubts_of_inputs(action_id, entry.at_ms, recorded);
-                if recorded.decision.outcome != Outcome::Allow {
-                    doubts.push(format!("uses `{permit_id}`, and its document is no ALLOW"));
+            (Event::PermitSpent { action_id, permit_id, number, .. }, Some((inputs, decision))) => {
+                let mut doubts = self.doubts_of_inputs(action_id, entry.at_ms, inputs);
+                if decision.outcome != Outcome::Allow {
+                    doubts.push(format!("uses `{permit_id}`, and its document is not an ALLOW"));
                 }
-                doubts.extend(self.doubts_of_use(action_id, permit_id, *number, recorded.inputs.now_ms));
+                doubts.extend(self.doubts_of_use(action_id, permit_id, *number, inputs.now_ms));
+                doubts.extend(self.doubts_of_call(action_id, entry, documents));
                 doubts
             }
             (Event::Decided { action_id, .. } | Event::PermitSpent { action_id, .. }, None) => {
-                vec![format!("decides on `{action_id}`, and what it was made from cannot be read")]
+                vec![format!("decides on `{action_id}`, and its inputs cannot be read")]
             }
             (Event::PermitMinted { action_id, permit_id, key_id, .. }, _) => {
                 let mut doubts = Vec::new();
-                let action = self.actions.get(action_id);
-                let allowed = action.is_some_and(|it| {
-                    it.state == Some(ActionState::Allowed)
-                        && it.permit_id.is_none()
-                        && it.decided_index + 1 == index
+                let allowed = self.actions.get(action_id).is_some_and(|action| {
+                    action.state == ActionState::Allowed
+                        && action.permit.is_none()
+                        && action.decided_index + 1 == index
                 });
                 if !allowed {
                     doubts.push(format!("mints `{permit_id}` without an ALLOW just before it"));
                 }
-                if self.keys.get(key_id).is_none_or(|(_, retired)| *retired) {
+                if self.keys.get(key_id).is_none_or(|key| !key.is_valid()) {
                     doubts.push(format!("mints `{permit_id}` with a key that was not valid"));
                 }
                 doubts
@@ -53,9 +58,31 @@ impl Expected {
         }
     }
 
-    /// That a decision was made from what there was.
-    fn doubts_of_inputs(&self, action_id: &str, at_ms: u64, recorded: &Recorded) -> Vec<String> {
-        let inputs = &recorded.inputs;
+    /// A call that joined an action must have the deed that was approved.
+    fn doubts_of_call(&self, action_id: &str, entry: &Entry, documents: &EntryDocuments) -> Vec<String> {
+        let Event::PermitSpent { call_document: Some(_), .. } = &entry.event else { return Vec::new() };
+        let approved = self.deeds_of_actions.get(action_id);
+        let call = documents.call.as_deref().and_then(|text| Value::read(text).ok());
+        let call = call.and_then(|call| call.to_typed::<Proposal>().ok());
+        let same = call.zip(approved).is_some_and(|(call, approved)| {
+            // The window may have been written by the gate.
+            let without = Proposal { time_window: None, ..call.clone() };
+            [call, without].iter().any(|call| self.deed(&entry.by, call).as_ref() == Some(approved))
+        });
+        if same { Vec::new() } else { vec![format!("uses the permit of `{action_id}` for another deed")] }
+    }
+
+    fn deed(&self, principal: &str, proposal: &Proposal) -> Option<String> {
+        let is_source = |id: &str| {
+            let sensor = self.evidence.get(id).map(|evidence| evidence.sensor_id.as_str());
+            sensor.is_some_and(|sensor| SOURCE_SENSORS.contains(&sensor))
+        };
+        let origin = self.origin.as_deref().unwrap_or_default();
+        Deed::of(origin, principal, proposal, is_source).ok().map(|deed| deed.to_string())
+    }
+
+    /// A decision must be made from what was true at the time.
+    fn doubts_of_inputs(&self, action_id: &str, at_ms: u64, inputs: &Inputs) -> Vec<String> {
         let Some(action) = self.actions.get(action_id) else {
             return vec![format!("decides on `{action_id}`, which nobody submitted")];
         };
@@ -63,14 +90,17 @@ impl Expected {
         let soon = inputs.now_ms <= at_ms && at_ms - inputs.now_ms <= CLOCKS_APART_MS_MAX;
         let claims = [
             (inputs.proposal_document == action.proposal_document, "by another proposal than was submitted"),
-            (inputs.approval_documents == action.approval_documents, "by other approvals than were given"),
             (
-                inputs.evidence_documents.iter().all(|it| self.packets.contains(it)),
+                inputs.approval_documents == action.approval_documents(),
+                "by other approvals than were given",
+            ),
+            (
+                inputs.evidence_documents.iter().all(|packet| self.packets.contains(packet)),
                 "by evidence that nobody had brought",
             ),
             (Some(&inputs.files_document) == files_document, "by other policies than were in force"),
             (
-                inputs.halted == self.halted.is_some(),
+                inputs.halted == self.halt.is_some(),
                 if inputs.halted { "as if the gate were halted" } else { "as if the gate were not halted" },
             ),
             (soon, "as if it were another time"),
@@ -79,16 +109,16 @@ impl Expected {
         doubtful.map(|(_, how)| format!("decides on `{action_id}` {how}")).collect()
     }
 
-    /// That a permit could be used.
+    /// A permit must be usable.
     fn doubts_of_use(&self, action_id: &str, permit_id: &str, number: u64, now_ms: u64) -> Vec<String> {
-        let Some(permit) = self.permits.get(permit_id).filter(|it| it.action_id == action_id) else {
+        let Some(permit) = self.permits.get(permit_id).filter(|permit| permit.action_id == action_id) else {
             return vec![format!("uses `{permit_id}`, which nobody minted for `{action_id}`")];
         };
         let claims = [
-            (number == permit.uses.len() as u64 + 1, "out of turn"),
+            (number == permit.used + 1, "out of turn"),
             (number <= permit.max_executions, "more often than it can be used"),
             ((permit.valid_from_ms..permit.valid_until_ms).contains(&now_ms), "outside its window"),
-            (self.halted.is_none(), "while the gate was halted"),
+            (self.halt.is_none(), "while the gate was halted"),
         ];
         let doubtful = claims.into_iter().filter(|(holds, _)| !holds);
         doubtful.map(|(_, how)| format!("uses `{permit_id}` {how}")).collect()

@@ -1,9 +1,10 @@
-//! Notes that models drafted: whoever was given one finds it on the ledger.
+//! Notes that models drafted: each is on the ledger before its requester gets it.
 
 use super::caller::Caller;
 use super::error::GateError;
-use super::open::{Gate, Step};
-use ordain_api::{Entry, Event, Role};
+use super::open::Gate;
+use super::transaction::Step;
+use ordain_api::Event;
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_spec::Verified;
 use ordain_spec::note::Proposal;
@@ -17,7 +18,6 @@ impl Gate {
         model: &str,
         attempts: u32,
     ) -> Result<u64, GateError> {
-        caller.must_be(&[Role::Actor])?;
         let bytes = Canonicalizer::new().value(&**note)?.to_vec();
         let event = Event::Drafted {
             proposal_id: note.id.clone(),
@@ -25,8 +25,15 @@ impl Gate {
             model: model.to_owned(),
             attempts,
         };
-        let entry = Entry::of(self.clock.now_ms(), &caller.principal, event);
-        let step = move |_| Ok(Step { documents: vec![bytes], records: Vec::new(), entries: vec![entry] });
-        Ok(self.commit(Vec::new(), step).await?.first_index)
+        let attempt = |_| {
+            let (event, bytes) = (event.clone(), bytes.clone());
+            async move {
+                Ok(Step::write(Vec::new(), move |writing| {
+                    writing.attach(bytes);
+                    Ok(writing.event(event))
+                }))
+            }
+        };
+        self.transact(&caller.principal, attempt).await
     }
 }

@@ -1,5 +1,6 @@
 //! Why the gate did not do what it was asked.
 
+use super::conflict::Conflict;
 use ordain_api::FieldError;
 use ordain_spec::decision::Reason;
 use ordain_store::StoreError;
@@ -8,26 +9,26 @@ use ordain_store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
-    /// What was sent cannot be used.
+    /// The request cannot be used.
     #[error("{message}")]
     Invalid {
         /// In one sentence.
         message: String,
         /// One by one.
-        faults: Vec<FieldError>,
+        errors: Vec<FieldError>,
     },
-    /// Nobody known asks.
+    /// The caller is unknown.
     #[error("{0}")]
     Unauthenticated(String),
-    /// This caller may not.
+    /// The caller may not do this.
     #[error("{0}")]
     Forbidden(String),
     /// There is no such thing.
     #[error("{0}")]
     Unknown(String),
-    /// Things are not so that it could be done.
-    #[error("{0}")]
-    Conflict(String),
+    /// The request conflicts with the current state.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
     /// The kernel, asked again, does not allow it.
     #[error("{message}")]
     Refused {
@@ -42,17 +43,17 @@ pub enum GateError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is on record contradicts itself.
+    /// The record contradicts itself.
     #[error("the record is damaged: {0}; `ordain ledger fsck` says more")]
     Damaged(String),
 }
 
 impl GateError {
-    /// One fault.
-    pub(super) fn invalid(path: &str, message: impl Into<String>) -> Self {
+    /// One field that is wrong.
+    pub(crate) fn invalid(path: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let fault = FieldError { path: path.to_owned(), message: message.clone(), rule_id: None };
-        Self::Invalid { message, faults: vec![fault] }
+        let error = FieldError { path: path.to_owned(), message: message.clone(), rule_id: None };
+        Self::Invalid { message, errors: vec![error] }
     }
 }
 

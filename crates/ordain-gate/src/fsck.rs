@@ -1,34 +1,29 @@
-//! Whether what is kept beside the ledger follows from it: somebody who changes a record changes no entry. And whether the
-//! entries follow from each other.
+//! Whether the records kept beside the ledger follow from it: a change of a record changes no entry. And whether the entries
+//! follow from each other.
 
-use super::audit::{Damage, or_damaged};
+use super::audit::Damage;
 use super::error::GateError;
-use super::expected::{Expected, ExpectedAction, ExpectedPermit, ExpectedToken, ExpectedUse, Recorded};
-use super::open::document;
-use super::permits::effect;
-use super::records::{Action, Control, Effect, Evidence, Kept, Key, Permit, Token};
-use base64ct::{Base64UrlUnpadded, Encoding};
+use super::fold::{DocumentReader, Fold};
+use super::records::{Action, Control, DeedHold, Effect, Evidence, Key, Stored, Token};
+use ordain_api::Entry;
 use ordain_api::limits::PAGE_MAX;
-use ordain_api::{Entry, Event, Use, UseOutcome};
-use ordain_canon::ContentHash;
-use ordain_decision::Claims;
 use ordain_store::{Query, Store};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: usize = 1_000;
 
-/// Compares all records of a store with its entries, and each entry with those before it. The ledger itself must have been checked before. What others change
-/// meanwhile is left for the next time.
+/// Compares all records of a store with its entries, and each entry with those before it. The ledger itself must have been
+/// checked before. Records that others change meanwhile are left for the next time.
 pub async fn check_records(store: &Store) -> Result<Vec<Damage>, GateError> {
     let mut check = Check { store, size: store.head().await?.size, damage: Vec::new() };
-    let expected = check.expected().await?;
-    check.control(&expected).await?;
-    check.actions(&expected).await?;
-    let effects = check.permits(&expected).await?;
-    check.effects(effects).await?;
-    check.evidence(&expected).await?;
-    check.tokens(&expected).await?;
-    check.keys(&expected).await?;
+    let fold = check.fold().await?;
+    check.control(&fold).await?;
+    check.actions(&fold).await?;
+    check.effects(&fold).await?;
+    check.evidence(&fold).await?;
+    check.deeds(&fold).await?;
+    check.tokens(&fold).await?;
+    check.keys(&fold).await?;
     check.damage.sort();
     Ok(check.damage)
 }
@@ -52,9 +47,10 @@ impl Check<'_> {
         self.damage.push(Damage { index, problem });
     }
 
-    /// What the entries come to. Each is compared with those before it.
-    async fn expected(&mut self) -> Result<Expected, GateError> {
-        let mut expected = Expected::default();
+    /// The records that the entries come to. Each entry is compared with those before it.
+    async fn fold(&mut self) -> Result<Fold, GateError> {
+        let mut fold = Fold::default();
+        let mut reader = DocumentReader::new();
         let mut index = 0;
         while index < self.size {
             let rows = self.store.entries(index, PAGE).await?;
@@ -66,33 +62,19 @@ impl Check<'_> {
                 if index > self.size {
                     break;
                 }
+                reader.at(row.attached);
                 let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) else { continue };
-                let recorded = self.recorded(&entry.event).await?;
-                for problem in expected.doubts(row.index, &entry, recorded.as_ref()) {
+                let documents = reader.documents(self.store, &entry.event).await?;
+                for problem in fold.doubts(row.index, &entry, &documents) {
                     self.wrong(Some(row.index), problem);
                 }
-                expected.add(row.index, entry, recorded);
+                fold.add(row.index, entry, documents);
             }
         }
-        Ok(expected)
+        Ok(fold)
     }
 
-    /// The documents of a decision; nothing if they cannot be read.
-    async fn recorded(&self, event: &Event) -> Result<Option<Recorded>, GateError> {
-        let (Event::Decided { decision_document, inputs_document, .. }
-        | Event::PermitSpent { decision_document, inputs_document, .. }) = event
-        else {
-            return Ok(None);
-        };
-        let hashes = [inputs_document, decision_document].map(|name| ContentHash::parse(name));
-        let [Some(inputs), Some(decision)] = hashes else { return Ok(None) };
-        let found = or_damaged(self.store.documents(&[inputs, decision]).await)?.unwrap_or_default();
-        let [Some(inputs), Some(decision)] = found.as_slice() else { return Ok(None) };
-        let (inputs, decision) = (serde_json::from_slice(inputs), serde_json::from_slice(decision));
-        Ok(inputs.ok().zip(decision.ok()).map(|(inputs, decision)| Recorded { inputs, decision }))
-    }
-
-    async fn found<T: Kept>(&mut self) -> Result<Found<T>, GateError> {
+    async fn found<T: Stored>(&mut self) -> Result<Found<T>, GateError> {
         let mut found = Found { bodies: BTreeMap::new(), passed_over: BTreeSet::new() };
         let mut query = Query { kind: T::KIND.to_owned(), limit: PAGE_MAX, ..Query::default() };
         loop {
@@ -117,10 +99,8 @@ impl Check<'_> {
                     }
                     Ok(body) => {
                         if body.state() != record.state {
-                            self.wrong(
-                                None,
-                                format!("{name} is listed as {} and is {}", record.state, body.state()),
-                            );
+                            let listed = format!("{name} is listed as {} and is {}", record.state, body.state());
+                            self.wrong(None, listed);
                         }
                         found.bodies.insert(record.id, body);
                     }
@@ -130,22 +110,19 @@ impl Check<'_> {
     }
 
     /// Every record must be on the ledger and the same there, and the other way round.
-    fn compare<T, E>(
+    fn compare<T: PartialEq>(
         &mut self,
         what: &str,
         found: &Found<T>,
-        expected: &BTreeMap<String, E>,
-        place: impl Fn(&E) -> Option<u64>,
-        problem: impl Fn(&str, &T, &E) -> Option<String>,
+        expected: &BTreeMap<String, T>,
+        place: impl Fn(&T) -> Option<u64>,
+        difference: impl Fn(&str, &T, &T) -> String,
     ) {
         for (id, body) in &found.bodies {
             match expected.get(id) {
                 None => self.wrong(None, format!("the {what} `{id}` is on record and not on the ledger")),
-                Some(should) => {
-                    if let Some(problem) = problem(id, body, should) {
-                        self.wrong(place(should), problem);
-                    }
-                }
+                Some(should) if should != body => self.wrong(place(should), difference(id, body, should)),
+                Some(_) => {}
             }
         }
         let there = |id: &&String| found.bodies.contains_key(*id) || found.passed_over.contains(*id);
@@ -154,219 +131,108 @@ impl Check<'_> {
         }
     }
 
-    async fn control(&mut self, expected: &Expected) -> Result<(), GateError> {
+    async fn control(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Control>().await?;
         if found.bodies.len() + found.passed_over.len() != 1 && self.size > 0 {
             self.wrong(None, "the gate's own record is missing, or there are several".to_owned());
         }
         for control in found.bodies.into_values() {
-            let halted = control.halt.map(|halt| (halt.by, halt.reason));
-            if halted.is_some() != expected.halted.is_some() {
+            if control.halt.is_some() != fold.halt.is_some() {
                 let word = |halted: bool| if halted { "halted" } else { "open" };
-                let (record, ledger) = (word(halted.is_some()), word(expected.halted.is_some()));
+                let (record, ledger) = (word(control.halt.is_some()), word(fold.halt.is_some()));
                 self.wrong(None, format!("the gate is {record} on record and {ledger} by the ledger"));
-            } else if halted != expected.halted {
-                self.wrong(
-                    None,
-                    "the gate was halted by another or for another reason than on record".to_owned(),
-                );
+            } else if control.halt != fold.halt {
+                let problem = "the gate was halted by another or for another reason than on record";
+                self.wrong(None, problem.to_owned());
             }
-            if control.policy != expected.policy {
+            if control.policy != fold.policy {
                 let problem = "the policies in force are not those that the ledger names last";
                 self.wrong(None, problem.to_owned());
             }
-            if Some(control.origin) != expected.origin {
+            if Some(control.origin) != fold.origin {
                 self.wrong(Some(0), "names another ledger than the gate's own record".to_owned());
             }
         }
         Ok(())
     }
 
-    async fn actions(&mut self, expected: &Expected) -> Result<(), GateError> {
+    async fn actions(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Action>().await?;
-        let problem = |id: &str, action: &Action, should: &ExpectedAction| {
-            (!same_action(action, should, expected)).then(|| {
-                format!("submits the action `{id}`, whose record says something else than the ledger")
-            })
-        };
-        self.compare("action", &found, &expected.actions, |it| Some(it.submitted_index), problem);
-        for (id, action) in &found.bodies {
-            let Some(should) = expected.actions.get(id) else { continue };
-            if should.evidence_documents.as_ref().is_some_and(|it| *it != action.evidence_documents) {
-                let problem = format!("decides on `{id}`, whose record names other evidence");
-                self.wrong(Some(should.decided_index), problem);
+        let difference = |id: &str, action: &Action, should: &Action| {
+            let uses = |action: &Action| action.permit.as_ref().map(|permit| permit.used);
+            if let (Some(record), Some(ledger), Some(permit)) = (uses(action), uses(should), &should.permit)
+                && record != ledger
+            {
+                return format!("submits the action `{id}`, of whose permit `{}` the ledger has {ledger} uses and the record {record}", permit.id);
             }
-        }
+            if action.evidence_documents != should.evidence_documents {
+                return format!("submits the action `{id}`, whose record names other evidence");
+            }
+            format!("submits the action `{id}`, whose record says something else than the ledger")
+        };
+        self.compare("action", &found, &fold.actions, |action| Some(action.submitted_index), difference);
         Ok(())
     }
 
-    /// Also gives what effects are open, by the ledger.
-    async fn permits(
-        &mut self,
-        expected: &Expected,
-    ) -> Result<BTreeMap<String, BTreeSet<(String, u64)>>, GateError> {
-        let found = self.found::<Permit>().await?;
-        let problem = |id: &str, permit: &Permit, should: &ExpectedPermit| {
-            let (record, ledger) = (permit.used, should.uses.len() as u64);
-            if record != ledger {
-                return Some(format!(
-                    "mints `{id}`, of which the ledger has {ledger} uses and its record {record}"
-                ));
-            }
-            (!same_permit(permit, should, expected))
-                .then(|| format!("mints `{id}`, whose record says something else"))
-        };
-        self.compare("permit", &found, &expected.permits, |it| Some(it.index), problem);
-        let mut effects: BTreeMap<String, BTreeSet<(String, u64)>> = BTreeMap::new();
-        for (id, should) in &expected.permits {
-            // The token is on the ledger by its hash, so that what it says is beyond doubt.
-            let Some(permit) = found.bodies.get(id) else { continue };
-            if let Some(claims) = claims(&permit.token) {
-                effects.entry(effect(&claims)).or_default().extend(should.open(id));
-            }
-        }
-        // A permit that changed meanwhile may have an effect in common with others.
-        if !found.passed_over.is_empty() {
-            effects.clear();
-        }
-        Ok(effects)
-    }
-
-    async fn effects(
-        &mut self,
-        expected: BTreeMap<String, BTreeSet<(String, u64)>>,
-    ) -> Result<(), GateError> {
+    async fn effects(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Effect>().await?;
-        let mut problems = Vec::new();
-        for (id, open) in expected {
-            let record = match found.bodies.get(&id) {
-                _ if found.passed_over.contains(&id) => continue,
-                Some(effect) => effect.open.iter().cloned().collect(),
-                None => BTreeSet::new(),
-            };
-            for (permit_id, number) in open.symmetric_difference(&record) {
-                let (ledger, on_record) = if open.contains(&(permit_id.clone(), *number)) {
-                    ("open", "settled")
-                } else {
-                    ("settled", "open")
-                };
-                problems.push(format!(
-                    "use {number} of `{permit_id}` is {ledger} by the ledger and {on_record} on record, so that its effect is guarded wrongly"
-                ));
-            }
-        }
-        problems.into_iter().for_each(|problem| self.wrong(None, problem));
+        // Of an effect whose uses are all over, the record need not exist.
+        let expected = fold.effects.iter().filter(|(id, effect)| {
+            !effect.open.is_empty() || found.bodies.contains_key(*id)
+        });
+        let expected = expected.map(|(id, effect)| (id.clone(), effect.clone())).collect();
+        let difference = |_: &str, effect: &Effect, should: &Effect| {
+            let record: BTreeSet<_> = effect.open.iter().collect();
+            let ledger: BTreeSet<_> = should.open.iter().collect();
+            let uses: Vec<String> = record
+                .symmetric_difference(&ledger)
+                .map(|open| format!("use {} of `{}`", open.number, open.permit_id))
+                .collect();
+            format!("{} is open in one of record and ledger only, so that its effect is guarded wrongly", uses.join(", "))
+        };
+        self.compare("effect", &found, &expected, |_| None, difference);
         Ok(())
     }
 
-    async fn evidence(&mut self, expected: &Expected) -> Result<(), GateError> {
+    async fn evidence(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Evidence>().await?;
-        let problem = |id: &str, it: &Evidence, should: &(u64, String, String)| {
-            let record = (it.received_index, &it.packet_document, &it.sensor_id);
-            (record != (should.0, &should.1, &should.2))
-                .then(|| format!("receives the evidence `{id}`, whose record says something else"))
-        };
-        self.compare("evidence packet", &found, &expected.evidence, |it| Some(it.0), problem);
+        let difference =
+            |id: &str, _: &Evidence, _: &Evidence| format!("receives the evidence `{id}`, whose record says something else");
+        let place = |evidence: &Evidence| Some(evidence.received_index);
+        self.compare("evidence packet", &found, &fold.evidence, place, difference);
         Ok(())
     }
 
-    async fn tokens(&mut self, expected: &Expected) -> Result<(), GateError> {
+    async fn deeds(&mut self, fold: &Fold) -> Result<(), GateError> {
+        let found = self.found::<DeedHold>().await?;
+        let difference = |id: &str, _: &DeedHold, _: &DeedHold| {
+            format!("the deed `{id}` leads to another action on record than on the ledger")
+        };
+        self.compare("deed", &found, &fold.deeds, |_| None, difference);
+        Ok(())
+    }
+
+    async fn tokens(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Token>().await?;
-        let problem = |id: &str, it: &Token, should: &ExpectedToken| {
-            let record = ExpectedToken {
-                principal: it.principal.clone(),
-                names: it.names.clone(),
-                roles: it.roles.clone(),
-                secret_hash: it.secret_hash.clone(),
-                expires_at_ms: it.expires_at_ms,
-                revoked: it.revoked_at_ms.is_some(),
+        let difference = |id: &str, token: &Token, should: &Token| {
+            let what = if token.revoked_at_ms.is_some() != should.revoked_at_ms.is_some() {
+                if should.revoked_at_ms.is_some() { "it was revoked" } else { "it was not revoked" }
+            } else if (token.secret_hash, token.expires_at_ms) != (should.secret_hash, should.expires_at_ms) {
+                "its secret, or until when it holds"
+            } else {
+                "its principal, names, roles or times"
             };
-            let otherwise =
-                |what: &str| format!("the token `{id}` is recorded otherwise than on the ledger: {what}");
-            if record.revoked != should.revoked {
-                return Some(otherwise(if should.revoked { "it was revoked" } else { "it was not revoked" }));
-            }
-            if (&record.secret_hash, record.expires_at_ms) != (&should.secret_hash, should.expires_at_ms) {
-                return Some(otherwise("its secret, or until when it holds"));
-            }
-            (record != *should).then(|| otherwise("its principal, names or roles"))
+            format!("the token `{id}` is recorded otherwise than on the ledger: {what}")
         };
-        self.compare("token", &found, &expected.tokens, |_| None, problem);
+        self.compare("token", &found, &fold.tokens, |_| None, difference);
         Ok(())
     }
 
-    async fn keys(&mut self, expected: &Expected) -> Result<(), GateError> {
+    async fn keys(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Key>().await?;
-        let problem = |id: &str, it: &Key, should: &(String, bool)| {
-            let record = (&it.public_key, it.retired_at_ms.is_some());
-            (record != (&should.0, should.1))
-                .then(|| format!("the key `{id}` is recorded otherwise than on the ledger"))
-        };
-        self.compare("key", &found, &expected.keys, |_| None, problem);
+        let difference =
+            |id: &str, _: &Key, _: &Key| format!("the key `{id}` is recorded otherwise than on the ledger");
+        self.compare("key", &found, &fold.keys, |_| None, difference);
         Ok(())
     }
-}
-
-fn same_action(action: &Action, should: &ExpectedAction, expected: &Expected) -> bool {
-    Some(action.state) == expected.state(should)
-        && should
-            .first
-            .as_ref()
-            .is_none_or(|first| first.0 == action.submitted_at_ms && first.1 == action.proposal_hash)
-        && action.actor == should.actor
-        && (action.submitted_by == should.by || action.submitted_by == should.actor)
-        && action.proposal_document == should.proposal_document
-        && action.decision_document == should.decision_document
-        && action.approval_documents == should.approval_documents
-        && action.permit_id == should.permit_id
-        && action.expires_at_ms == should.expires_at_ms
-        && action.supersedes == should.supersedes
-        && action.superseded_by == should.superseded_by
-        && (action.submitted_index, action.decided_index) == (should.submitted_index, should.decided_index)
-}
-
-/// By the ledger, and by the permit's own text, which the ledger has by its hash.
-fn same_permit(permit: &Permit, should: &ExpectedPermit, expected: &Expected) -> bool {
-    let Some(claims) = claims(&permit.token) else { return false };
-    let first = expected.actions.get(&should.action_id).and_then(|action| action.first.as_ref());
-    first.is_none_or(|(_, proposal_hash)| proposal_hash.as_ref() == Some(&claims.proposal_hash))
-        && ContentHash::of(permit.token.as_bytes()).is(&should.permit_document)
-        && permit.action_id == should.action_id
-        && permit.effect == effect(&claims)
-        && permit.max_duration_ms == claims.max_duration_ms
-        && permit.max_affected_records == claims.max_affected_records
-        && permit.max_executions == should.max_executions
-        && (permit.valid_from_ms, permit.valid_until_ms) == (should.valid_from_ms, should.valid_until_ms)
-        && same_uses(permit, should)
-}
-
-/// The record shows all uses that are open, and others only as they are on the ledger.
-fn same_uses(permit: &Permit, should: &ExpectedPermit) -> bool {
-    let on_ledger = |used: &Use| {
-        let at = usize::try_from(used.number).ok()?.checked_sub(1)?;
-        should.uses.get(at)
-    };
-    let as_recorded =
-        |used: &Use| on_ledger(used).is_some() && recorded_use(used).as_ref() == on_ledger(used);
-    let shown: BTreeSet<u64> = permit.uses.iter().map(|used| used.number).collect();
-    let open =
-        |used: &&ExpectedUse| !matches!(used.settled, Some((UseOutcome::Succeeded | UseOutcome::Failed, _)));
-    permit.uses.iter().all(as_recorded)
-        && should.uses.iter().filter(open).all(|used| shown.contains(&used.number))
-}
-
-/// A use as a record has it; nothing if its outcome has no canonical form.
-fn recorded_use(used: &Use) -> Option<ExpectedUse> {
-    let settled = match &used.settled {
-        Some(settled) => Some((settled.outcome, document(settled).ok()?.0)),
-        None => None,
-    };
-    let (number, worker, deadline_ms) = (used.number, used.worker.clone(), used.deadline_ms);
-    Some(ExpectedUse { number, worker, spent_at_ms: Some(used.spent_at_ms), deadline_ms, settled })
-}
-
-/// What a permit says; its signature is not looked at.
-fn claims(token: &str) -> Option<Claims> {
-    let payload = token.split('.').nth(1)?;
-    serde_json::from_slice(&Base64UrlUnpadded::decode_vec(payload).ok()?).ok()
 }

@@ -1,69 +1,186 @@
-//! Asking the kernel, with everything that it was asked put on record.
+//! Asking the kernel, with everything that it was asked put on record, and recording the answer with its permit.
 
 use super::error::GateError;
-use super::open::document;
+use super::ids::PermitId;
+use super::open::Gate;
+use super::permits::{Mint, Minted};
 use super::policy::Loaded;
-use ordain_canon::Value;
-use ordain_decision::{Case, Grant, decide_text};
-use ordain_spec::decision::Decision;
+use super::records::{Action, Control, Permit};
+use super::transaction::{Reading, Writing, document};
+use ordain_api::{ActionState, Event};
+use ordain_canon::{ContentHash, Value};
+use ordain_decision::{Case, Grant, decide};
+use ordain_spec::decision::{Decision, Outcome};
+use ordain_store::Guard;
 use serde::{Deserialize, Serialize};
 
-/// What a decision was made from. With these documents anybody can make it again.
+/// The inputs of a decision. With these documents anybody can make it again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Inputs {
-    pub(super) proposal_document: String,
-    pub(super) files_document: String,
-    pub(super) evidence_documents: Vec<String>,
-    pub(super) approval_documents: Vec<String>,
-    pub(super) now_ms: u64,
-    pub(super) halted: bool,
+pub(crate) struct Inputs {
+    pub(crate) proposal_document: ContentHash,
+    pub(crate) files_document: ContentHash,
+    pub(crate) evidence_documents: Vec<ContentHash>,
+    pub(crate) approval_documents: Vec<ContentHash>,
+    pub(crate) now_ms: u64,
+    pub(crate) halted: bool,
 }
 
-/// The texts behind [`Inputs`].
-pub(super) struct Texts<'t> {
-    pub(super) proposal: &'t [u8],
-    pub(super) evidence: &'t [Vec<u8>],
-    pub(super) approvals: &'t [Vec<u8>],
+impl Inputs {
+    /// The inputs of a decision about an action as it is now.
+    pub(crate) fn of(action: &Action, loaded: &Loaded, control: &Control, now_ms: u64) -> Self {
+        Self {
+            proposal_document: action.proposal_document,
+            files_document: loaded.files_document,
+            evidence_documents: action.evidence_documents.clone(),
+            approval_documents: action.approval_documents(),
+            now_ms,
+            halted: control.halt.is_some(),
+        }
+    }
+}
+
+/// The documents behind [`Inputs`].
+#[derive(Clone, Copy)]
+pub(crate) struct Texts<'t> {
+    pub(crate) proposal: &'t Value<'t>,
+    pub(crate) evidence: &'t [Vec<u8>],
+    pub(crate) approvals: &'t [Vec<u8>],
 }
 
 /// An answer of the kernel.
-pub(super) struct Judged {
-    pub(super) decision: Decision,
-    pub(super) grant: Option<Grant>,
-    pub(super) decision_document: String,
-    pub(super) inputs_document: String,
-    /// Both documents, for the store.
-    pub(super) documents: Vec<Vec<u8>>,
+pub(crate) struct Judged {
+    pub(crate) now_ms: u64,
+    pub(crate) decision: Decision,
+    pub(crate) grant: Option<Grant>,
+    pub(crate) decision_document: ContentHash,
+    pub(crate) inputs_document: ContentHash,
+    /// Both documents.
+    pub(crate) documents: [Vec<u8>; 2],
 }
 
-pub(super) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Result<Judged, GateError> {
-    let read = |texts: &'_ [Vec<u8>]| -> Result<(), GateError> {
-        texts.iter().try_for_each(|text| {
-            Value::read(text).map(drop).map_err(|error| GateError::Damaged(error.to_string()))
-        })
-    };
-    read(texts.evidence)?;
-    read(texts.approvals)?;
-    let evidence: Vec<Value<'_>> = texts.evidence.iter().filter_map(|text| Value::read(text).ok()).collect();
-    let approvals: Vec<Value<'_>> =
-        texts.approvals.iter().filter_map(|text| Value::read(text).ok()).collect();
-    let case = Case {
-        document: &Value::Null,
+pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Result<Judged, GateError> {
+    let evidence = read_all(texts.evidence)?;
+    let approvals = read_all(texts.approvals)?;
+    let judgement = decide(&Case {
+        document: texts.proposal,
         policies: &loaded.set,
         evidence: &evidence,
         approvals: &approvals,
         now_ms: inputs.now_ms,
         halted: inputs.halted,
-    };
-    let judgement = decide_text(texts.proposal, &case);
+    });
     let (decision_document, decision_bytes) = document(&judgement.decision)?;
     let (inputs_document, inputs_bytes) = document(inputs)?;
     Ok(Judged {
+        now_ms: inputs.now_ms,
         decision: judgement.decision,
         grant: judgement.grant,
         decision_document,
         inputs_document,
-        documents: vec![decision_bytes, inputs_bytes],
+        documents: [decision_bytes, inputs_bytes],
     })
+}
+
+fn read_all(texts: &[Vec<u8>]) -> Result<Vec<Value<'_>>, GateError> {
+    let values = texts.iter().map(|text| Value::read(text));
+    values.map(|value| value.map_err(|error| GateError::Damaged(error.to_string()))).collect()
+}
+
+/// An answer of the kernel, and the permit that comes with an ALLOW: ready to be written.
+pub(crate) struct Ruling {
+    judged: Judged,
+    mint: Option<Mint>,
+}
+
+/// A ruling that was written.
+pub(crate) struct Ruled {
+    pub(crate) decision: Decision,
+    pub(crate) minted: Option<Minted>,
+    /// The documents, as entries name them.
+    pub(crate) decision_document: ContentHash,
+    pub(crate) inputs_document: ContentHash,
+}
+
+impl Gate {
+    /// Asks the kernel, and prepares the permit of an ALLOW.
+    pub(crate) async fn rule(
+        &self,
+        reading: Reading,
+        loaded: &Loaded,
+        inputs: &Inputs,
+        texts: &Texts<'_>,
+    ) -> Result<Ruling, GateError> {
+        let mut judged = judge(loaded, inputs, texts)?;
+        let mint = match judged.grant.take() {
+            Some(grant) => Some(self.minting(reading, grant).await?),
+            None => None,
+        };
+        Ok(Ruling { judged, mint })
+    }
+}
+
+impl Ruling {
+    pub(crate) fn decision(&self) -> &Decision {
+        &self.judged.decision
+    }
+
+    /// The permit that would be minted.
+    pub(crate) fn mint(&self) -> Option<&Mint> {
+        self.mint.as_ref()
+    }
+
+    /// Nobody has retired the key that the permit is signed with.
+    pub(crate) fn guard(&self) -> Option<Guard> {
+        self.mint.as_ref().map(Mint::guard)
+    }
+
+    /// Writes the decision and the permit, and what they change about the action.
+    pub(crate) fn write(
+        self,
+        writing: &mut Writing,
+        action_id: &str,
+        action: &mut Action,
+        held_until_ms: u64,
+    ) -> Result<Ruled, GateError> {
+        let judged = self.judged;
+        writing.check_judged_at(judged.now_ms)?;
+        let outcome = judged.decision.outcome;
+        action.state = state_of(outcome);
+        action.decision_document = judged.decision_document;
+        action.expires_at_ms = (outcome == Outcome::Hold).then_some(held_until_ms);
+        action.decided_index = writing.event(Event::Decided {
+            action_id: action_id.to_owned(),
+            outcome,
+            decision_document: judged.decision_document.to_string(),
+            inputs_document: judged.inputs_document.to_string(),
+            expires_at_ms: action.expires_at_ms,
+        });
+        judged.documents.into_iter().for_each(|document| writing.attach(document));
+        let minted = match self.mint {
+            None => None,
+            Some(mint) => {
+                let minted = mint.mint(action.decided_index)?;
+                writing.event(minted.event(action_id));
+                writing.attach(minted.token.clone().into_bytes());
+                let id = PermitId::new(minted.claims.jti.clone());
+                action.permit = Some(Permit { id, used: 0, uses: Vec::new() });
+                Some(minted)
+            }
+        };
+        Ok(Ruled {
+            decision: judged.decision,
+            minted,
+            decision_document: judged.decision_document,
+            inputs_document: judged.inputs_document,
+        })
+    }
+}
+
+pub(crate) fn state_of(outcome: Outcome) -> ActionState {
+    match outcome {
+        Outcome::Allow => ActionState::Allowed,
+        Outcome::Hold => ActionState::Held,
+        Outcome::Deny => ActionState::Denied,
+    }
 }

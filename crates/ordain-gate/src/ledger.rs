@@ -1,14 +1,13 @@
 //! Signing the head of the ledger, proving what is on it, and giving it to others.
 
-use super::caller::Caller;
 use super::error::GateError;
 use super::keyring::Keyring;
-use super::open::{Gate, time_of};
-use super::records::{CONTROL_ID, Control, Held, Key, list};
+use super::open::Gate;
+use super::transaction::{Reading, time_of};
+use super::records::{CONTROL_ID, Control, Key, Versioned, list};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::VerifyingKey;
 use ordain_api::LedgerEntry;
-use ordain_api::Role;
 use ordain_ledger::{
     Checkpoint, Edge, Hash, NoteSigner, NoteVerifier, ProofFile, SignedNote, TILE_WIDTH, TileId, TilePath,
     encode_entries, encode_tile, verify_consistency, verify_inclusion,
@@ -30,9 +29,9 @@ impl Gate {
 
     /// The signed head of the ledger.
     pub async fn checkpoint(&self) -> Result<SignedNote, GateError> {
-        let (_, control) = self.control().await?;
+        let (_, control) = self.control(Reading::Fresh).await?;
         let head = self.store.head().await?;
-        let (keyring, _) = self.signing().await?;
+        let (keyring, _) = self.signing(Reading::Fresh).await?;
         let unusable = |error: String| GateError::Damaged(format!("the head cannot be signed: {error}"));
         let signer = NoteSigner::new(&control.origin, keyring.key().as_ref().clone())
             .map_err(|error| unusable(error.to_string()))?;
@@ -42,8 +41,7 @@ impl Gate {
     }
 
     /// A proof that an entry is on the ledger, complete in itself: with the entry and a signed checkpoint.
-    pub async fn prove(&self, caller: &Caller, index: u64) -> Result<ProofFile, GateError> {
-        may_audit(caller)?;
+    pub async fn prove(&self, index: u64) -> Result<ProofFile, GateError> {
         let checkpoint = self.checkpoint().await?;
         let size = Checkpoint::parse(&checkpoint.text).map_or(0, |it| it.size);
         let row =
@@ -58,13 +56,7 @@ impl Gate {
     }
 
     /// A proof that the ledger only grew between two sizes.
-    pub async fn prove_consistency(
-        &self,
-        caller: &Caller,
-        old: u64,
-        new: u64,
-    ) -> Result<Vec<Hash>, GateError> {
-        may_audit(caller)?;
+    pub async fn prove_consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, GateError> {
         let size = self.store.head().await?.size;
         if old > new || new > size {
             return Err(GateError::Unknown(format!(
@@ -119,13 +111,7 @@ impl Gate {
     }
 
     /// Entries from a place on.
-    pub async fn ledger_entries(
-        &self,
-        caller: &Caller,
-        from: u64,
-        limit: usize,
-    ) -> Result<Vec<LedgerEntry>, GateError> {
-        may_audit(caller)?;
+    pub async fn ledger_entries(&self, from: u64, limit: usize) -> Result<Vec<LedgerEntry>, GateError> {
         let rows = self.store.entries(from, limit).await?;
         rows.into_iter().map(|row| self.ledger_entry(row)).collect()
     }
@@ -150,7 +136,7 @@ fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
 
 /// The verifiers of all keys that ever signed checkpoints of a store, and of one's own key.
 pub async fn verifiers(store: &Store, own: Option<&Keyring>) -> Result<Vec<NoteVerifier>, GateError> {
-    let control = Held::<Control>::read(store, CONTROL_ID).await?.body;
+    let control = Versioned::<Control>::read(store, CONTROL_ID).await?.body;
     let Some(Control { origin, .. }) = control else { return Ok(Vec::new()) };
     let mut keys: BTreeSet<String> = own.iter().map(|own| own.public().to_string()).collect();
     for key in list::<Key>(store, None).await? {
@@ -187,10 +173,6 @@ pub async fn check_grown(store: &Store, own: Option<&Keyring>, note: &SignedNote
     let proof = store.consistency(signed.size, head.size).await?;
     verify_consistency(signed.size, head.size, signed.root, head.root, &proof)
         .map_err(|_| other(format!("of the first {} entries some are others", signed.size)))
-}
-
-fn may_audit(caller: &Caller) -> Result<(), GateError> {
-    caller.must_be(&[Role::Auditor, Role::Operator])
 }
 
 /// Writes the ledger as C2SP tlog-tiles: hands each file's path and content to `write`.

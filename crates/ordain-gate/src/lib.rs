@@ -2,14 +2,21 @@
 
 mod caller;
 mod clock;
+mod conflict;
 mod error;
+mod ids;
 mod limits;
 mod records;
 
 mod keyring;
 mod open;
 mod policy;
+mod transaction;
 
+mod documents;
+mod view;
+
+mod act;
 mod approve;
 mod control;
 mod drafted;
@@ -27,14 +34,16 @@ mod audit;
 #[cfg(test)]
 mod audit_tests;
 mod doubts;
-mod expected;
+mod fold;
 mod fsck;
 mod ledger;
 mod replay;
 
+pub use act::Act;
 pub use audit::{Audit, Damage, EntriesAudit, NamedNote, audit};
 pub use caller::Caller;
 pub use clock::Clock;
+pub use conflict::Conflict;
 pub use error::GateError;
 pub use fsck::check_records;
 pub use keyring::{Keyring, KeyringError};

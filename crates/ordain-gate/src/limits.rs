@@ -8,8 +8,6 @@ pub const DURATION_MS_DEFAULT: u64 = 5 * 60_000;
 pub const DURATION_MS_MAX: u64 = 24 * 3_600_000;
 /// How often a step is tried again when others changed the same records in between.
 pub const TRIES_MAX: usize = 64;
-/// How often what was written is read before nobody knows what it came to.
-pub const READ_TRIES_MAX: usize = 3;
 /// Uses of one permit that may be under way at once.
 pub const USES_OPEN_MAX: usize = 256;
 /// Settled uses of a permit that its record shows; all of them are on the ledger.
@@ -22,3 +20,5 @@ pub const PAGE_BYTES_MAX: usize = 4 << 20;
 pub const TOKENS_MAX: usize = 10_000;
 /// How far the clocks of the nodes of one store may be apart.
 pub const CLOCKS_APART_MS_MAX: u64 = 60_000;
+/// How long a call of `act` waits for approvals, and its permit for the call to be repeated.
+pub const ACT_HOLD_MS: u64 = 8 * 3_600_000;

@@ -1,22 +1,20 @@
 //! Opening a gate: a store, a key, the time, and the policies in force.
 
 use super::clock::Clock;
-use super::control::retired;
+use super::conflict::Conflict;
 use super::error::GateError;
-use super::keyring::{Keyring, random_hex};
-use super::limits::{CLOCKS_APART_MS_MAX, READ_TRIES_MAX, TRIES_MAX};
+use super::keyring::{Keyring, KeyringError, random_hex};
 use super::policy::Loaded;
-use super::records::{CONTROL_ID, Control, Held, Key, put};
-use ordain_api::{Entry, Event};
-use ordain_canon::{Canonicalizer, ContentHash};
-use ordain_decision::PublicKeys;
-use ordain_store::{Change, Committed, End, Guard, Store, StoreError, Writes};
-use serde::Deserialize;
-use std::sync::atomic::{AtomicU64, Ordering};
+use super::records::{CONTROL_ID, Control, Key, Versioned, list};
+use super::transaction::{Reading, Step, time_of};
+use ordain_api::Event;
+use ordain_decision::{PublicKey, PublicKeys};
+use ordain_store::{Guard, Store};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::broadcast;
 
-/// What can be set about a gate.
+/// The settings of a gate.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The class of worker that permits are for.
@@ -42,22 +40,24 @@ pub(super) struct Shared {
     keyring: RwLock<Keyring>,
     pub(super) policies: RwLock<Option<Arc<Loaded>>>,
     changed: broadcast::Sender<String>,
-    /// Whoever has it changes the key.
+    /// Its holder changes the key.
     pub(super) rotating: tokio::sync::Mutex<()>,
-    /// As many entries as this process was told that there are. A ledger has no fewer later.
+    /// The number of entries that this process has seen. A ledger has no fewer later.
     pub(super) size_seen: AtomicU64,
+    /// Records that nearly every step depends on. A step that writes guards their versions, so that an old one does no harm.
+    pub(super) cached: RwLock<Cached>,
+}
+
+#[derive(Default)]
+pub(super) struct Cached {
+    control: Option<Versioned<Control>>,
+    /// The guard of the key that signs, while that is valid.
+    pub(super) key: Option<Guard>,
+    keys: Option<Arc<PublicKeys>>,
 }
 
 /// How many changes a slow listener may miss before it has to look at everything again.
 const LISTENERS_BEHIND_MAX: usize = 1_024;
-
-/// What a step writes, before it knows its place on the ledger.
-#[derive(Default)]
-pub(super) struct Step {
-    pub(super) documents: Vec<Vec<u8>>,
-    pub(super) records: Vec<ordain_store::NewRecord>,
-    pub(super) entries: Vec<Entry>,
-}
 
 impl Gate {
     /// Opens a gate on a store; on an empty one the ledger begins.
@@ -89,14 +89,15 @@ impl Gate {
             changed,
             rotating: tokio::sync::Mutex::new(()),
             size_seen: AtomicU64::new(0),
+            cached: RwLock::default(),
         };
         let gate = Self { store, clock, settings, shared: Arc::new(shared) };
         gate.see_last_entry().await?;
         Ok(gate)
     }
 
-    /// Nothing happens before what has happened.
-    pub(super) async fn see_last_entry(&self) -> Result<(), GateError> {
+    /// The time is not before the last entry.
+    async fn see_last_entry(&self) -> Result<(), GateError> {
         let head = self.store.head().await?;
         let Some(last) = head.size.checked_sub(1) else { return Ok(()) };
         for row in self.store.entries(last, 1).await? {
@@ -106,66 +107,67 @@ impl Gate {
     }
 
     async fn begin(&self) -> Result<(), GateError> {
-        for _ in 0..TRIES_MAX {
-            let control = Held::<Control>::read(&self.store, CONTROL_ID).await?;
-            if control.body.is_some() {
-                return Ok(());
+        let attempt = |_| async {
+            let known = Versioned::<Control>::read(&self.store, CONTROL_ID).await?;
+            if known.body.is_some() {
+                return Ok(Step::Done(()));
             }
-            let random = |error: super::keyring::KeyringError| GateError::Unavailable(error.to_string());
+            let random = |error: KeyringError| GateError::Unavailable(error.to_string());
             let origin = format!("ordain/{}", random_hex::<8>().map_err(random)?);
             let salt = random_hex::<16>().map_err(random)?;
-            let body = Control { origin: origin.clone(), salt, halt: None, policy: None };
-            let entry = Entry::of(self.clock.now_ms(), "ordain", Event::Opened { origin });
-            let step =
-                Step { records: vec![put(CONTROL_ID, &body)], entries: vec![entry], ..Step::default() };
-            match self.commit(vec![control.guard()], move |_| Ok(step)).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                done => return done.map(drop),
-            }
-        }
-        Err(busy())
+            let control = Control { origin: origin.clone(), salt, halt: None, policy: None };
+            Ok(Step::write(vec![known.guard()], move |writing| {
+                writing.event(Event::Opened { origin });
+                writing.put(CONTROL_ID, &control)
+            }))
+        };
+        self.transact("ordain", attempt).await
     }
 
-    /// Puts the public part of a key on record, if it is not there; in the place of another that is valid still.
+    /// Puts the public part of a key on record, if it is not there; in the place of another that is still valid.
     pub(super) async fn register(
         &self,
         keyring: &Keyring,
         retires: Option<&str>,
         by: &str,
-    ) -> Result<(), GateError> {
+    ) -> Result<Key, GateError> {
         let public = keyring.public();
         let id = public.id();
-        for _ in 0..TRIES_MAX {
-            let known = Held::<Key>::read(&self.store, &id).await?;
-            if let Some(known) = &known.body {
-                return if known.is_valid() { Ok(()) } else { Err(retired(&id)) };
+        let attempt = |_| async {
+            let known = Versioned::<Key>::read(&self.store, &id).await?;
+            if let Some(known) = known.body {
+                return if known.is_valid() { Ok(Step::Done(known)) } else { Err(retired(&id)) };
             }
-            let now_ms = self.clock.now_ms();
-            let key = Key { public_key: public.to_string(), created_at_ms: now_ms, retired_at_ms: None };
-            let mut records = vec![put(&id, &key)];
             let mut guards = vec![known.guard()];
+            let mut old_key = None;
             if let Some(old_id) = retires {
-                let old = Held::<Key>::read(&self.store, old_id).await?;
+                let old = Versioned::<Key>::read(&self.store, old_id).await?;
                 guards.push(old.guard());
-                let Some(mut old) = old.body.filter(Key::is_valid) else {
-                    let problem = format!("the key {old_id} was rotated by another at the same time");
-                    return Err(GateError::Conflict(problem));
+                let Some(old) = old.body.filter(Key::is_valid) else {
+                    return Err(Conflict::KeyRotated { key_id: old_id.to_owned() }.into());
                 };
-                old.retired_at_ms = Some(now_ms);
-                records.push(put(old_id, &old));
+                old_key = Some((old_id.to_owned(), old));
             }
-            let event = Event::KeyRotated {
-                key_id: id.clone(),
-                public_key: public.to_string(),
-                retires: retires.map(str::to_owned),
-            };
-            let step = Step { records, entries: vec![Entry::of(now_ms, by, event)], ..Step::default() };
-            match self.commit(guards, move |_| Ok(step)).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                done => return done.map(drop),
-            }
-        }
-        Err(busy())
+            let (id, public_key) = (id.clone(), public.to_string());
+            Ok(Step::write(guards, move |writing| {
+                let created_at_ms = writing.at_ms;
+                let key = Key { public_key: public_key.clone(), created_at_ms, retired_at_ms: None };
+                let retires = old_key.as_ref().map(|(old_id, _)| old_id.clone());
+                writing.event(Event::KeyRotated { key_id: id.clone(), public_key, retires });
+                writing.put(&id, &key)?;
+                if let Some((old_id, mut old)) = old_key {
+                    old.retired_at_ms = Some(created_at_ms);
+                    writing.put(&old_id, &old)?;
+                }
+                Ok(key)
+            }))
+        };
+        let registered = self.transact(by, attempt).await;
+        self.write_cached(|cached| {
+            cached.key = None;
+            cached.keys = None;
+        });
+        registered
     }
 
     /// The store below it.
@@ -181,6 +183,7 @@ impl Gate {
     /// From now on another key signs.
     pub(super) fn sign_with(&self, keyring: Keyring) {
         *self.shared.keyring.write().unwrap_or_else(PoisonError::into_inner) = keyring;
+        self.write_cached(|cached| cached.key = None);
     }
 
     /// The time, as the gate sees it, in milliseconds since 1970.
@@ -188,7 +191,7 @@ impl Gate {
         self.clock.now_ms()
     }
 
-    /// How far the machine's clock is behind what is on the ledger.
+    /// How far the machine's clock is behind the ledger.
     pub fn clock_behind_ms(&self) -> u64 {
         self.clock.behind_ms()
     }
@@ -198,126 +201,61 @@ impl Gate {
         self.shared.changed.subscribe()
     }
 
-    pub(super) fn tell(&self, action_id: &str) {
-        // Nobody may be listening.
-        let _ = self.shared.changed.send(action_id.to_owned());
+    /// Tells those who wait that an action has changed.
+    pub(super) fn notify(&self, action_id: &str) {
+        if self.shared.changed.receiver_count() > 0 {
+            // The last receiver may go at this moment.
+            let _nobody_listens = self.shared.changed.send(action_id.to_owned());
+        }
     }
 
-    pub(super) async fn control(&self) -> Result<(Held<Control>, Control), GateError> {
-        let held = Held::<Control>::read(&self.store, CONTROL_ID).await?;
-        let body = held
-            .body
-            .clone()
-            .ok_or_else(|| GateError::Damaged("the gate's own record is missing".to_owned()))?;
-        Ok((held, body))
+    pub(super) fn read_cached<T>(&self, read: impl FnOnce(&Cached) -> T) -> T {
+        read(&self.shared.cached.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// All public keys that permits may be signed with.
-    pub(super) async fn public_keys(&self) -> Result<PublicKeys, GateError> {
+    pub(super) fn write_cached(&self, write: impl FnOnce(&mut Cached)) {
+        write(&mut self.shared.cached.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The gate's own record.
+    pub(super) async fn control(&self, reading: Reading) -> Result<(Versioned<Control>, Control), GateError> {
+        let known = match reading {
+            Reading::Cached => self.read_cached(|cached| cached.control.clone()),
+            Reading::Fresh => None,
+        };
+        let control = match known {
+            Some(control) => control,
+            None => {
+                let control = Versioned::<Control>::read(&self.store, CONTROL_ID).await?;
+                self.write_cached(|cached| cached.control = Some(control.clone()));
+                control
+            }
+        };
+        let body = control.body.clone();
+        let body = body.ok_or_else(|| GateError::Damaged("the gate's own record is missing".to_owned()))?;
+        Ok((control, body))
+    }
+
+    /// All public keys that permits may be signed with. None is ever removed.
+    pub(super) async fn public_keys(&self, reading: Reading) -> Result<Arc<PublicKeys>, GateError> {
+        if reading == Reading::Cached
+            && let Some(keys) = self.read_cached(|cached| cached.keys.clone())
+        {
+            return Ok(keys);
+        }
         let mut keys = PublicKeys::new();
-        for key in self.list::<Key>(None).await? {
-            if let Some(public) =
-                key.body.and_then(|body| ordain_decision::PublicKey::parse(&body.public_key).ok())
-                && public.id() == key.id
-            {
+        for key in list::<Key>(&self.store, None).await? {
+            let public = key.body.and_then(|body| PublicKey::parse(&body.public_key).ok());
+            if let Some(public) = public.filter(|public| public.id() == key.id) {
                 keys.insert(key.id, public);
             }
         }
+        let keys = Arc::new(keys);
+        self.write_cached(|cached| cached.keys = Some(keys.clone()));
         Ok(keys)
     }
-
-    /// Writes a step. `build` gets the index of its first entry.
-    pub(super) async fn commit(
-        &self,
-        guards: Vec<Guard>,
-        build: impl FnOnce(u64) -> Result<Step, GateError> + Send + 'static,
-    ) -> Result<Committed, GateError> {
-        // What `build` makes is canonical JSON of our own types; that it can be written is checked before it is committed.
-        let (refused, refusal) = std::sync::mpsc::sync_channel(1);
-        let clock = self.clock.clone();
-        let build = move |end: End<'_>| written(stamped(build(end.index)?, end.last, &clock)?);
-        let change = Change {
-            guards,
-            build: Box::new(move |end| match build(end) {
-                Ok(writes) => writes,
-                Err(error) => {
-                    let _ = refused.try_send(error);
-                    Writes::default()
-                }
-            }),
-        };
-        let committed = self.store.commit(change).await;
-        if let Ok(error) = refusal.try_recv() {
-            return Err(error);
-        }
-        let committed = committed?;
-        self.shared.size_seen.fetch_max(committed.size, Ordering::Relaxed);
-        Ok(committed)
-    }
 }
 
-/// Reads what a step that is written came to. That the store fails now does not mean that nothing was done.
-pub(super) async fn came_to<T, R>(read: impl Fn() -> R) -> Result<T, GateError>
-where
-    R: Future<Output = Result<T, GateError>>,
-{
-    let mut tries = 1;
-    loop {
-        match read().await {
-            // The connection may have been the one that broke.
-            Err(GateError::Store(StoreError::Unavailable(_))) if tries < READ_TRIES_MAX => tries += 1,
-            Err(error @ (GateError::Store(_) | GateError::Unavailable(_))) => {
-                let problem = format!("what it came to cannot be read: {error}");
-                return Err(StoreError::Uncertain(problem).into());
-            }
-            done => return done,
-        }
-    }
-}
-
-/// Entries get their time where one writer after the other has its turn, on all nodes: what was begun earlier and is written
-/// later, or on a node whose clock is behind, would else stand on the ledger with an earlier time than the entry before it.
-fn stamped(mut step: Step, last: Option<&[u8]>, clock: &Clock) -> Result<Step, GateError> {
-    let last_ms = last.map(time_of).unwrap_or_default();
-    clock.check(last_ms)?;
-    clock.saw(last_ms);
-    let now_ms = clock.now_ms();
-    for entry in &mut step.entries {
-        let decided = matches!(entry.event, Event::Decided { .. } | Event::PermitSpent { .. });
-        if decided && now_ms - entry.at_ms.min(now_ms) > CLOCKS_APART_MS_MAX {
-            // What was true so long ago need not be true: it is decided again.
-            let (kind, id) = ("time".to_owned(), entry.at_ms.to_string());
-            return Err(StoreError::Conflict { kind, id, version: now_ms }.into());
-        }
-        entry.at_ms = entry.at_ms.max(now_ms);
-    }
-    Ok(step)
-}
-
-/// When an entry was written; 0 of what is none.
-pub(super) fn time_of(entry: &[u8]) -> u64 {
-    #[derive(Deserialize)]
-    struct Time {
-        at_ms: u64,
-    }
-    serde_json::from_slice::<Time>(entry).map_or(0, |it| it.at_ms)
-}
-
-fn written(step: Step) -> Result<Writes, GateError> {
-    let mut canon = Canonicalizer::new();
-    let entries = step.entries.iter().map(|entry| Ok(canon.value(entry)?.to_vec()));
-    let entries = entries.collect::<Result<Vec<_>, GateError>>()?;
-    Ok(Writes { documents: step.documents, records: step.records, entries })
-}
-
-/// The document's canonical bytes, and the hash that names it.
-pub(super) fn document(value: &impl serde::Serialize) -> Result<(String, Vec<u8>), GateError> {
-    let bytes = Canonicalizer::new().value(value)?.to_vec();
-    Ok((ContentHash::of(&bytes).to_string(), bytes))
-}
-
-pub(super) fn busy() -> GateError {
-    GateError::Unavailable(
-        "too many others changed the same thing at the same time; try again in a moment".to_owned(),
-    )
+pub(super) fn retired(key_id: &str) -> GateError {
+    Conflict::KeyRetired { key_id: key_id.to_owned() }.into()
 }

@@ -1,172 +1,172 @@
-//! Outcomes: how a use of a permit went, and who settles what nobody knows.
+//! Outcomes: how a use of a permit went, and who settles an unknown one.
 
-use super::approve::no_action;
 use super::caller::Caller;
+use super::conflict::Conflict;
+use super::documents::typed;
 use super::error::GateError;
-use super::limits::{TRIES_MAX, USES_SHOWN_MAX};
-use super::open::{Gate, Step, busy, came_to, document};
-use super::records::{Effect, Held, Permit, put};
-use super::spend::no_permit;
+use super::ids::PermitId;
+use super::limits::USES_SHOWN_MAX;
+use super::open::Gate;
+use super::permits::{Minted, effect_key};
+use super::records::{Action, Effect, EffectUse, Permit, Versioned};
+use super::status::{Shown, no_permit};
 use super::submit::name_problem;
+use super::transaction::{Step, Writing, document};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
-use ordain_api::{ActionState, Entry, Event, PermitStatus, Role, Settled, Use, UseOutcome};
-use ordain_api::{FileChange, OutcomeReport};
+use ordain_api::{ActionState, Event, FileChange, OutcomeReport, PermitStatus, Role, Settled, Use, UseOutcome};
 use ordain_canon::is_sha256;
-use ordain_store::StoreError;
+use ordain_decision::Claims;
+use ordain_store::Guard;
 use serde_json::Value as Json;
 
 impl Gate {
-    /// Records how a use went. Who spent the permit reports it; an operator settles what is unknown.
+    /// Records the outcome of a use. The worker that spent the permit reports it; an operator settles an unknown one.
     pub async fn settle(
         &self,
         caller: &Caller,
         permit_id: &str,
         report: &OutcomeReport,
     ) -> Result<PermitStatus, GateError> {
-        caller.must_be(&[Role::Worker, Role::Operator])?;
         if report.reason.chars().count() > REASON_CHARACTERS_MAX {
-            return Err(GateError::invalid(
-                "/reason",
-                format!("is longer than {REASON_CHARACTERS_MAX} characters"),
-            ));
+            let problem = format!("is longer than {REASON_CHARACTERS_MAX} characters");
+            return Err(GateError::invalid("/reason", problem));
         }
         if let Some(change) = &report.change {
             check_file_change(change, report.outcome)?;
-            self.check_change(permit_id, change).await?;
         }
-        for _ in 0..TRIES_MAX {
-            match self.settle_once(caller, permit_id, report).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                Err(error) => return Err(error),
-                Ok(action_id) => {
-                    self.tell(&action_id);
-                    return came_to(|| self.permit_status(caller, permit_id)).await;
-                }
-            }
-        }
-        Err(busy())
+        let permit_id = PermitId::new(permit_id);
+        let action_id = self.action_of_permit(&permit_id).await?;
+        let attempt = |_| self.settle_attempt(caller, &action_id, &permit_id, report);
+        let status = self.transact(&caller.principal, attempt).await?;
+        self.notify(&action_id);
+        Ok(status)
     }
 
-    async fn settle_once(
+    async fn settle_attempt(
         &self,
         caller: &Caller,
-        permit_id: &str,
+        action_id: &str,
+        permit_id: &PermitId,
         report: &OutcomeReport,
-    ) -> Result<String, GateError> {
-        let held = Held::<Permit>::read(&self.store, permit_id).await?;
-        let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
+    ) -> Result<Step<PermitStatus>, GateError> {
+        let (known, mut action) = self.action(action_id).await?;
+        let documents = self.action_documents(&action).await?;
+        let minted = documents.permit(&action)?;
+        let permit = action.permit.as_mut().filter(|permit| permit.id == *permit_id);
+        let (Some(minted), Some(permit)) = (minted, permit) else { return Err(no_permit(permit_id.as_str())) };
+        if let Some(change) = &report.change {
+            check_change_of(permit_id, change, &documents.proposal)?;
+        }
         let now_ms = self.clock.now_ms();
-        let action_id = permit.action_id.clone();
-        let known = permit.uses.iter().find(|it| it.number == report.number);
-        let known = known.and_then(|it| it.settled.clone()).filter(|it| it.outcome == UseOutcome::Unknown);
-        let settled = permit.settled(report, known.as_ref(), &caller.principal, now_ms);
         let was_used = (1..=permit.used).contains(&report.number);
-        let Some(used) = permit.uses.iter_mut().find(|it| it.number == report.number) else {
-            return Err(match was_used {
-                true => settled_already(permit_id, report.number),
-                false => GateError::Unknown(format!("`{permit_id}` has no use {}", report.number)),
+        let Some(used) = permit.uses.iter_mut().find(|used| used.number == report.number) else {
+            return Err(if was_used {
+                settled_already(permit_id, report.number)
+            } else {
+                GateError::Unknown(format!("`{permit_id}` has no use {}", report.number))
             });
         };
+        let unknown = used.settled.clone().filter(|settled| settled.outcome == UseOutcome::Unknown);
+        let settled = settled(&minted.claims, report, unknown.as_ref(), &caller.principal, now_ms);
         let own = used.worker == caller.principal;
         if !own && !caller.is(Role::Operator) {
             return Err(GateError::Forbidden(format!(
-                "use {} of `{permit_id}` is of `{}`; only they or an operator can say how it went",
+                "use {} of `{permit_id}` is of `{}`; only they or an operator can report its outcome",
                 report.number, used.worker
             )));
         }
+        let token_shown = Shown::to(caller, &action.actor);
         if let Some(before) = &used.settled {
             let same = before.outcome == settled.outcome
                 && before.affected_records == settled.affected_records
                 && before.duration_ms == settled.duration_ms;
             match before.outcome {
-                _ if same => return Ok(action_id),
+                _ if same => {
+                    return Ok(Step::Done(token_shown.permit(action_id, &minted, permit)));
+                }
                 UseOutcome::Unknown => {}
                 UseOutcome::Succeeded | UseOutcome::Failed => {
                     return Err(settled_already(permit_id, report.number));
                 }
             }
         }
-        used.settled = Some(settled.clone());
-        permit.forget_old();
-        let use_settled = UseSettled {
-            by: caller.principal(),
-            number: report.number,
-            settled: &settled,
-            // What went beyond the permit is no change that was allowed.
-            change: report.change.as_ref().filter(|_| settled.outcome == UseOutcome::Succeeded),
-        };
-        self.write_settled(permit_id, &held, &permit, use_settled).await?;
-        Ok(action_id)
+        // A change beyond what the permit allows is not recorded as one that was allowed.
+        let change = report.change.clone().filter(|_| settled.outcome == UseOutcome::Succeeded);
+        let number = report.number;
+        let (step, guards) = self.settling(action_id, known, action, &minted, number, settled, change).await?;
+        let action_id = action_id.to_owned();
+        Ok(Step::write(guards, move |writing| {
+            let action = step(writing)?;
+            let permit = action.permit.as_ref().ok_or_else(|| no_permit(&action_id))?;
+            Ok(token_shown.permit(&action_id, &minted, permit))
+        }))
     }
 
-    /// That it is the change that the permit was given for.
-    async fn check_change(&self, permit_id: &str, change: &FileChange) -> Result<(), GateError> {
-        let permit = Held::<Permit>::read(&self.store, permit_id).await?;
-        let permit = permit.body.ok_or_else(|| no_permit(permit_id))?;
-        let action = self.action(&permit.action_id).await?.body;
-        let action = action.ok_or_else(|| no_action(&permit.action_id))?;
-        let bytes = self.read_document(&action.proposal_document).await?;
-        let (_, control) = self.control().await?;
-        let mapped = self.policies(&control).await?.set.as_proposal(&bytes);
-        let proposal = mapped.or_else(|| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        let text = |pointer: &str| proposal.pointer(pointer).and_then(Json::as_str);
-        if text("/target/resource_type") != Some("patch_set") {
-            return Err(GateError::Conflict(format!("`{permit_id}` was given for no change of files")));
-        }
-        let named = [text("/target/resource_id"), text("/parameters/patch_hash")];
-        if !named.contains(&Some(&change.patch_hash)) {
-            return Err(GateError::Conflict(format!("`{permit_id}` was given for another patch set")));
-        }
-        Ok(())
-    }
-
-    /// Writes a settled use with everything that follows from it.
-    pub(super) async fn write_settled(
+    /// Prepares to write the outcome of a use with everything that follows from it.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a settled use")]
+    pub(crate) async fn settling(
         &self,
-        permit_id: &str,
-        held: &Held<Permit>,
-        permit: &Permit,
-        UseSettled { by, number, settled, change }: UseSettled<'_>,
-    ) -> Result<(), GateError> {
-        let action_held = self.action(&permit.action_id).await?;
-        let effect_held = Held::<Effect>::read(&self.store, &permit.effect).await?;
-        let mut effect = effect_held.body.clone().unwrap_or_default();
-        if settled.outcome != UseOutcome::Unknown {
-            effect.open.retain(|open| *open != (permit_id.to_owned(), number));
-        }
-        let mut records = vec![put(permit_id, permit), put(&permit.effect, &effect)];
-        if let Some(mut action) = action_held.body.clone() {
+        action_id: &str,
+        known: Versioned<Action>,
+        mut action: Action,
+        minted: &Minted,
+        number: u64,
+        settled: Settled,
+        change: Option<FileChange>,
+    ) -> Result<(impl FnOnce(&mut Writing) -> Result<Action, GateError> + Send + use<>, Vec<Guard>), GateError> {
+        let key = effect_key(&minted.claims);
+        let effect = Versioned::<Effect>::read(&self.store, &key).await?;
+        let guards = vec![known.guard(), effect.guard()];
+        let mut effect = effect.body.unwrap_or_default();
+        let action_id = action_id.to_owned();
+        let step = move |writing: &mut Writing| {
+            let Some(permit) = action.permit.as_mut() else { return Err(no_permit(&action_id)) };
+            let permit_id = permit.id.clone();
+            let is_this = |open: &EffectUse| open.permit_id == permit_id && open.number == number;
+            if settled.outcome == UseOutcome::Unknown {
+                effect.open.iter_mut().filter(|open| is_this(open)).for_each(|open| open.unknown = true);
+            } else {
+                effect.open.retain(|open| !is_this(open));
+            }
+            let (report_document, bytes) = document(&settled)?;
+            writing.event(Event::PermitSettled {
+                action_id: action_id.clone(),
+                permit_id: permit_id.to_string(),
+                number,
+                outcome: settled.outcome,
+                report_document: report_document.to_string(),
+            });
+            if let Some(change) = change {
+                writing.event(file_change_event(&change, permit_id.as_str(), &action_id));
+            }
+            writing.attach(bytes);
+            permit.settle(number, settled);
             action.state = state_after(&permit.outcomes());
-            records.push(put(&permit.action_id, &action));
-        }
-        let (report_document, bytes) = document(settled)?;
-        let event = Event::PermitSettled {
-            action_id: permit.action_id.clone(),
-            permit_id: permit_id.to_owned(),
-            number,
-            outcome: settled.outcome,
-            report_document,
+            writing.put(&key, &effect)?;
+            writing.put(&action_id, &action)?;
+            Ok(action)
         };
-        let guards = vec![held.guard(), action_held.guard(), effect_held.guard()];
-        let mut entries = vec![Entry::of(settled.at_ms, by, event)];
-        entries.extend(
-            change.map(|change| Entry::of(settled.at_ms, by, file_change_event(change, permit_id, permit))),
-        );
-        let step = Step { documents: vec![bytes], records, entries };
-        self.commit(guards, move |_| Ok(step)).await.map(drop)
+        Ok((step, guards))
     }
 }
 
-fn settled_already(permit_id: &str, number: u64) -> GateError {
-    GateError::Conflict(format!("use {number} of `{permit_id}` is settled already, and stays as it is"))
+/// The change must be the one that the permit was given for.
+fn check_change_of(permit_id: &PermitId, change: &FileChange, proposal: &[u8]) -> Result<(), GateError> {
+    let proposal: Json = typed(proposal)?;
+    let text = |pointer: &str| proposal.pointer(pointer).and_then(Json::as_str);
+    let permit_id = permit_id.to_string();
+    if text("/target/resource_type") != Some("patch_set") {
+        return Err(Conflict::NoFileChange { permit_id }.into());
+    }
+    let named = [text("/target/resource_id"), text("/parameters/patch_hash")];
+    if !named.contains(&Some(&change.patch_hash)) {
+        return Err(Conflict::OtherPatchSet { permit_id }.into());
+    }
+    Ok(())
 }
 
-/// A use that was settled.
-pub(super) struct UseSettled<'a> {
-    pub(super) by: &'a str,
-    pub(super) number: u64,
-    pub(super) settled: &'a Settled,
-    pub(super) change: Option<&'a FileChange>,
+fn settled_already(permit_id: &PermitId, number: u64) -> GateError {
+    Conflict::Settled { permit_id: permit_id.to_string(), number }.into()
 }
 
 fn check_file_change(change: &FileChange, outcome: UseOutcome) -> Result<(), GateError> {
@@ -183,8 +183,8 @@ fn check_file_change(change: &FileChange, outcome: UseOutcome) -> Result<(), Gat
     }
 }
 
-fn file_change_event(change: &FileChange, permit_id: &str, permit: &Permit) -> Event {
-    let action_id = permit.action_id.clone();
+fn file_change_event(change: &FileChange, permit_id: &str, action_id: &str) -> Event {
+    let action_id = action_id.to_owned();
     let permit_id = permit_id.to_owned();
     let patch_hash = change.patch_hash.clone();
     let record = change.record.clone();
@@ -196,55 +196,63 @@ fn file_change_event(change: &FileChange, permit_id: &str, permit: &Permit) -> E
 }
 
 impl Permit {
-    /// A record must not grow with every use; what is over is on the ledger.
+    /// Sets the outcome of a use.
+    pub(crate) fn settle(&mut self, number: u64, settled: Settled) {
+        if let Some(used) = self.uses.iter_mut().find(|used| used.number == number) {
+            used.settled = Some(settled);
+        }
+        self.forget_old();
+    }
+
+    /// A record must not grow with every use; the ledger has all of them.
     fn forget_old(&mut self) {
-        let over = |it: &Use| it.settled.as_ref().is_some_and(|it| it.outcome != UseOutcome::Unknown);
-        let mut too_many = self.uses.iter().filter(|it| over(it)).count().saturating_sub(USES_SHOWN_MAX);
-        self.uses.retain(|it| {
-            let forgotten = too_many > 0 && over(it);
+        let over =
+            |used: &Use| used.settled.as_ref().is_some_and(|settled| settled.outcome != UseOutcome::Unknown);
+        let mut too_many = self.uses.iter().filter(|used| over(used)).count().saturating_sub(USES_SHOWN_MAX);
+        self.uses.retain(|used| {
+            let forgotten = too_many > 0 && over(used);
             too_many -= usize::from(forgotten);
             !forgotten
         });
     }
 
     /// The outcomes of the uses that its record shows, in their order.
-    pub(super) fn outcomes(&self) -> Vec<Option<UseOutcome>> {
-        self.uses.iter().map(|it| it.settled.as_ref().map(|settled| settled.outcome)).collect()
-    }
-
-    /// What a report comes to: what is said to have succeeded and went beyond the permit's limits has failed. What nobody
-    /// knows stays unknown, whatever else is known of it; else somebody could do it again. What was reported before about
-    /// records and duration counts as long as nobody says otherwise.
-    fn settled(&self, report: &OutcomeReport, before: Option<&Settled>, by: &str, at_ms: u64) -> Settled {
-        let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
-            (Some(reported), Some(limit)) if reported > limit => {
-                Some(format!("{what} {reported}, and the permit allows {limit}"))
-            }
-            _ => None,
-        };
-        let affected_records = report.affected_records.or(before.and_then(|it| it.affected_records));
-        let duration_ms = report.duration_ms.or(before.and_then(|it| it.duration_ms));
-        let records = beyond("affected records:", affected_records, self.max_affected_records);
-        let duration = beyond("duration in ms:", duration_ms, self.max_duration_ms);
-        let mut reasons: Vec<String> = records.into_iter().chain(duration).collect();
-        let outcome = match report.outcome {
-            UseOutcome::Succeeded if !reasons.is_empty() => UseOutcome::Failed,
-            outcome => outcome,
-        };
-        reasons.extend((!report.reason.is_empty()).then(|| report.reason.clone()));
-        Settled {
-            outcome,
-            reason: reasons.join("; "),
-            affected_records,
-            duration_ms,
-            by: by.to_owned(),
-            at_ms,
-        }
+    pub(crate) fn outcomes(&self) -> Vec<Option<UseOutcome>> {
+        self.uses.iter().map(|used| used.settled.as_ref().map(|settled| settled.outcome)).collect()
     }
 }
 
+/// The outcome that counts. A use that is said to have succeeded and went beyond the permit's limits has failed. An unknown
+/// outcome stays unknown, whatever else is known of it; otherwise somebody could do it again. Records and duration that were
+/// reported before count until somebody says otherwise.
+fn settled(
+    permitted: &Claims,
+    report: &OutcomeReport,
+    before: Option<&Settled>,
+    by: &str,
+    at_ms: u64,
+) -> Settled {
+    let beyond = |what: &str, reported: Option<u64>, limit: Option<u64>| match (reported, limit) {
+        (Some(reported), Some(limit)) if reported > limit => {
+            Some(format!("{what} {reported}, and the permit allows {limit}"))
+        }
+        _ => None,
+    };
+    let affected_records = report.affected_records.or(before.and_then(|before| before.affected_records));
+    let duration_ms = report.duration_ms.or(before.and_then(|before| before.duration_ms));
+    let records = beyond("affected records:", affected_records, permitted.max_affected_records);
+    let duration = beyond("duration in ms:", duration_ms, permitted.max_duration_ms);
+    let mut reasons: Vec<String> = records.into_iter().chain(duration).collect();
+    let outcome = match report.outcome {
+        UseOutcome::Succeeded if !reasons.is_empty() => UseOutcome::Failed,
+        outcome => outcome,
+    };
+    reasons.extend((!report.reason.is_empty()).then(|| report.reason.clone()));
+    Settled { outcome, reason: reasons.join("; "), affected_records, duration_ms, by: by.to_owned(), at_ms }
+}
+
 /// Where an action stands when the uses of its permit have these outcomes; there is at least one use.
-pub(super) fn state_after(outcomes: &[Option<UseOutcome>]) -> ActionState {
+pub(crate) fn state_after(outcomes: &[Option<UseOutcome>]) -> ActionState {
     if outcomes.contains(&Some(UseOutcome::Unknown)) {
         return ActionState::Unknown;
     }

@@ -3,84 +3,115 @@
 use super::error::GateError;
 use super::keyring::{Keyring, random_hex};
 use super::open::Gate;
-use super::records::{Held, Permit};
-use ordain_api::Event;
+use super::transaction::Reading;
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ordain_api::{Event, PermitStatus};
 use ordain_canon::ContentHash;
-use ordain_decision::{Claims, Grant, Minting, mint};
+use ordain_decision::{Claims, Grant, Minting, PermitError, mint};
 use ordain_store::Guard;
 
 /// Everything that minting needs but the place on the ledger.
-pub(super) struct Mint {
+pub(crate) struct Mint {
     grant: Grant,
     keyring: Keyring,
-    /// That nobody has retired the key.
+    /// Nobody has retired the key.
     key: Guard,
     nonce: String,
     audience: String,
 }
 
-/// A permit, ready to be written.
-pub(super) struct Minted {
-    pub(super) id: String,
-    pub(super) record: Permit,
-    pub(super) event: Event,
-    /// The token, for the store.
-    pub(super) document: Vec<u8>,
+/// A permit.
+#[derive(Clone)]
+pub(crate) struct Minted {
+    pub(crate) token: String,
+    pub(crate) claims: Claims,
+    valid_from_ms: u64,
+    valid_until_ms: u64,
 }
 
 impl Gate {
-    pub(super) async fn minting(&self, grant: Grant) -> Result<Mint, GateError> {
+    pub(crate) async fn minting(&self, reading: Reading, grant: Grant) -> Result<Mint, GateError> {
         let nonce = random_hex::<16>().map_err(|error| GateError::Unavailable(error.to_string()))?;
-        let (keyring, key) = self.signing().await?;
-        Ok(Mint { grant, keyring, key: key.guard(), nonce, audience: self.settings.audience.clone() })
+        let (keyring, key) = self.signing(reading).await?;
+        Ok(Mint { grant, keyring, key, nonce, audience: self.settings.audience.clone() })
     }
 }
 
 impl Mint {
-    /// That there is no permit of this id yet, and that the key is still the one.
-    pub(super) fn guards(&self) -> [Guard; 2] {
-        let minting = Minting { audience: &self.audience, nonce: &self.nonce, ledger_index: None };
-        let id = self.grant.claims(&self.keyring.public(), minting).jti;
-        [Held::<Permit> { id, version: 0, body: None }.guard(), self.key.clone()]
+    /// The key is still the one that signs.
+    pub(crate) fn guard(&self) -> Guard {
+        self.key.clone()
     }
 
-    pub(super) fn mint(&self, action_id: &str, decided_index: u64) -> Result<Minted, GateError> {
-        let minting =
-            Minting { audience: &self.audience, nonce: &self.nonce, ledger_index: Some(decided_index) };
-        let refused = |error: ordain_decision::PermitError| {
+    fn minting(&self, ledger_index: Option<u64>) -> Minting<'_> {
+        Minting { audience: &self.audience, nonce: &self.nonce, ledger_index }
+    }
+
+    /// The claims of the permit at a place on the ledger.
+    pub(crate) fn claims_at(&self, decided_index: Option<u64>) -> Claims {
+        self.grant.claims(&self.keyring.public(), self.minting(decided_index))
+    }
+
+    pub(crate) fn mint(&self, decided_index: u64) -> Result<Minted, GateError> {
+        let refused = |error: PermitError| {
             GateError::invalid("", format!("no permit can be made of this proposal: it {error}"))
         };
-        let claims = self.grant.claims(&self.keyring.public(), minting);
-        let token = mint(&self.grant, self.keyring.key(), minting).map_err(refused)?;
+        let claims = self.claims_at(Some(decided_index));
         let (valid_from_ms, valid_until_ms) = claims.window_ms().map_err(refused)?;
-        let record = Permit {
-            action_id: action_id.to_owned(),
-            token: token.clone(),
-            effect: effect(&claims),
-            valid_from_ms,
-            valid_until_ms,
-            max_executions: claims.max_executions,
-            max_duration_ms: claims.max_duration_ms,
-            max_affected_records: claims.max_affected_records,
-            used: 0,
-            uses: Vec::new(),
-        };
-        let event = Event::PermitMinted {
-            action_id: action_id.to_owned(),
-            permit_id: claims.jti.clone(),
-            permit_document: ContentHash::of(token.as_bytes()).to_string(),
-            key_id: claims.iss.clone(),
-            max_executions: claims.max_executions,
-            valid_from_ms,
-            valid_until_ms,
-        };
-        Ok(Minted { id: claims.jti, record, event, document: token.into_bytes() })
+        let token = mint(&self.grant, self.keyring.key(), self.minting(Some(decided_index))).map_err(refused)?;
+        Ok(Minted { token, claims, valid_from_ms, valid_until_ms })
     }
 }
 
-/// What is done to what and how: two permits with the same effect do the same thing.
-pub(super) fn effect(claims: &Claims) -> String {
+impl Minted {
+    /// From a token on record; its signature is not checked.
+    pub(crate) fn of(token: String) -> Option<Self> {
+        let payload = token.split('.').nth(1)?;
+        let claims: Claims = serde_json::from_slice(&Base64UrlUnpadded::decode_vec(payload).ok()?).ok()?;
+        let (valid_from_ms, valid_until_ms) = claims.window_ms().ok()?;
+        Some(Self { token, claims, valid_from_ms, valid_until_ms })
+    }
+
+    pub(crate) fn event(&self, action_id: &str) -> Event {
+        Event::PermitMinted {
+            action_id: action_id.to_owned(),
+            permit_id: self.claims.jti.clone(),
+            permit_document: self.document().to_string(),
+            key_id: self.claims.iss.clone(),
+            max_executions: self.claims.max_executions,
+            valid_from_ms: self.valid_from_ms,
+            valid_until_ms: self.valid_until_ms,
+        }
+    }
+
+    pub(crate) fn document(&self) -> ContentHash {
+        ContentHash::of(self.token.as_bytes())
+    }
+
+    pub(crate) fn holds_at(&self, now_ms: u64) -> bool {
+        (self.valid_from_ms..self.valid_until_ms).contains(&now_ms)
+    }
+
+    /// The permit as it is shown, with the uses of its record.
+    pub(crate) fn status(&self, action_id: &str, permit: &super::records::Permit, with_token: bool) -> PermitStatus {
+        PermitStatus {
+            permit_id: permit.id.to_string(),
+            action_id: action_id.to_owned(),
+            token: with_token.then(|| self.token.clone()),
+            valid_from_ms: self.valid_from_ms,
+            valid_until_ms: self.valid_until_ms,
+            max_executions: self.claims.max_executions,
+            max_duration_ms: self.claims.max_duration_ms,
+            max_affected_records: self.claims.max_affected_records,
+            used: permit.used,
+            uses: permit.uses.clone(),
+        }
+    }
+}
+
+/// The key of an effect: two permits with the same one do the same thing to the same target.
+pub(crate) fn effect_key(claims: &Claims) -> String {
     let name = serde_json::to_string(&claims.action_type).unwrap_or_default();
-    ContentHash::of(format!("{name}\n{}\n{}", claims.target_hash, claims.parameters_hash).as_bytes())
-        .to_string()
+    let text = format!("{name}\n{}\n{}", claims.target_hash, claims.parameters_hash);
+    ContentHash::of(text.as_bytes()).to_string()
 }

@@ -2,56 +2,49 @@
 
 use super::caller::Caller;
 use super::error::GateError;
-use super::limits::TRIES_MAX;
-use super::open::{Gate, Step, busy, document};
-use super::records::{CONTROL_ID, Control, PolicyInForce, put};
-use ordain_api::{Entry, Event, FieldError, Role};
+use super::open::Gate;
+use super::records::{CONTROL_ID, Control, PolicyInForce};
+use super::transaction::{Reading, Step, document};
+use ordain_api::{Event, FieldError};
 use ordain_canon::ContentHash;
 use ordain_decision::{PolicyFiles, PolicySet, Problem};
-use ordain_store::StoreError;
 use std::sync::{Arc, PoisonError};
 
 /// A policy set, and the document of its files.
 pub(super) struct Loaded {
     pub(super) set: PolicySet,
-    pub(super) files_document: String,
+    pub(super) files_document: ContentHash,
 }
 
 impl Gate {
     /// Puts policies in force, on every node. What is invalid changes nothing. Returns whether anything changed.
     pub async fn set_policy(&self, caller: &Caller, files: &PolicyFiles) -> Result<bool, GateError> {
-        caller.must_be(&[Role::Operator])?;
         let set = PolicySet::load(files).map_err(invalid)?;
         let (files_document, bytes) = document(files)?;
-        let loaded = Arc::new(Loaded { set, files_document: files_document.clone() });
-        let in_force =
-            PolicyInForce { hash: loaded.set.hash().to_string(), files_document: files_document.clone() };
-        for _ in 0..TRIES_MAX {
-            let (held, control) = self.control().await?;
-            if control.policy.as_ref() == Some(&in_force) {
-                self.keep(loaded);
-                return Ok(false);
-            }
-            let body = Control { policy: Some(in_force.clone()), ..control };
-            let event = Event::PolicyChanged {
-                policy_hash: in_force.hash.clone(),
-                files_document: files_document.clone(),
-            };
-            let step = Step {
-                documents: vec![bytes.clone()],
-                records: vec![put(CONTROL_ID, &body)],
-                entries: vec![Entry::of(self.clock.now_ms(), &caller.principal, event)],
-            };
-            match self.commit(vec![held.guard()], move |_| Ok(step)).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                Err(error) => return Err(error),
-                Ok(_) => {
-                    self.keep(loaded);
-                    return Ok(true);
+        let hash = set.hash().to_string();
+        let loaded = Arc::new(Loaded { set, files_document });
+        let attempt = |_| {
+            let in_force = PolicyInForce { hash: hash.clone(), files_document };
+            let bytes = bytes.clone();
+            async move {
+                let (known, control) = self.control(Reading::Fresh).await?;
+                if control.policy.as_ref() == Some(&in_force) {
+                    return Ok(Step::Done(false));
                 }
+                Ok(Step::write(vec![known.guard()], move |writing| {
+                    writing.event(Event::PolicyChanged {
+                        policy_hash: in_force.hash.clone(),
+                        files_document: files_document.to_string(),
+                    });
+                    writing.share(bytes);
+                    writing.put(CONTROL_ID, &Control { policy: Some(in_force), ..control })?;
+                    Ok(true)
+                }))
             }
-        }
-        Err(busy())
+        };
+        let changed = self.transact(&caller.principal, attempt).await?;
+        self.keep(loaded);
+        Ok(changed)
     }
 
     fn keep(&self, loaded: Arc<Loaded>) {
@@ -60,7 +53,7 @@ impl Gate {
 
     /// That there are policies in force, and that this version of the program reads them as they were recorded.
     pub async fn check_policies(&self) -> Result<(), GateError> {
-        let (_, control) = self.control().await?;
+        let (_, control) = self.control(Reading::Fresh).await?;
         self.policies(&control).await.map(drop)
     }
 
@@ -71,7 +64,7 @@ impl Gate {
             return Err(GateError::Unavailable(problem.to_owned()));
         };
         let kept = self.shared.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(loaded) = kept.filter(|it| it.files_document == in_force.files_document) {
+        if let Some(loaded) = kept.filter(|loaded| loaded.files_document == in_force.files_document) {
             return Ok(loaded);
         }
         let loaded = Arc::new(self.load_policies(&in_force.files_document).await?);
@@ -88,38 +81,18 @@ impl Gate {
     }
 
     /// Reads policies from the store.
-    pub(super) async fn load_policies(&self, files_document: &str) -> Result<Loaded, GateError> {
-        let bytes = self.read_document(files_document).await?;
+    pub(super) async fn load_policies(&self, files_document: &ContentHash) -> Result<Loaded, GateError> {
+        let bytes = self.shared_document(files_document).await?;
         let files: PolicyFiles = serde_json::from_slice(&bytes)
             .map_err(|error| GateError::Damaged(format!("the policies {files_document}: {error}")))?;
         let set = PolicySet::load(&files).map_err(invalid)?;
-        Ok(Loaded { set, files_document: files_document.to_owned() })
-    }
-
-    /// A document that must be there.
-    pub(super) async fn read_document(&self, hash: &str) -> Result<Vec<u8>, GateError> {
-        let damaged = |problem: &str| GateError::Damaged(format!("the document {hash} {problem}"));
-        let name = ContentHash::parse(hash).ok_or_else(|| damaged("has no proper name"))?;
-        let bytes = self.store.document(&name).await?.ok_or_else(|| damaged("is missing"))?;
-        if ContentHash::of(&bytes) != name {
-            return Err(damaged("was changed"));
-        }
-        Ok(bytes)
-    }
-
-    /// Documents that must be there, in this order.
-    pub(super) async fn read_documents(&self, hashes: &[String]) -> Result<Vec<Vec<u8>>, GateError> {
-        let mut documents = Vec::with_capacity(hashes.len());
-        for hash in hashes {
-            documents.push(self.read_document(hash).await?);
-        }
-        Ok(documents)
+        Ok(Loaded { set, files_document: *files_document })
     }
 }
 
 fn invalid(problems: Vec<Problem>) -> GateError {
-    let fault =
+    let error =
         |problem: &Problem| FieldError { path: String::new(), message: problem.to_string(), rule_id: None };
-    let faults: Vec<FieldError> = problems.iter().map(fault).collect();
-    GateError::Invalid { message: "the policies are not valid, and those in force stay".to_owned(), faults }
+    let errors: Vec<FieldError> = problems.iter().map(error).collect();
+    GateError::Invalid { message: "the policies are not valid, and those in force stay".to_owned(), errors }
 }

@@ -1,121 +1,156 @@
-//! What the gate keeps beside the ledger so that it need not read it again: the present state of everything.
+//! The present state of everything, kept beside the ledger so that it need not be read again. Every record follows from the
+//! entries: `fold.rs` makes the same records from them, and `fsck` compares.
 
 use super::error::GateError;
+use super::ids::{ActionId, PermitId};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{ActionState, Halt, Role, Use};
-use ordain_store::{Guard, NewRecord, Query, Record, Store};
+use ordain_canon::ContentHash;
+use ordain_store::{Guard, Query, Record, Store};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
-/// A record's kind, and the type of its body.
-pub(super) trait Kept: Serialize + DeserializeOwned {
+/// The body of a record.
+pub(crate) trait Stored: Serialize + DeserializeOwned + Clone {
+    /// The record's kind.
     const KIND: &'static str;
-    /// What lists are filtered by.
+    /// By which lists are filtered.
     fn state(&self) -> &'static str;
 }
 
 /// The gate itself. There is one, and every decision depends on its version.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Control {
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Control {
     /// The ledger's name.
-    pub(super) origin: String,
-    /// What redacted values are hashed with.
-    pub(super) salt: String,
-    pub(super) halt: Option<Halt>,
-    pub(super) policy: Option<PolicyInForce>,
+    pub(crate) origin: String,
+    /// Redacted values are hashed with it.
+    pub(crate) salt: String,
+    pub(crate) halt: Option<Halt>,
+    pub(crate) policy: Option<PolicyInForce>,
 }
 
-pub(super) const CONTROL_ID: &str = "gate";
+pub(crate) const CONTROL_ID: &str = "gate";
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct PolicyInForce {
-    pub(super) hash: String,
-    pub(super) files_document: String,
+pub(crate) struct PolicyInForce {
+    pub(crate) hash: String,
+    pub(crate) files_document: ContentHash,
 }
 
-impl Kept for Control {
+impl Stored for Control {
     const KIND: &'static str = "control";
     fn state(&self) -> &'static str {
         if self.halt.is_some() { "halted" } else { "open" }
     }
 }
 
-/// An action proposal and what became of it.
+/// An action: its proposal, and how far it is. The documents are attached to the entries that it names.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Action {
-    pub(super) state: ActionState,
-    pub(super) actor: String,
-    pub(super) submitted_by: String,
-    pub(super) submitted_at_ms: u64,
-    pub(super) proposal_document: String,
-    /// What approvals are bound to; nothing for what could not be read as a proposal.
-    pub(super) proposal_hash: Option<String>,
-    pub(super) decision_document: String,
-    pub(super) evidence_documents: Vec<String>,
-    pub(super) approval_documents: Vec<String>,
-    pub(super) permit_id: Option<String>,
-    pub(super) expires_at_ms: Option<u64>,
-    pub(super) supersedes: Option<String>,
-    pub(super) superseded_by: Option<String>,
-    pub(super) submitted_index: u64,
-    pub(super) decided_index: u64,
+pub(crate) struct Action {
+    pub(crate) state: ActionState,
+    pub(crate) actor: String,
+    pub(crate) submitted_by: String,
+    pub(crate) submitted_at_ms: u64,
+    /// Its hash is also the hash that approvals are bound to.
+    pub(crate) proposal_document: ContentHash,
+    pub(crate) decision_document: ContentHash,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) evidence_documents: Vec<ContentHash>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) approvals: Vec<RecordedApproval>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) permit: Option<Permit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expires_at_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) supersedes: Option<ActionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) superseded_by: Option<ActionId>,
+    pub(crate) submitted_index: u64,
+    pub(crate) decided_index: u64,
 }
 
-impl Kept for Action {
+/// An approval or a rejection, and the entry that it is attached to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct RecordedApproval {
+    pub(crate) document: ContentHash,
+    pub(crate) index: u64,
+}
+
+/// The permit of an action. The token, with everything that it allows, is attached to the entry that decided.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Permit {
+    pub(crate) id: PermitId,
+    /// How often it was used.
+    pub(crate) used: u64,
+    /// The uses that are open or unknown, and the last of the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) uses: Vec<Use>,
+}
+
+impl Action {
+    pub(crate) fn approval_documents(&self) -> Vec<ContentHash> {
+        self.approvals.iter().map(|approval| approval.document).collect()
+    }
+}
+
+impl Stored for Action {
     const KIND: &'static str = "action";
     fn state(&self) -> &'static str {
         self.state.name()
     }
 }
 
-/// A permit and its uses.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Permit {
-    pub(super) action_id: String,
-    pub(super) token: String,
-    pub(super) effect: String,
-    pub(super) valid_from_ms: u64,
-    pub(super) valid_until_ms: u64,
-    pub(super) max_executions: u64,
-    pub(super) max_duration_ms: Option<u64>,
-    pub(super) max_affected_records: Option<u64>,
-    /// How often it was used.
-    pub(super) used: u64,
-    /// The uses that are open or unknown, and the last of the others.
-    pub(super) uses: Vec<Use>,
-}
-
-impl Kept for Permit {
-    const KIND: &'static str = "permit";
-    fn state(&self) -> &'static str {
-        if self.uses.iter().any(|it| it.settled.is_none()) { "running" } else { "idle" }
-    }
-}
-
-/// Uses of any permit for the same action on the same target with the same parameters whose outcome is open.
+/// Uses of any permit for the same action on the same target with the same parameters whose outcome is open or unknown.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Effect {
-    /// Permit ids and the numbers of their uses.
-    pub(super) open: Vec<(String, u64)>,
+pub(crate) struct Effect {
+    pub(crate) open: Vec<EffectUse>,
 }
 
-impl Kept for Effect {
+/// A use whose outcome is open or unknown.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub(crate) struct EffectUse {
+    pub(crate) permit_id: PermitId,
+    #[serde(rename = "use")]
+    pub(crate) number: u64,
+    pub(crate) deadline_ms: u64,
+    /// Whether it was settled as unknown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unknown: bool,
+}
+
+impl Stored for Effect {
     const KIND: &'static str = "effect";
     fn state(&self) -> &'static str {
         if self.open.is_empty() { "clear" } else { "open" }
     }
 }
 
-/// An evidence packet, by its id.
+/// The action that waits, or waited, for the approval of a deed. Calls of `act` with the same deed join it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Evidence {
-    pub(super) packet_document: String,
-    pub(super) sensor_id: String,
-    pub(super) received_index: u64,
+pub(crate) struct DeedHold {
+    pub(crate) action_id: ActionId,
+    /// Until when it is joined.
+    pub(crate) until_ms: u64,
 }
 
-impl Kept for Evidence {
+impl Stored for DeedHold {
+    const KIND: &'static str = "deed";
+    fn state(&self) -> &'static str {
+        "held"
+    }
+}
+
+/// An evidence packet, by its id.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Evidence {
+    pub(crate) packet_document: ContentHash,
+    pub(crate) sensor_id: String,
+    pub(crate) received_index: u64,
+}
+
+impl Stored for Evidence {
     const KIND: &'static str = "evidence";
     fn state(&self) -> &'static str {
         "received"
@@ -124,17 +159,17 @@ impl Kept for Evidence {
 
 /// A token, without its secret.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Token {
-    pub(super) principal: String,
-    pub(super) names: Vec<String>,
-    pub(super) roles: Vec<Role>,
-    pub(super) secret_hash: String,
-    pub(super) created_at_ms: u64,
-    pub(super) expires_at_ms: Option<u64>,
-    pub(super) revoked_at_ms: Option<u64>,
+pub(crate) struct Token {
+    pub(crate) principal: String,
+    pub(crate) names: Vec<String>,
+    pub(crate) roles: Vec<Role>,
+    pub(crate) secret_hash: ContentHash,
+    pub(crate) created_at_ms: u64,
+    pub(crate) expires_at_ms: Option<u64>,
+    pub(crate) revoked_at_ms: Option<u64>,
 }
 
-impl Kept for Token {
+impl Stored for Token {
     const KIND: &'static str = "token";
     fn state(&self) -> &'static str {
         if self.revoked_at_ms.is_some() { "revoked" } else { "valid" }
@@ -143,93 +178,88 @@ impl Kept for Token {
 
 /// A public key that permits and checkpoints are signed with.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Key {
-    pub(super) public_key: String,
-    pub(super) created_at_ms: u64,
-    pub(super) retired_at_ms: Option<u64>,
+pub(crate) struct Key {
+    pub(crate) public_key: String,
+    pub(crate) created_at_ms: u64,
+    pub(crate) retired_at_ms: Option<u64>,
 }
 
 impl Key {
     /// Whether it may still sign.
-    pub(super) fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         self.retired_at_ms.is_none()
     }
 }
 
-impl Kept for Key {
+impl Stored for Key {
     const KIND: &'static str = "key";
     fn state(&self) -> &'static str {
         if self.is_valid() { "valid" } else { "retired" }
     }
 }
 
-/// A record as it was read, or that there is none.
+/// A record with its version, or the fact that there is none.
 #[derive(Clone, Debug)]
-pub(super) struct Held<T> {
-    pub(super) id: String,
-    pub(super) version: u64,
-    pub(super) body: Option<T>,
+pub(crate) struct Versioned<T> {
+    pub(crate) id: String,
+    pub(crate) version: u64,
+    pub(crate) body: Option<T>,
 }
 
-impl<T: Kept> Held<T> {
-    pub(super) async fn read(store: &Store, id: &str) -> Result<Self, GateError> {
+impl<T: Stored> Versioned<T> {
+    pub(crate) async fn read(store: &Store, id: &str) -> Result<Self, GateError> {
         match store.record(T::KIND, id).await? {
             Some(record) => Self::of(record),
-            None => Ok(Self { id: id.to_owned(), version: 0, body: None }),
+            None => Ok(Self::absent(id)),
         }
     }
 
-    pub(super) fn of(record: Record) -> Result<Self, GateError> {
+    pub(crate) fn absent(id: &str) -> Self {
+        Self { id: id.to_owned(), version: 0, body: None }
+    }
+
+    pub(crate) fn of(record: Record) -> Result<Self, GateError> {
         let body = serde_json::from_str(&record.body)
             .map_err(|error| GateError::Damaged(format!("the {} `{}`: {error}", T::KIND, record.id)))?;
         Ok(Self { id: record.id, version: record.version, body: Some(body) })
     }
 
-    /// That nobody changed it since.
-    pub(super) fn guard(&self) -> Guard {
+    /// The write fails if somebody changed the record since.
+    pub(crate) fn guard(&self) -> Guard {
         Guard { kind: T::KIND.to_owned(), id: self.id.clone(), version: self.version }
     }
 }
 
-/// A record to be written.
-pub(super) fn put<T: Kept>(id: &str, body: &T) -> NewRecord {
-    NewRecord {
-        kind: T::KIND.to_owned(),
-        id: id.to_owned(),
-        state: body.state().to_owned(),
-        // These types have nothing that JSON cannot hold.
-        body: serde_json::to_string(body).unwrap_or_default(),
-    }
-}
-
 /// All records of a kind; only for kinds of which there are few.
-pub(super) async fn list<T: Kept>(store: &Store, state: Option<&str>) -> Result<Vec<Held<T>>, GateError> {
-    let (mut all, mut pages) = (Vec::new(), Pages::new(state));
+pub(crate) async fn list<T: Stored>(store: &Store, state: Option<&str>) -> Result<Vec<Versioned<T>>, GateError> {
+    let mut all = Vec::new();
+    let mut pages = Pages::new(state);
     while let Some(page) = pages.next(store).await? {
-        for held in page {
-            all.push(held?);
+        for record in page {
+            all.push(record?);
         }
     }
     Ok(all)
 }
 
-/// Records of a kind page by page, each as far as it can be read: there may be too many of them to hold.
-pub(super) struct Pages<T> {
-    /// None: the last page was there.
+/// Records of a kind page by page, each as far as it can be read: there may be too many of them to hold in memory.
+pub(crate) struct Pages<T> {
+    /// None after the last page.
     query: Option<Query>,
-    kept: PhantomData<T>,
+    body: PhantomData<T>,
 }
 
-impl<T: Kept> Pages<T> {
-    pub(super) fn new(state: Option<&str>) -> Self {
-        let (kind, state) = (T::KIND.to_owned(), state.map(str::to_owned));
-        Self { query: Some(Query { kind, state, after: None, limit: PAGE_MAX }), kept: PhantomData }
+impl<T: Stored> Pages<T> {
+    pub(crate) fn new(state: Option<&str>) -> Self {
+        let state = state.map(str::to_owned);
+        let query = Query { kind: T::KIND.to_owned(), state, after: None, limit: PAGE_MAX };
+        Self { query: Some(query), body: PhantomData }
     }
 
-    pub(super) async fn next(
+    pub(crate) async fn next(
         &mut self,
         store: &Store,
-    ) -> Result<Option<Vec<Result<Held<T>, GateError>>>, GateError> {
+    ) -> Result<Option<Vec<Result<Versioned<T>, GateError>>>, GateError> {
         let Some(mut query) = self.query.take() else { return Ok(None) };
         let page = store.records(&query).await?;
         if let Some(last) = page.last()
@@ -238,6 +268,6 @@ impl<T: Kept> Pages<T> {
             query.after = Some((last.changed_at, last.id.clone()));
             self.query = Some(query);
         }
-        Ok(Some(page.into_iter().map(Held::of).collect()))
+        Ok(Some(page.into_iter().map(Versioned::of).collect()))
     }
 }

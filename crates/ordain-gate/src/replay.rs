@@ -1,10 +1,13 @@
-//! Replaying: every decision on the ledger again, from what it was made from.
+//! Replaying: every decision on the ledger again, from its recorded inputs.
 
+use super::conflict::Conflict;
 use super::error::GateError;
-use super::judge::{Inputs, Texts, judge};
+use super::fold::{DocumentReader, EntryDocuments};
+use super::judge::{Texts, judge};
 use super::open::Gate;
 use super::policy::Loaded;
 use ordain_api::{Entry, Event};
+use ordain_canon::{ContentHash, Value};
 use ordain_decision::PolicySet;
 use ordain_spec::decision::{Decision, Outcome};
 use schemars::JsonSchema;
@@ -60,8 +63,9 @@ pub async fn replay(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Replay, GateError> {
     let size = gate.store.head().await?.size;
-    let other = other.map(|set| Arc::new(Loaded { set, files_document: String::new() }));
-    let mut sets: BTreeMap<String, Arc<Loaded>> = BTreeMap::new();
+    let other = other.map(|set| Arc::new(Loaded { set, files_document: ContentHash::of(b"") }));
+    let mut sets: BTreeMap<ContentHash, Arc<Loaded>> = BTreeMap::new();
+    let mut reader = DocumentReader::new();
     let mut replay = Replay::default();
     let mut index = 0;
     while index < size {
@@ -71,21 +75,20 @@ pub async fn replay(
         }
         for row in rows {
             index = row.index + 1;
+            reader.at(row.attached);
             let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) else {
-                let problem = "is no entry that this version of ordain knows".to_owned();
+                let problem = "is not an entry that this version of ordain knows".to_owned();
                 replay.not_replayed.push(NotReplayed { index: row.index, problem });
                 continue;
             };
-            let (action_id, decision_document, inputs_document) = match &entry.event {
-                Event::Decided { action_id, decision_document, inputs_document, .. }
-                | Event::PermitSpent { action_id, decision_document, inputs_document, .. } => {
-                    (action_id, decision_document, inputs_document)
-                }
-                _ => continue,
+            let (Event::Decided { action_id, decision_document, .. }
+            | Event::PermitSpent { action_id, decision_document, .. }) = &entry.event
+            else {
+                continue;
             };
             replay.decisions += 1;
-            let again =
-                decide_again(gate, other.as_ref(), &mut sets, decision_document, inputs_document).await;
+            let documents = reader.documents(&gate.store, &entry.event).await?;
+            let again = decide_again(gate, other.as_ref(), &mut sets, decision_document, documents).await;
             match again {
                 Err(error) => {
                     replay.not_replayed.push(NotReplayed { index: row.index, problem: error.to_string() })
@@ -105,42 +108,43 @@ pub async fn replay(
     Ok(replay)
 }
 
-/// The recorded decision, and the one of now if it is another.
+/// The recorded decision, and the one of now if it differs.
 async fn decide_again(
     gate: &Gate,
     other: Option<&Arc<Loaded>>,
-    sets: &mut BTreeMap<String, Arc<Loaded>>,
+    sets: &mut BTreeMap<ContentHash, Arc<Loaded>>,
     decision_document: &str,
-    inputs_document: &str,
+    documents: EntryDocuments,
 ) -> Result<(Decision, Option<Decision>), GateError> {
-    let damaged = |error: serde_json::Error| GateError::Damaged(error.to_string());
-    let was = gate.read_document(decision_document).await?;
-    let was: Decision = serde_json::from_slice(&was).map_err(damaged)?;
-    let inputs = gate.read_document(inputs_document).await?;
-    let inputs: Inputs = serde_json::from_slice(&inputs).map_err(damaged)?;
+    let (Some(was), Some(inputs)) = (documents.decision, documents.inputs) else {
+        return Err(GateError::Damaged(format!("the decision {decision_document} or its inputs cannot be read")));
+    };
     let loaded = match (other, sets.get(&inputs.files_document)) {
         (Some(other), _) => other.clone(),
         (None, Some(known)) => known.clone(),
         (None, None) => {
             let loaded = Arc::new(gate.load_policies(&inputs.files_document).await?);
             if loaded.set.hash().to_string() != was.policy_hash.as_str() {
-                let problem = "its policies were judged by another version of ordain, with another schema";
-                return Err(GateError::Conflict(problem.to_owned()));
+                return Err(Conflict::OtherSchema.into());
             }
             if sets.len() >= SETS_KEPT {
                 sets.pop_first();
             }
-            sets.insert(inputs.files_document.clone(), loaded.clone());
+            sets.insert(inputs.files_document, loaded.clone());
             loaded
         }
     };
-    let proposal = gate.read_document(&inputs.proposal_document).await?;
-    let evidence = gate.read_documents(&inputs.evidence_documents).await?;
-    let approvals = gate.read_documents(&inputs.approval_documents).await?;
+    let action_id = was.proposal_id.0.clone().unwrap_or_default();
+    let (_, action) = gate.action(&action_id).await?;
+    let recorded = gate.action_documents(&action).await?;
+    let evidence = gate.shared_documents(&inputs.evidence_documents).await?;
+    let approvals = recorded.approvals.iter().filter(|text| inputs.approval_documents.contains(&ContentHash::of(text)));
+    let approvals: Vec<Vec<u8>> = approvals.cloned().collect();
+    let proposal = Value::read(&recorded.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
     let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
     let now = judge(&loaded, &inputs, &texts)?;
     let same = match other {
-        None => now.decision_document == decision_document,
+        None => now.decision_document.is(decision_document),
         Some(_) => now.decision.outcome == was.outcome,
     };
     Ok((was, (!same).then_some(now.decision)))

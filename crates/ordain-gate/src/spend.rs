@@ -1,32 +1,33 @@
-//! Spending a permit: the worker says what it is about to do, everything is checked again, and one use is gone.
+//! Using a permit: the worker says what it is about to do, everything is checked again, and one use is gone.
 
-use super::approve::no_action;
 use super::caller::Caller;
+use super::conflict::Conflict;
 use super::error::GateError;
-use super::judge::{Inputs, Texts, judge};
-use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, TRIES_MAX, USES_OPEN_MAX};
-use super::open::{Gate, Step, busy};
+use super::judge::{Inputs, Judged, Texts, judge};
+use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, USES_OPEN_MAX};
+use super::open::Gate;
 use super::outcome::state_after;
-use super::records::{Effect, Held, Permit, put};
-use ordain_api::UseReceipt;
-use ordain_api::{Entry, Event, Role, Use};
-use ordain_canon::time::moment;
-use ordain_canon::{Canonicalizer, ParametersHash, TargetHash, Value};
-use ordain_decision::{Claims, Minting, verify_permit};
+use super::permits::{Minted, effect_key};
+use super::records::{Action, Effect, EffectUse, Permit, Versioned};
+use super::status::no_permit;
+use super::transaction::{Reading, Step, Writing};
+use ordain_api::limits::GRACE_MS;
+use ordain_api::{Event, Use, UseReceipt};
+use ordain_canon::{Canonicalizer, ContentHash, ParametersHash, TargetHash, Value};
+use ordain_decision::{Claims, verify_permit};
 use ordain_spec::decision::Outcome;
-use ordain_store::StoreError;
 use serde::Serialize;
-use serde_json::Value as Json;
 
 /// A permit, and what a worker is about to do with it.
 pub struct Spend<'a> {
     /// The permit, as it was given out.
     pub permit: &'a str,
-    /// What is about to happen.
-    pub deed: IntendedAction<'a>,
+    /// The action that is about to happen.
+    pub action: IntendedAction<'a>,
 }
 
 /// What a worker is about to do.
+#[derive(Clone, Copy)]
 pub enum IntendedAction<'a> {
     /// As an action proposal says it.
     Action {
@@ -37,8 +38,23 @@ pub enum IntendedAction<'a> {
         /// How.
         parameters: &'a Value<'a>,
     },
-    /// As a KernelRequest says it: what it stands for, the policies in force know.
+    /// As a KernelRequest says it; the policies in force say which action it stands for.
     Request(&'a Value<'a>),
+}
+
+/// A use of a permit, ready to be written.
+pub(crate) struct NewUse {
+    action_id: String,
+    minted: Minted,
+    effect_key: String,
+    effect: Effect,
+    uses_max: u64,
+    worker: String,
+    now_ms: u64,
+    decision_document: ContentHash,
+    inputs_document: ContentHash,
+    /// The call that joined the action, where it is not the one that was approved.
+    pub(crate) call_document: Option<ContentHash>,
 }
 
 impl Gate {
@@ -49,170 +65,223 @@ impl Gate {
         permit_id: &str,
         spend: &Spend<'_>,
     ) -> Result<UseReceipt, GateError> {
-        caller.must_be(&[Role::Worker])?;
-        // Another node may know that it is later.
-        self.see_last_entry().await?;
-        let now_ms = self.clock.now_ms();
-        let keys = self.public_keys().await?;
-        let claims = verify_permit(spend.permit, &keys, &self.settings.audience, now_ms)
-            .map_err(|error| GateError::Forbidden(format!("the permit {error}")))?;
+        let claims = self.verified(spend.permit).await?;
         if claims.jti != permit_id {
             return Err(GateError::Forbidden(format!("the permit is `{}`, not `{permit_id}`", claims.jti)));
         }
-        self.check_deed(&claims, &spend.deed).await?;
-        for _ in 0..TRIES_MAX {
-            match self.spend_once(caller, permit_id, spend.permit, &claims).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                Err(error) => return Err(error),
-                Ok(spent) => {
-                    self.tell(&spent.action_id);
-                    return Ok(spent);
-                }
-            }
-        }
-        Err(busy())
+        let attempt = |reading| self.spend_attempt(caller, &claims, spend, reading);
+        let receipt = self.transact(&caller.principal, attempt).await?;
+        self.notify(&receipt.action_id);
+        Ok(receipt)
     }
 
-    /// What was decided is what may be done.
-    async fn check_deed(&self, claims: &Claims, deed: &IntendedAction<'_>) -> Result<(), GateError> {
-        match deed {
+    /// The claims of a permit whose signature holds, now.
+    async fn verified(&self, permit: &str) -> Result<Claims, GateError> {
+        let now_ms = self.clock.now_ms();
+        let refused = |error: ordain_decision::PermitError| GateError::Forbidden(format!("the permit {error}"));
+        let known = self.public_keys(Reading::Cached).await?;
+        match verify_permit(permit, &known, &self.settings.audience, now_ms) {
+            // Another process may have made a new key.
+            Err(ordain_decision::PermitError::UnknownKey(_)) => {
+                let keys = self.public_keys(Reading::Fresh).await?;
+                verify_permit(permit, &keys, &self.settings.audience, now_ms).map_err(refused)
+            }
+            verified => verified.map_err(refused),
+        }
+    }
+
+    async fn spend_attempt(
+        &self,
+        caller: &Caller,
+        claims: &Claims,
+        spend: &Spend<'_>,
+        reading: Reading,
+    ) -> Result<Step<UseReceipt>, GateError> {
+        let (control, control_body) = self.control(reading).await?;
+        let loaded = self.policies(&control_body).await?;
+        match spend.action {
             IntendedAction::Action { action_type, target, parameters } => {
-                same_deed(claims, action_type, *target, *parameters)
+                check_same_action(claims, action_type, target, parameters)?;
             }
             IntendedAction::Request(request) => {
-                let (_, control) = self.control().await?;
-                let bytes = Canonicalizer::new().value(request)?.to_vec();
-                let proposal = self.policies(&control).await?.set.as_proposal(&bytes).ok_or_else(|| {
+                let proposal = loaded.set.proposal_of(request).ok_or_else(|| {
                     let problem = "the policies in force do not map this request to an action";
                     GateError::Forbidden(problem.to_owned())
                 })?;
-                let part = |field: &str| proposal.get(field).unwrap_or(&Json::Null);
-                let action_type = part("action_type").as_str().unwrap_or_default();
-                same_deed(claims, action_type, part("target"), part("parameters"))
+                let action_type = serde_json::to_value(proposal.action_type).unwrap_or_default();
+                let action_type = action_type.as_str().unwrap_or_default();
+                check_same_action(claims, action_type, &proposal.target, &proposal.parameters)?;
             }
         }
+        let (known, mut action) = self.action(&claims.proposal_id).await.map_err(|error| match error {
+            GateError::Unknown(_) => no_permit(&claims.jti),
+            error => error,
+        })?;
+        let mut guards = vec![known.guard(), control.guard()];
+        let new = self.prepare_use(caller, &claims.proposal_id, &action, &loaded, &control_body, &mut guards);
+        let (new, judged) = new.await?;
+        if new.minted.token != spend.permit {
+            return Err(GateError::Forbidden(format!("`{}` is on record with another text", claims.jti)));
+        }
+        Ok(Step::write(guards, move |writing| {
+            writing.check_judged_at(judged.now_ms)?;
+            let receipt = new.write(writing, &mut action)?;
+            judged.documents.into_iter().for_each(|document| writing.attach(document));
+            writing.put(&receipt.action_id, &action)?;
+            Ok(receipt)
+        }))
     }
 
-    async fn spend_once(
+    /// Checks that the permit of an action can be used now: everything that was true when it was decided must still be true.
+    pub(crate) async fn prepare_use(
         &self,
         caller: &Caller,
-        permit_id: &str,
-        token: &str,
-        claims: &Claims,
-    ) -> Result<UseReceipt, GateError> {
-        let held = Held::<Permit>::read(&self.store, permit_id).await?;
-        let Some(mut permit) = held.body.clone() else { return Err(no_permit(permit_id)) };
-        if permit.token != token {
-            return Err(GateError::Forbidden(format!("`{permit_id}` is on record with another text")));
-        }
-        let action_held = self.action(&permit.action_id).await?;
-        let Some(mut action) = action_held.body.clone() else { return Err(no_action(&permit.action_id)) };
-        let effect_held = Held::<Effect>::read(&self.store, &permit.effect).await?;
-        let mut effect = effect_held.body.clone().unwrap_or_default();
-        let (control_held, control) = self.control().await?;
-        let loaded = self.policies(&control).await?;
-        let now_ms = self.clock.now_ms();
-        if now_ms < permit.valid_from_ms || now_ms >= permit.valid_until_ms {
-            return Err(GateError::Forbidden(format!("`{permit_id}` does not hold at this time")));
-        }
-        self.check_nothing_unknown(&effect, now_ms).await?;
-        // Everything that was true when it was decided must still be true.
-        let inputs = Inputs {
-            proposal_document: action.proposal_document.clone(),
-            files_document: loaded.files_document.clone(),
-            evidence_documents: action.evidence_documents.clone(),
-            approval_documents: action.approval_documents.clone(),
-            now_ms,
-            halted: control.halt.is_some(),
+        action_id: &str,
+        action: &Action,
+        loaded: &super::policy::Loaded,
+        control: &super::records::Control,
+        guards: &mut Vec<ordain_store::Guard>,
+    ) -> Result<(NewUse, Judged), GateError> {
+        let documents = self.action_documents(action).await?;
+        let minted = documents.permit(action)?;
+        let (Some(minted), Some(permit)) = (minted, &action.permit) else {
+            return Err(no_permit(action_id));
         };
-        let proposal = self.read_document(&action.proposal_document).await?;
-        let evidence = self.read_documents(&action.evidence_documents).await?;
-        let approvals = self.read_documents(&action.approval_documents).await?;
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
-        let judged = judge(&loaded, &inputs, &texts)?;
-        let Some(grant) = judged.grant.filter(|_| judged.decision.outcome == Outcome::Allow) else {
-            let message = format!("`{permit_id}` was allowed, and would not be allowed now");
+        let effect_key = effect_key(&minted.claims);
+        let effect = Versioned::<Effect>::read(&self.store, &effect_key).await?;
+        guards.push(effect.guard());
+        let effect = effect.body.unwrap_or_default();
+        let now_ms = self.clock.now_ms();
+        check_nothing_unknown(&effect, now_ms)?;
+        let evidence = self.shared_documents(&action.evidence_documents).await?;
+        let proposal = Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let inputs = Inputs::of(action, loaded, control, now_ms);
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &documents.approvals };
+        let judged = judge(loaded, &inputs, &texts)?;
+        let Some(grant) = judged.grant.as_ref().filter(|_| judged.decision.outcome == Outcome::Allow) else {
+            let message = format!("`{}` was allowed, and would not be allowed now", permit.id);
             return Err(GateError::Refused { message, reasons: judged.decision.reasons });
         };
-        let minting = Minting { audience: &self.settings.audience, nonce: "", ledger_index: None };
-        let granted = grant.claims(&self.keyring().public(), minting);
-        // A KernelRequest can stand for something else by now. The hash covers all of what it stands for.
-        if granted.proposal_hash != claims.proposal_hash {
-            return Err(GateError::Forbidden(format!(
-                "by the policies in force the request stands for something else than `{permit_id}` was given for"
-            )));
-        }
-        let uses_max = permit.max_executions.min(granted.max_executions);
-        let used = permit.used;
-        if used >= uses_max {
-            let last = permit.uses.last().map_or_else(String::new, |it| {
-                format!("; `{}` took the last one at {}", it.worker, moment(it.spent_at_ms))
-            });
-            let times = if uses_max == 1 { "once".to_owned() } else { format!("{uses_max} times") };
-            return Err(GateError::Conflict(format!("`{permit_id}` could be used {times}, and was{last}")));
-        }
-        if permit.uses.iter().filter(|it| it.settled.is_none()).count() >= USES_OPEN_MAX {
-            return Err(GateError::Conflict(format!(
-                "{USES_OPEN_MAX} uses of `{permit_id}` are under way; report how they went first"
-            )));
-        }
-        let number = used + 1;
-        permit.used = number;
-        let duration_ms = permit.max_duration_ms.unwrap_or(DURATION_MS_DEFAULT).min(DURATION_MS_MAX);
-        let deadline_ms = now_ms.saturating_add(duration_ms);
-        permit.uses.push(Use {
-            number,
+        let uses_max = minted.claims.max_executions.min(grant.max_executions());
+        check_uses(permit, uses_max)?;
+        let new = NewUse {
+            action_id: action_id.to_owned(),
+            minted,
+            effect_key,
+            effect,
+            uses_max,
             worker: caller.principal.clone(),
-            spent_at_ms: now_ms,
-            deadline_ms,
-            settled: None,
-        });
-        effect.open.push((permit_id.to_owned(), number));
-        action.state = state_after(&permit.outcomes());
-        let guards = vec![held.guard(), action_held.guard(), effect_held.guard(), control_held.guard()];
-        let event = Event::PermitSpent {
-            action_id: permit.action_id.clone(),
-            permit_id: permit_id.to_owned(),
-            number,
+            now_ms,
             decision_document: judged.decision_document,
             inputs_document: judged.inputs_document,
-            deadline_ms,
+            call_document: None,
         };
-        let action_id = permit.action_id.clone();
-        let records = vec![put(permit_id, &permit), put(&action_id, &action), put(&permit.effect, &effect)];
-        let entries = vec![Entry::of(now_ms, &caller.principal, event)];
-        let step = Step { documents: judged.documents, records, entries };
-        let committed = self.commit(guards, move |_| Ok(step)).await?;
-        Ok(UseReceipt {
-            permit_id: permit_id.to_owned(),
-            action_id,
-            number,
-            uses_left: uses_max - number,
-            deadline_ms,
-            ledger_index: committed.first_index,
-        })
-    }
-
-    /// As long as nobody knows whether it happened, it must not happen again.
-    async fn check_nothing_unknown(&self, effect: &Effect, now_ms: u64) -> Result<(), GateError> {
-        for (permit_id, number) in &effect.open {
-            let other = Held::<Permit>::read(&self.store, permit_id).await?.body;
-            let uses = other.map(|it| it.uses).unwrap_or_default();
-            if uses.iter().any(|it| it.number == *number && it.is_unknown(now_ms)) {
-                return Err(GateError::Conflict(format!(
-                    "nobody knows whether use {number} of `{permit_id}` happened, which does the same; until somebody settles it, it is not done again"
-                )));
-            }
-        }
-        Ok(())
+        Ok((new, judged))
     }
 }
 
-fn same_deed<T: Serialize + ?Sized>(
+impl NewUse {
+    /// A use in the same step as the decision that allows it.
+    pub(crate) fn with_decision(
+        action_id: &str,
+        minted: Minted,
+        effect: Effect,
+        worker: &str,
+        now_ms: u64,
+        documents: [ContentHash; 2],
+    ) -> Self {
+        let [decision_document, inputs_document] = documents;
+        Self {
+            action_id: action_id.to_owned(),
+            effect_key: effect_key(&minted.claims),
+            effect,
+            uses_max: minted.claims.max_executions,
+            minted,
+            worker: worker.to_owned(),
+            now_ms,
+            decision_document,
+            inputs_document,
+            call_document: None,
+        }
+    }
+
+    pub(crate) fn claims(&self) -> &Claims {
+        &self.minted.claims
+    }
+
+    /// Writes the use, and what it changes about the action. The record of the action is left to the caller.
+    pub(crate) fn write(mut self, writing: &mut Writing, action: &mut Action) -> Result<UseReceipt, GateError> {
+        let permit_id = self.minted.claims.jti.clone();
+        let Some(permit) = &mut action.permit else { return Err(no_permit(&permit_id)) };
+        // By the time at which it is written, which may be later by the clock of another node.
+        if !self.minted.holds_at(self.now_ms) || !self.minted.holds_at(writing.at_ms) {
+            return Err(GateError::Forbidden(format!("permit `{permit_id}` is not valid at this time")));
+        }
+        let number = permit.used + 1;
+        permit.used = number;
+        let max_duration_ms = self.minted.claims.max_duration_ms.unwrap_or(DURATION_MS_DEFAULT);
+        let deadline_ms = self.now_ms.saturating_add(max_duration_ms.min(DURATION_MS_MAX));
+        permit.uses.push(Use {
+            number,
+            worker: self.worker,
+            spent_at_ms: self.now_ms,
+            deadline_ms,
+            settled: None,
+        });
+        let open = EffectUse { permit_id: permit.id.clone(), number, deadline_ms, unknown: false };
+        self.effect.open.push(open);
+        action.state = state_after(&permit.outcomes());
+        let ledger_index = writing.event(Event::PermitSpent {
+            action_id: self.action_id.clone(),
+            permit_id: permit_id.clone(),
+            number,
+            decision_document: self.decision_document.to_string(),
+            inputs_document: self.inputs_document.to_string(),
+            deadline_ms,
+            call_document: self.call_document.map(|hash| hash.to_string()),
+        });
+        writing.put(&self.effect_key, &self.effect)?;
+        let uses_left = self.uses_max.saturating_sub(number);
+        Ok(UseReceipt { permit_id, action_id: self.action_id, number, uses_left, deadline_ms, ledger_index })
+    }
+}
+
+fn check_uses(permit: &Permit, uses_max: u64) -> Result<(), GateError> {
+    let permit_id = permit.id.to_string();
+    if permit.used >= uses_max {
+        let last = permit.last_use();
+        return Err(Conflict::UsedUp { permit_id, used: permit.used, max: uses_max, last }.into());
+    }
+    if permit.uses.iter().filter(|used| used.settled.is_none()).count() >= USES_OPEN_MAX {
+        return Err(Conflict::TooManyOpen { permit_id }.into());
+    }
+    Ok(())
+}
+
+impl Permit {
+    /// Who used it last, and when.
+    pub(crate) fn last_use(&self) -> Option<(String, u64)> {
+        self.uses.last().map(|used| (used.worker.clone(), used.spent_at_ms))
+    }
+}
+
+/// While the outcome of an equal action is unknown, it must not happen again.
+pub(crate) fn check_nothing_unknown(effect: &Effect, now_ms: u64) -> Result<(), GateError> {
+    let is_unknown = |open: &&EffectUse| open.unknown || now_ms > open.deadline_ms.saturating_add(GRACE_MS);
+    match effect.open.iter().find(is_unknown) {
+        Some(open) => {
+            Err(Conflict::Unsettled { permit_id: open.permit_id.to_string(), number: open.number }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// A worker may do exactly what was decided.
+pub(crate) fn check_same_action<T: Serialize + ?Sized, P: Serialize + ?Sized>(
     claims: &Claims,
     action_type: &str,
     target: &T,
-    parameters: &T,
+    parameters: &P,
 ) -> Result<(), GateError> {
     let mut canon = Canonicalizer::new();
     let permitted = serde_json::to_value(claims.action_type).unwrap_or_default();
@@ -223,12 +292,6 @@ fn same_deed<T: Serialize + ?Sized>(
     ];
     match same.iter().find(|(_, same)| !same) {
         None => Ok(()),
-        Some((field, _)) => Err(GateError::Forbidden(format!(
-            "the permit was given for another `{field}`; what was decided is what may be done, and nothing else"
-        ))),
+        Some((field, _)) => Err(GateError::Forbidden(format!("the permit was given for another `{field}`"))),
     }
-}
-
-pub(super) fn no_permit(permit_id: &str) -> GateError {
-    GateError::Unknown(format!("there is no permit `{permit_id}`"))
 }

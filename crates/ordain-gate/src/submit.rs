@@ -1,19 +1,24 @@
 //! Submitting: a proposal is decided at once, and the answer is on the ledger before anybody hears it.
 
 use super::caller::Caller;
+use super::conflict::Conflict;
 use super::error::GateError;
-use super::judge::{Inputs, Texts, judge};
-use super::limits::{EVIDENCE_BYTES_MAX, HOLD_MS_MAX, TRIES_MAX};
-use super::open::{Gate, Step, busy, came_to};
-use super::permits::Mint;
-use super::records::{Action, Evidence, Held, put};
+use super::ids::ActionId;
+use super::judge::{Inputs, Ruling, Texts};
+use super::limits::{EVIDENCE_BYTES_MAX, HOLD_MS_MAX};
+use super::open::Gate;
+use super::policy::Loaded;
+use super::records::{Action, Control, Evidence, Stored, Versioned};
+use super::status::Shown;
+use super::transaction::{Reading, Step, Writing};
+use super::view::{Packets, View, view};
 use ordain_api::limits::{EVIDENCE_MAX, NAME_CHARACTERS_MAX};
-use ordain_api::{ActionState, ActionStatus, Entry, Event, FieldError, Role};
+use ordain_api::{ActionState, ActionStatus, Event, FieldError};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::action::is_request;
-use ordain_spec::decision::Outcome;
-use ordain_store::StoreError;
+use ordain_store::Guard;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A proposal that was submitted.
 pub struct Submitted {
@@ -23,14 +28,41 @@ pub struct Submitted {
     pub new: bool,
 }
 
-/// What must be known of a proposal before the kernel looks at it.
-struct Incoming {
-    id: String,
-    actor: String,
+/// A proposal or a request, as it arrived.
+pub(crate) struct Incoming<'v> {
+    pub(crate) id: String,
+    pub(crate) actor: String,
+    pub(crate) document: &'v Value<'v>,
+    /// In canonical form.
     bytes: Vec<u8>,
-    document: String,
     evidence_ids: BTreeSet<String>,
-    valid_until_ms: Option<u64>,
+}
+
+/// A proposal with everything that a decision about it depends on.
+pub(crate) struct Case {
+    pub(crate) control: Versioned<Control>,
+    pub(crate) control_body: Control,
+    pub(crate) loaded: Arc<Loaded>,
+    /// The proposal's bytes: those that arrived, or those of the proposal that a request stands for.
+    pub(crate) proposal: Vec<u8>,
+    /// The request, where one arrived.
+    pub(crate) request: Option<Vec<u8>>,
+    evidence_documents: Vec<ContentHash>,
+    evidence: Vec<Vec<u8>>,
+    now_ms: u64,
+}
+
+/// An action that was judged, ready to be written.
+pub(crate) struct NewAction {
+    pub(crate) id: String,
+    pub(crate) action: Action,
+    pub(crate) ruling: Ruling,
+    pub(crate) view: View,
+    pub(crate) held_until_ms: u64,
+    pub(crate) deed: Option<String>,
+    proposal: Vec<u8>,
+    request: Option<Vec<u8>>,
+    superseded: Option<(ActionId, Action)>,
 }
 
 impl Gate {
@@ -42,243 +74,301 @@ impl Gate {
         text: &[u8],
         supersedes: Option<&str>,
     ) -> Result<Submitted, GateError> {
-        caller.must_be(&[Role::Actor])?;
-        let incoming = Incoming::read(text)?;
-        if !caller.holds(&incoming.actor) {
-            return Err(GateError::Forbidden(format!(
-                "the token of `{}` may not propose as `{}`",
-                caller.principal, incoming.actor
-            )));
+        let document = Value::read(text)?;
+        let incoming = Incoming::read(&document)?;
+        incoming.check(caller, supersedes)?;
+        let attempt = |reading| self.submit_attempt(caller, &incoming, supersedes, reading);
+        let submitted = self.transact(&caller.principal, attempt).await?;
+        if submitted.new {
+            self.notify(&incoming.id);
+            supersedes.into_iter().for_each(|id| self.notify(id));
         }
-        if supersedes == Some(incoming.id.as_str()) {
-            return Err(GateError::invalid(
-                "/supersedes",
-                "a proposal cannot supersede itself; give it a new id",
-            ));
-        }
-        for _ in 0..TRIES_MAX {
-            let known = Held::<Action>::read(&self.store, &incoming.id).await?;
-            if let Some(action) = &known.body {
-                return self.submitted_before(caller, &incoming, action, supersedes).await;
-            }
-            match self.submit_once(caller, &incoming, &known, supersedes).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                Err(error) => return Err(error),
-                Ok(()) => {
-                    self.tell(&incoming.id);
-                    supersedes.into_iter().for_each(|id| self.tell(id));
-                    let status = came_to(|| self.status(caller, &incoming.id)).await?;
-                    return Ok(Submitted { status, new: true });
-                }
-            }
-        }
-        Err(busy())
+        Ok(submitted)
     }
 
-    async fn submitted_before(
+    async fn submit_attempt(
         &self,
         caller: &Caller,
-        incoming: &Incoming,
-        action: &Action,
+        incoming: &Incoming<'_>,
         supersedes: Option<&str>,
-    ) -> Result<Submitted, GateError> {
-        if action.proposal_document == incoming.document && action.supersedes.as_deref() != supersedes {
-            let before = action.supersedes.as_ref().map_or("nothing".to_owned(), |id| format!("`{id}`"));
-            return Err(GateError::Conflict(format!(
-                "`{}` was submitted before and supersedes {before}; what supersedes something else needs another id",
-                incoming.id
-            )));
+        reading: Reading,
+    ) -> Result<Step<Submitted>, GateError> {
+        // At first the id is taken for a new one: nearly every one is, and the write finds out.
+        let known = match reading {
+            Reading::Cached => Versioned::absent(&incoming.id),
+            Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
+        };
+        let case = self.case(incoming, None, reading).await?;
+        if let Some(action) = &known.body {
+            check_same(caller, &incoming.id, action, &case, supersedes)?;
+            let status = self.status(caller, &incoming.id).await?;
+            return Ok(Step::Done(Submitted { status, new: false }));
         }
-        if action.proposal_document != incoming.document {
-            // What others proposed is not told, not even by its hash.
-            let content = match caller.holds(&action.actor) {
-                true => format!(" ({})", action.proposal_document),
-                false => String::new(),
-            };
-            return Err(GateError::Conflict(format!(
-                "`{}` was submitted before with other content{content}; what is different needs another id",
-                incoming.id
-            )));
-        }
-        Ok(Submitted { status: self.status(caller, &incoming.id).await?, new: false })
+        let mut guards = vec![known.guard(), case.control.guard()];
+        let new = self.judge_new(caller, incoming, case, supersedes, None, reading, &mut guards).await?;
+        let shown = Shown::to(caller, &new.action.actor);
+        Ok(Step::write(guards, move |writing| {
+            let status = new.write(writing)?.status(shown, writing.at_ms);
+            Ok(Submitted { status, new: true })
+        }))
     }
 
-    async fn submit_once(
+    /// Reads what a decision about a proposal depends on. A request becomes the proposal that it stands for here, and nowhere
+    /// else. `window_ms` is written into a proposal without a time window.
+    pub(crate) async fn case(
+        &self,
+        incoming: &Incoming<'_>,
+        window_ms: Option<u64>,
+        reading: Reading,
+    ) -> Result<Case, GateError> {
+        let (control, control_body) = self.control(reading).await?;
+        let loaded = self.policies(&control_body).await?;
+        let now_ms = self.clock.now_ms();
+        let mapped = loaded.set.proposal_of(incoming.document);
+        let windowed = |document: &Value<'_>| -> Result<Option<Vec<u8>>, GateError> {
+            let Some(window_ms) = window_ms else { return Ok(None) };
+            let Some(document) = with_window(document, now_ms, window_ms) else { return Ok(None) };
+            Ok(Some(Canonicalizer::new().value(&document)?.to_vec()))
+        };
+        let (proposal, request) = match mapped {
+            Some(mapped) => {
+                let bytes = Canonicalizer::new().value(&mapped)?.to_vec();
+                let bytes = windowed(&Value::read(&bytes)?)?.unwrap_or(bytes);
+                (bytes, Some(incoming.bytes.clone()))
+            }
+            None => (windowed(incoming.document)?.unwrap_or_else(|| incoming.bytes.clone()), None),
+        };
+        let (evidence_documents, evidence) = self.evidence_of(&incoming.evidence_ids).await?;
+        Ok(Case { control, control_body, loaded, proposal, request, evidence_documents, evidence, now_ms })
+    }
+
+    /// Judges a proposal that is new.
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that the new action depends on")]
+    pub(crate) async fn judge_new(
         &self,
         caller: &Caller,
-        incoming: &Incoming,
-        known: &Held<Action>,
+        incoming: &Incoming<'_>,
+        case: Case,
         supersedes: Option<&str>,
-    ) -> Result<(), GateError> {
-        let (control_held, control) = self.control().await?;
-        let loaded = self.policies(&control).await?;
-        let mut guards = vec![known.guard(), control_held.guard()];
+        deed: Option<String>,
+        reading: Reading,
+        guards: &mut Vec<Guard>,
+    ) -> Result<NewAction, GateError> {
         let superseded = match supersedes {
             None => None,
             Some(id) => {
-                let held = Held::<Action>::read(&self.store, id).await?;
-                guards.push(held.guard());
-                Some((id.to_owned(), supersedable(caller, &held)?))
+                let old = Versioned::<Action>::read(&self.store, id).await?;
+                guards.push(old.guard());
+                Some((ActionId::new(id), supersedable(caller, &old)?))
             }
         };
-        let (evidence_documents, evidence) = self.evidence_of(&incoming.evidence_ids).await?;
-        let now_ms = self.clock.now_ms();
-        let inputs = Inputs {
-            proposal_document: incoming.document.clone(),
-            files_document: loaded.files_document.clone(),
-            evidence_documents: evidence_documents.clone(),
-            approval_documents: Vec::new(),
-            now_ms,
-            halted: control.halt.is_some(),
-        };
-        let texts = Texts { proposal: &incoming.bytes, evidence: &evidence, approvals: &[] };
-        let mut judged = judge(&loaded, &inputs, &texts)?;
-        let mint = match judged.grant.take() {
-            Some(grant) => Some(self.minting(grant).await?),
-            None => None,
-        };
-        guards.extend(mint.iter().flat_map(Mint::guards));
-        let held_until_ms =
-            now_ms.saturating_add(HOLD_MS_MAX).min(incoming.valid_until_ms.unwrap_or(u64::MAX));
-        let mut action = Action {
-            state: state_of(judged.decision.outcome),
+        let Case { control_body, loaded, proposal, request, evidence_documents, evidence, now_ms, .. } = case;
+        let action = Action {
+            state: ActionState::Denied,
             actor: incoming.actor.clone(),
             submitted_by: caller.submits_as(&incoming.actor),
             submitted_at_ms: now_ms,
-            proposal_document: incoming.document.clone(),
-            proposal_hash: judged.decision.proposal_hash.0.as_ref().map(|hash| hash.as_str().to_owned()),
-            decision_document: judged.decision_document.clone(),
+            proposal_document: ContentHash::of(&proposal),
+            decision_document: ContentHash::of(b""),
             evidence_documents,
-            approval_documents: Vec::new(),
-            permit_id: None,
-            expires_at_ms: (judged.decision.outcome == Outcome::Hold).then_some(held_until_ms),
-            supersedes: supersedes.map(str::to_owned),
+            approvals: Vec::new(),
+            permit: None,
+            expires_at_ms: None,
+            supersedes: supersedes.map(ActionId::new),
             superseded_by: None,
             submitted_index: 0,
             decided_index: 0,
         };
-        let id = incoming.id.clone();
-        let proposal = incoming.bytes.clone();
-        let by = caller.principal.clone();
-        let build = move |index: u64| {
-            let mut step = Step { documents: judged.documents, ..Step::default() };
-            step.documents.push(proposal);
-            let mut event = |event: Event| step.entries.push(Entry::of(now_ms, &by, event));
-            event(Event::Submitted {
-                action_id: id.clone(),
-                actor: action.actor.clone(),
-                proposal_document: action.proposal_document.clone(),
-                supersedes: action.supersedes.clone(),
-            });
-            event(Event::Decided {
-                action_id: id.clone(),
-                outcome: judged.decision.outcome,
-                decision_document: judged.decision_document,
-                inputs_document: judged.inputs_document,
-                expires_at_ms: action.expires_at_ms,
-            });
-            (action.submitted_index, action.decided_index) = (index, index + 1);
-            if let Some(mint) = &mint {
-                let minted = mint.mint(&id, action.decided_index)?;
-                event(minted.event);
-                action.permit_id = Some(minted.id.clone());
-                step.documents.push(minted.document);
-                step.records.push(put(&minted.id, &minted.record));
-            }
-            if let Some((old_id, mut old)) = superseded {
-                step.entries.push(Entry::of(
-                    now_ms,
-                    &by,
-                    Event::Superseded { action_id: old_id.clone(), by_action_id: id.clone() },
-                ));
-                old.state = ActionState::Superseded;
-                old.superseded_by = Some(id.clone());
-                step.records.push(put(&old_id, &old));
-            }
-            step.records.push(put(&id, &action));
-            Ok(step)
-        };
-        self.commit(guards, build).await.map(drop)
+        // A proposal that arrived as it is recorded was read already.
+        let reread = if proposal == incoming.bytes { None } else { Some(Value::read(&proposal)?) };
+        let document = reread.as_ref().unwrap_or(incoming.document);
+        let inputs = Inputs::of(&action, &loaded, &control_body, now_ms);
+        let texts = Texts { proposal: document, evidence: &evidence, approvals: &[] };
+        let ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
+        guards.extend(ruling.guard());
+        let packets = Packets::of(caller);
+        let view = view(packets, &loaded, &control_body, &incoming.id, &action, document, &evidence)?;
+        let valid_until_ms = valid_until_ms(document).unwrap_or(u64::MAX);
+        let held_until_ms = now_ms.saturating_add(HOLD_MS_MAX).min(valid_until_ms);
+        Ok(NewAction {
+            id: incoming.id.clone(),
+            action,
+            ruling,
+            view,
+            held_until_ms,
+            deed,
+            proposal: proposal.clone(),
+            request,
+            superseded,
+        })
     }
 
-    /// The packets that the store has of those that a proposal names. What is missing is for the kernel to say.
-    async fn evidence_of(&self, ids: &BTreeSet<String>) -> Result<(Vec<String>, Vec<Vec<u8>>), GateError> {
-        let mut hashes = Vec::new();
-        for id in ids {
-            let held = Held::<Evidence>::read(&self.store, id).await?;
-            hashes.extend(held.body.map(|evidence| evidence.packet_document));
+    /// The packets that the store has of those that a proposal names. The kernel says which are missing.
+    async fn evidence_of(
+        &self,
+        ids: &BTreeSet<String>,
+    ) -> Result<(Vec<ContentHash>, Vec<Vec<u8>>), GateError> {
+        if ids.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
         }
-        let (mut packets, mut bytes) = (Vec::new(), 0);
-        for hash in &hashes {
-            let packet = self.read_document(hash).await?;
-            bytes += packet.len();
-            if bytes > EVIDENCE_BYTES_MAX {
-                let problem = format!("the packets have more than {EVIDENCE_BYTES_MAX} bytes altogether");
-                return Err(GateError::invalid("/evidence_bindings", problem));
-            }
-            packets.push(packet);
+        let keys: Vec<(&str, &str)> = ids.iter().map(|id| (Evidence::KIND, id.as_str())).collect();
+        let mut hashes = Vec::new();
+        for record in self.store.records_of(&keys).await?.into_iter().flatten() {
+            hashes.extend(Versioned::<Evidence>::of(record)?.body.map(|evidence| evidence.packet_document));
+        }
+        let packets = self.shared_documents(&hashes).await?;
+        if packets.iter().map(Vec::len).sum::<usize>() > EVIDENCE_BYTES_MAX {
+            let problem = format!("the packets have more than {EVIDENCE_BYTES_MAX} bytes altogether");
+            return Err(GateError::invalid("/evidence_bindings", problem));
         }
         Ok((hashes, packets))
     }
 }
 
-pub(super) fn state_of(outcome: Outcome) -> ActionState {
-    match outcome {
-        Outcome::Allow => ActionState::Allowed,
-        Outcome::Hold => ActionState::Held,
-        Outcome::Deny => ActionState::Denied,
+/// A new action that was written.
+pub(crate) struct Recorded {
+    pub(crate) id: String,
+    pub(crate) action: Action,
+    pub(crate) ruled: super::judge::Ruled,
+    view: View,
+}
+
+impl NewAction {
+    /// Writes the submission, the decision and the permit. The record of the action is left to the caller.
+    pub(crate) fn write_all_but_record(mut self, writing: &mut Writing) -> Result<Recorded, GateError> {
+        let request_document = self.request.as_ref().map(|bytes| ContentHash::of(bytes).to_string());
+        let submitted_by = &self.action.submitted_by;
+        self.action.submitted_index = writing.event(Event::Submitted {
+            action_id: self.id.clone(),
+            actor: self.action.actor.clone(),
+            proposal_document: self.action.proposal_document.to_string(),
+            request_document,
+            supersedes: self.action.supersedes.clone().map(String::from),
+            submitted_by: (submitted_by != writing.by()).then(|| submitted_by.clone()),
+            deed: self.deed.clone(),
+        });
+        writing.attach(self.proposal);
+        self.request.into_iter().for_each(|request| writing.attach(request));
+        let ruled = self.ruling.write(writing, &self.id, &mut self.action, self.held_until_ms)?;
+        if let Some((old_id, mut old)) = self.superseded {
+            let (action_id, by_action_id) = (old_id.to_string(), self.id.clone());
+            writing.event(Event::Superseded { action_id, by_action_id });
+            old.state = ActionState::Superseded;
+            old.superseded_by = Some(ActionId::new(self.id.clone()));
+            writing.put(old_id.as_str(), &old)?;
+        }
+        Ok(Recorded { id: self.id, action: self.action, ruled, view: self.view })
+    }
+
+    pub(crate) fn write(self, writing: &mut Writing) -> Result<Recorded, GateError> {
+        let recorded = self.write_all_but_record(writing)?;
+        writing.put(&recorded.id, &recorded.action)?;
+        Ok(recorded)
     }
 }
 
-/// Only what still waits can be replaced, and only by whoever proposed it.
-fn supersedable(caller: &Caller, held: &Held<Action>) -> Result<Action, GateError> {
+impl Recorded {
+    pub(crate) fn status(self, shown: Shown, now_ms: u64) -> ActionStatus {
+        let minted = self.ruled.minted.as_ref();
+        shown.status(&self.id, &self.action, self.ruled.decision, Vec::new(), self.view, minted, now_ms)
+    }
+}
+
+/// An id that was submitted before stands for the same proposal.
+fn check_same(
+    caller: &Caller,
+    id: &str,
+    action: &Action,
+    case: &Case,
+    supersedes: Option<&str>,
+) -> Result<(), GateError> {
+    let action_id = id.to_owned();
+    if action.proposal_document != ContentHash::of(&case.proposal) {
+        // Others are not told what was proposed, not even its hash.
+        let content = caller.holds(&action.actor).then(|| action.proposal_document.to_string());
+        return Err(Conflict::OtherContent { action_id, content }.into());
+    }
+    if action.supersedes.as_ref().map(ActionId::as_str) != supersedes {
+        let before = action.supersedes.as_ref().map_or("nothing".to_owned(), |id| format!("`{id}`"));
+        return Err(Conflict::OtherSuperseded { action_id, before }.into());
+    }
+    Ok(())
+}
+
+/// Only an action that waits, or that came to nothing, can be superseded, and only by its proposer.
+fn supersedable(caller: &Caller, old: &Versioned<Action>) -> Result<Action, GateError> {
+    const ALLOWED: &[ActionState] = &[ActionState::Held, ActionState::Denied, ActionState::Expired];
     let own = |action: &Action| caller.holds(&action.actor);
-    let Some(action) = held.body.clone().filter(own) else {
-        return Err(GateError::Unknown(format!("there is no action `{}` that could be superseded", held.id)));
+    let Some(action) = old.body.clone().filter(own) else {
+        return Err(GateError::Unknown(format!("no action `{}` that you could supersede", old.id)));
     };
-    match action.state {
-        ActionState::Held | ActionState::Denied | ActionState::Expired => Ok(action),
-        other => Err(GateError::Conflict(format!(
-            "`{}` is {}, and only what is held, denied or expired can be superseded",
-            held.id,
-            other.name()
-        ))),
+    if ALLOWED.contains(&action.state) {
+        return Ok(action);
     }
+    let (action_id, state) = (old.id.clone(), action.state);
+    Err(Conflict::State { action_id, state, allowed: ALLOWED, wanted: "superseded" }.into())
 }
 
-impl Incoming {
-    fn read(text: &[u8]) -> Result<Self, GateError> {
-        let document = Value::read(text)?;
-        let request = is_request(&document);
-        let id_field = if request { "request_id" } else { "proposal_id" };
-        let mut faults = Vec::new();
-        let id = name(&document, id_field, &mut faults);
-        let actor = name(&document, "actor", &mut faults);
+impl<'v> Incoming<'v> {
+    pub(crate) fn read(document: &'v Value<'v>) -> Result<Self, GateError> {
+        let id_field = if is_request(document) { "request_id" } else { "proposal_id" };
+        let mut errors = Vec::new();
+        let id = name(document, id_field, &mut errors);
+        let actor = name(document, "actor", &mut errors);
         let (Some(id), Some(actor)) = (id, actor) else {
-            let message = "this is no proposal that could be put on record".to_owned();
-            return Err(GateError::Invalid { message, faults });
+            let message = "this is not a proposal that can be put on record".to_owned();
+            return Err(GateError::Invalid { message, errors });
         };
-        let bytes = Canonicalizer::new().value(&document)?.to_vec();
-        let evidence_ids = evidence_ids(&document);
+        let bytes = Canonicalizer::new().value(document)?.to_vec();
+        let evidence_ids = evidence_ids(document);
         if evidence_ids.len() > EVIDENCE_MAX {
             return Err(GateError::invalid(
                 "/evidence_bindings",
                 format!("names {} evidence packets; at most {EVIDENCE_MAX} are read", evidence_ids.len()),
             ));
         }
-        let until = document.get("time_window").and_then(|window| window.get("valid_until_ms"));
-        Ok(Self {
-            valid_until_ms: until.and_then(Value::as_integer).and_then(|it| u64::try_from(it).ok()),
-            document: ContentHash::of(&bytes).to_string(),
-            id: id.to_owned(),
-            actor: actor.to_owned(),
-            bytes,
-            evidence_ids,
-        })
+        Ok(Self { id: id.to_owned(), actor: actor.to_owned(), document, bytes, evidence_ids })
+    }
+
+    /// The caller may propose under this name, and not supersede the proposal by itself.
+    pub(crate) fn check(&self, caller: &Caller, supersedes: Option<&str>) -> Result<(), GateError> {
+        if !caller.holds(&self.actor) {
+            return Err(GateError::Forbidden(format!(
+                "the token of `{}` may not propose as `{}`",
+                caller.principal, self.actor
+            )));
+        }
+        if supersedes == Some(self.id.as_str()) {
+            let problem = "a proposal cannot supersede itself; give it a new id";
+            return Err(GateError::invalid("/supersedes", problem));
+        }
+        Ok(())
     }
 }
 
-fn name<'d>(document: &'d Value<'_>, field: &str, faults: &mut Vec<FieldError>) -> Option<&'d str> {
+/// The document with a time window that the gate writes; `None` if it has one, or is not an object.
+fn with_window<'v>(document: &Value<'v>, now_ms: u64, window_ms: u64) -> Option<Value<'v>> {
+    #[expect(clippy::cast_precision_loss, reason = "times are below 2^53")]
+    let number = |ms: u64| Value::Number(ms as f64);
+    if document.get("time_window").is_some() {
+        return None;
+    }
+    let mut members = document.as_object()?.to_vec();
+    let window = vec![
+        ("max_duration_ms".into(), number(super::limits::DURATION_MS_DEFAULT)),
+        ("valid_from_ms".into(), number(now_ms)),
+        ("valid_until_ms".into(), number(now_ms.saturating_add(window_ms))),
+    ];
+    members.push(("time_window".into(), Value::Object(window)));
+    Some(Value::Object(members))
+}
+
+fn valid_until_ms(document: &Value<'_>) -> Option<u64> {
+    let until = document.get("time_window")?.get("valid_until_ms")?.as_integer()?;
+    u64::try_from(until).ok()
+}
+
+fn name<'d>(document: &'d Value<'_>, field: &str, errors: &mut Vec<FieldError>) -> Option<&'d str> {
     let text = document.get(field).and_then(Value::as_str);
     let problem = match text {
         None => "must be there, and a string".to_owned(),
@@ -287,16 +377,13 @@ fn name<'d>(document: &'d Value<'_>, field: &str, faults: &mut Vec<FieldError>) 
             None => return Some(text),
         },
     };
-    faults.push(FieldError {
-        path: format!("/{field}"),
-        message: format!("`{field}` {problem}"),
-        rule_id: None,
-    });
+    let message = format!("`{field}` {problem}");
+    errors.push(FieldError { path: format!("/{field}"), message, rule_id: None });
     None
 }
 
-/// What keeps a text from being a name on record.
-pub(super) fn name_problem(text: &str) -> Option<String> {
+/// Why a text cannot be a name on record.
+pub(crate) fn name_problem(text: &str) -> Option<String> {
     if text.trim().is_empty() {
         Some("must not be empty".to_owned())
     } else if text.chars().count() > NAME_CHARACTERS_MAX {

@@ -1,19 +1,19 @@
 //! Tokens: a random secret for each principal. The store has only hashes of them.
 
 use super::caller::{Caller, Names};
+use super::conflict::Conflict;
 use super::error::GateError;
 use super::keyring::{random, random_hex};
-use super::limits::{TOKENS_MAX, TRIES_MAX};
-use super::open::{Gate, Step, busy};
-use super::records::{Held, Token, put};
+use super::limits::TOKENS_MAX;
+use super::open::Gate;
+use super::records::{Token, Versioned, list};
 use super::status::token_status;
 use super::submit::name_problem;
+use super::transaction::Step;
 use base64ct::{Base64UrlUnpadded, Encoding};
-use ordain_api::NewToken;
 use ordain_api::limits::NAMES_MAX;
-use ordain_api::{Entry, Event, Role, TokenStatus};
+use ordain_api::{Event, NewToken, TokenStatus};
 use ordain_canon::{ContentHash, is_lower_hex};
-use ordain_store::StoreError;
 use std::collections::BTreeSet;
 use subtle::ConstantTimeEq;
 
@@ -28,7 +28,6 @@ impl Gate {
         caller: &Caller,
         new: &NewToken,
     ) -> Result<(TokenStatus, String), GateError> {
-        caller.must_be(&[Role::Operator])?;
         if let Some(problem) = name_problem(&new.principal) {
             return Err(GateError::invalid("/principal", format!("`principal` {problem}")));
         }
@@ -44,8 +43,8 @@ impl Gate {
                 "names no role, so that the token would be good for nothing",
             ));
         }
-        if self.list::<Token>(Some("valid")).await?.len() >= TOKENS_MAX {
-            return Err(GateError::Conflict(format!("there are {TOKENS_MAX} tokens already; revoke some")));
+        if list::<Token>(&self.store, Some("valid")).await?.len() >= TOKENS_MAX {
+            return Err(Conflict::TooManyTokens { max: TOKENS_MAX }.into());
         }
         let no_random = |error: super::keyring::KeyringError| GateError::Unavailable(error.to_string());
         let id = random_hex::<8>().map_err(no_random)?;
@@ -58,63 +57,61 @@ impl Gate {
             principal: new.principal.clone(),
             names: new.names.iter().cloned().collect(),
             roles: new.roles.iter().copied().collect(),
-            secret_hash: ContentHash::of(secret.as_bytes()).to_string(),
+            secret_hash: ContentHash::of(secret.as_bytes()),
             created_at_ms: now_ms,
             expires_at_ms: new.expires_at_ms,
             revoked_at_ms: None,
         };
-        let event = Event::TokenCreated {
-            token_id: id.clone(),
-            principal: token.principal.clone(),
-            names: token.names.clone(),
-            roles: token.roles.clone(),
-            // Of 256 random bits: nobody finds them by their hash.
-            secret_hash: token.secret_hash.clone(),
-            expires_at_ms: token.expires_at_ms,
+        let attempt = |_| {
+            let (id, token) = (id.clone(), token.clone());
+            async move {
+                let guard = Versioned::<Token>::absent(&id).guard();
+                Ok(Step::write(vec![guard], move |writing| {
+                    writing.event(Event::TokenCreated {
+                        token_id: id.clone(),
+                        principal: token.principal.clone(),
+                        names: token.names.clone(),
+                        roles: token.roles.clone(),
+                        // Of 256 random bits: nobody finds them by their hash.
+                        secret_hash: token.secret_hash.to_string(),
+                        expires_at_ms: token.expires_at_ms,
+                    });
+                    let token = Token { created_at_ms: writing.at_ms, ..token };
+                    writing.put(&id, &token)?;
+                    Ok(token_status(&id, token))
+                }))
+            }
         };
-        let guard = Held::<Token> { id: id.clone(), version: 0, body: None }.guard();
-        let step = Step {
-            records: vec![put(&id, &token)],
-            entries: vec![Entry::of(now_ms, &caller.principal, event)],
-            ..Step::default()
-        };
-        self.commit(vec![guard], move |_| Ok(step)).await?;
-        Ok((token_status(&id, token), format!("{PREFIX}_{id}_{secret}")))
+        let status = self.transact(&caller.principal, attempt).await?;
+        Ok((status, format!("{PREFIX}_{id}_{secret}")))
     }
 
     /// Revokes a token, at once and on every node. Again it changes nothing.
     pub async fn revoke_token(&self, caller: &Caller, token_id: &str) -> Result<TokenStatus, GateError> {
-        caller.must_be(&[Role::Operator])?;
-        for _ in 0..TRIES_MAX {
-            let held = Held::<Token>::read(&self.store, token_id).await?;
-            let Some(mut token) = held.body.clone() else {
-                return Err(GateError::Unknown(format!("there is no token `{token_id}`")));
+        let attempt = |_| async {
+            let known = Versioned::<Token>::read(&self.store, token_id).await?;
+            let Some(mut token) = known.body.clone() else {
+                return Err(GateError::Unknown(format!("no token `{token_id}`")));
             };
             if token.revoked_at_ms.is_some() {
-                return Ok(token_status(token_id, token));
+                return Ok(Step::Done(token_status(token_id, token)));
             }
-            let now_ms = self.clock.now_ms();
-            token.revoked_at_ms = Some(now_ms);
-            let event = Event::TokenRevoked { token_id: token_id.to_owned() };
-            let step = Step {
-                records: vec![put(token_id, &token)],
-                entries: vec![Entry::of(now_ms, &caller.principal, event)],
-                ..Step::default()
-            };
-            match self.commit(vec![held.guard()], move |_| Ok(step)).await {
-                Err(GateError::Store(StoreError::Conflict { .. })) => {}
-                Err(error) => return Err(error),
-                Ok(_) => return Ok(token_status(token_id, token)),
-            }
-        }
-        Err(busy())
+            let token_id = token_id.to_owned();
+            Ok(Step::write(vec![known.guard()], move |writing| {
+                writing.event(Event::TokenRevoked { token_id: token_id.clone() });
+                token.revoked_at_ms = Some(writing.at_ms);
+                writing.put(&token_id, &token)?;
+                Ok(token_status(&token_id, token))
+            }))
+        };
+        self.transact(&caller.principal, attempt).await
     }
 
-    /// Who has this token. Every refusal says the same: what exists is not told to strangers.
+    /// The owner of a token. Every refusal says the same: strangers are not told which tokens exist.
     pub async fn authenticate(&self, token: &str) -> Result<Caller, GateError> {
         let (id, secret) = parts(token).ok_or_else(refused)?;
-        let known = Held::<Token>::read(&self.store, id).await?.body.ok_or_else(refused)?;
-        let hash = ContentHash::of(secret.as_bytes()).to_string();
+        let known = Versioned::<Token>::read(&self.store, id).await?.body.ok_or_else(refused)?;
+        let hash = ContentHash::of(secret.as_bytes());
         let same: bool = hash.as_bytes().ct_eq(known.secret_hash.as_bytes()).into();
         if !same || !known.holds_at(self.clock.now_ms()) {
             return Err(refused());
@@ -129,11 +126,8 @@ impl Gate {
     /// That the token of somebody who waits has not ended meanwhile.
     pub(super) async fn check_token(&self, caller: &Caller) -> Result<(), GateError> {
         let Some(id) = &caller.token_id else { return Ok(()) };
-        let token = Held::<Token>::read(&self.store, id).await?.body;
-        match token.is_some_and(|token| token.holds_at(self.clock.now_ms())) {
-            true => Ok(()),
-            false => Err(refused()),
-        }
+        let token = Versioned::<Token>::read(&self.store, id).await?.body;
+        if token.is_some_and(|token| token.holds_at(self.clock.now_ms())) { Ok(()) } else { Err(refused()) }
     }
 }
 
@@ -144,7 +138,7 @@ impl Token {
 }
 
 fn refused() -> GateError {
-    GateError::Unauthenticated("the token is not known here, or does not hold any more".to_owned())
+    GateError::Unauthenticated("the token is unknown or no longer valid".to_owned())
 }
 
 fn parts(token: &str) -> Option<(&str, &str)> {

@@ -27,14 +27,17 @@ impl Forgery {
         let rows = store.entries(0, 1_000).await.unwrap();
         let entries: Vec<Json> = rows.iter().map(|row| serde_json::from_slice(&row.bytes).unwrap()).collect();
         let mut documents = BTreeMap::new();
+        for bytes in rows.iter().flat_map(|row| &row.attached) {
+            documents.insert(ContentHash::of(bytes).to_string(), bytes.clone());
+        }
         for (name, value) in entries.iter().flat_map(|entry| entry["event"].as_object().unwrap()) {
-            if name.ends_with("_document") {
+            if name.ends_with("_document") && !documents.contains_key(value.as_str().unwrap()) {
                 let hash = ContentHash::parse(value.as_str().unwrap()).unwrap();
                 documents.insert(hash.to_string(), store.document(&hash).await.unwrap().unwrap());
             }
         }
         let mut records = BTreeMap::new();
-        for kind in ["control", "action", "permit", "effect", "evidence", "token", "key"] {
+        for kind in ["control", "action", "effect", "deed", "evidence", "token", "key"] {
             let query = Query { kind: kind.to_owned(), limit: 100, ..Query::default() };
             for record in store.records(&query).await.unwrap() {
                 let body = serde_json::from_str(&record.body).unwrap();
@@ -54,7 +57,7 @@ impl Forgery {
     }
 
     fn permit(&self, action_id: &str) -> String {
-        self.records[&key("action", action_id)].1["permit_id"].as_str().unwrap().to_owned()
+        self.records[&key("action", action_id)].1["permit"]["id"].as_str().unwrap().to_owned()
     }
 
     fn record(&mut self, kind: &str, id: &str) -> &mut Json {
@@ -80,16 +83,24 @@ impl Forgery {
     fn use_again(&mut self, action_id: &str, now_ms: u64) -> usize {
         let mut entry = self.entries[self.last("permit_spent", action_id)].clone();
         let permit_id = self.permit(action_id);
-        let permit = self.record("permit", &permit_id);
+        let permit = &mut self.record("action", action_id)["permit"];
         let number = permit["used"].as_u64().unwrap() + 1;
         permit["used"] = json!(number);
         let deadline_ms = now_ms + 300_000;
         let used = json!({"use": number, "worker": "worker", "spent_at_ms": now_ms, "deadline_ms": deadline_ms,
             "settled": null});
         permit["uses"].as_array_mut().unwrap().push(used);
-        let effect = permit["effect"].as_str().unwrap().to_owned();
-        self.state("permit", &permit_id, "running");
-        self.record("effect", &effect)["open"].as_array_mut().unwrap().push(json!([permit_id, number]));
+        // The only action whose uses are over, or that the test has opened again.
+        let is_other = |open: &Json| open["permit_id"] != json!(permit_id);
+        let (_, effect) = self
+            .records
+            .iter()
+            .filter(|((kind, _), _)| kind == "effect")
+            .find(|(_, (_, body))| !body["open"].as_array().unwrap().iter().any(is_other))
+            .map(|(key, _)| key.clone())
+            .unwrap();
+        let open = json!({"permit_id": permit_id, "use": number, "deadline_ms": deadline_ms});
+        self.record("effect", &effect)["open"].as_array_mut().unwrap().push(open);
         self.state("effect", &effect, "open");
         self.record("action", action_id)["state"] = json!("running");
         self.state("action", action_id, "running");
@@ -112,8 +123,9 @@ impl Forgery {
             NewRecord::new(kind, id, state, body.to_string())
         };
         let records = self.records.into_iter().map(record).collect();
-        let documents = self.documents.into_values().collect();
-        store.commit(Change::new(guards, |_| Writes { documents, records, entries })).await.unwrap();
+        let attached = self.documents.into_values().collect();
+        let writes = Writes { attached, records, entries, ..Writes::default() };
+        store.commit(Change::new(guards, |_| writes)).await.unwrap();
         assert_eq!(audit(&store, &[], &[], |_, _| {}).await.unwrap().damage, []);
         let damage = check_records(&store).await.unwrap();
         damage.into_iter().map(|damage| (damage.index, damage.problem)).collect()
@@ -252,7 +264,7 @@ async fn a_permit_is_used_as_it_says() {
     let mut forged = honest.clone();
     let at = forged.use_again("read", NOW);
     forged.document(at, "decision_document", |decision| decision["outcome"] = json!("DENY"));
-    let problem = format!("uses `{permit}`, and its document is no ALLOW");
+    let problem = format!("uses `{permit}`, and its document is not an ALLOW");
     assert_eq!(forged.found().await, [(Some(at as u64), problem)]);
 }
 
@@ -261,16 +273,15 @@ async fn records_are_as_their_entries_say() {
     let honest = honest().await;
     let nothing = json!(format!("sha256:{}", "0".repeat(64)));
     let token = honest.records.keys().find(|(kind, _)| kind == "token").unwrap().1.clone();
-    let permit = honest.permit("read");
-    let (submitted, minted) =
-        (honest.last("submitted", "read") as u64, honest.last("permit_minted", "read") as u64);
+    let submitted = honest.last("submitted", "read") as u64;
     let action = "submits the action `read`, whose record says something else than the ledger";
     for (kind, id, pointer, value, expected) in [
         ("token", &token, "/secret_hash", &nothing, (None, "its secret, or until when it holds")),
         ("token", &token, "/expires_at_ms", &json!(NOW), (None, "its secret, or until when it holds")),
-        ("action", &"read".to_owned(), "/proposal_hash", &nothing, (Some(submitted), action)),
+        ("action", &"read".to_owned(), "/proposal_document", &nothing, (Some(submitted), action)),
         ("action", &"read".to_owned(), "/submitted_at_ms", &json!(NOW - 1), (Some(submitted), action)),
-        ("permit", &permit, "/uses/0/spent_at_ms", &json!(NOW - 1), (Some(minted), "says something else")),
+        ("action", &"read".to_owned(), "/permit/uses/0/spent_at_ms", &json!(NOW - 1), (Some(submitted), action)),
+        ("action", &"read".to_owned(), "/permit/used", &json!(0), (Some(submitted), "the ledger has 1 uses and the record 0")),
     ] {
         let mut forged = honest.clone();
         *forged.record(kind, id).pointer_mut(pointer).unwrap() = value.clone();

@@ -79,6 +79,16 @@ impl Store {
         }
     }
 
+    /// Several records in one look at the database, in the order of the keys (kind and id).
+    pub async fn records_of(&self, keys: &[(&str, &str)]) -> Result<Vec<Option<Record>>, StoreError> {
+        checks::length("a list of records", keys.len(), limits::GUARDS_MAX)?;
+        keys.iter().try_for_each(|(kind, id)| checks::name(kind, id))?;
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.records_of(keys).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.records_of(keys)).await,
+        }
+    }
+
     /// Records of a kind in the order of their last change; those of one change by id.
     pub async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
         checks::length("a listing", query.limit, LIST_MAX)?;

@@ -74,7 +74,7 @@ impl Scene {
     ) -> Result<ActionStatus, GateError> {
         let say =
             VerdictRequest { verdict, reason: "because".to_owned(), view_digest: status.view_digest.clone() };
-        self.gate.say(&Caller::local(who), &status.action_id, &say).await
+        self.gate.give_verdict(&Caller::local(who), &status.action_id, &say).await
     }
 
     pub(crate) async fn spend(
@@ -84,12 +84,12 @@ impl Scene {
     ) -> Result<UseReceipt, GateError> {
         let permit = status.permit.as_ref().unwrap();
         let (target, parameters) = (proposal["target"].to_string(), proposal["parameters"].to_string());
-        let deed = IntendedAction::Action {
+        let action = IntendedAction::Action {
             action_type: proposal["action_type"].as_str().unwrap(),
             target: &Value::read(target.as_bytes()).unwrap(),
             parameters: &Value::read(parameters.as_bytes()).unwrap(),
         };
-        let spend = Spend { permit: permit.token.as_deref().unwrap(), deed };
+        let spend = Spend { permit: permit.token.as_deref().unwrap(), action };
         self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
     }
 
@@ -101,8 +101,8 @@ impl Scene {
     ) -> Result<UseReceipt, GateError> {
         let permit = status.permit.as_ref().unwrap();
         let request = request.to_string();
-        let deed = IntendedAction::Request(&Value::read(request.as_bytes()).unwrap());
-        let spend = Spend { permit: permit.token.as_deref().unwrap(), deed };
+        let action = IntendedAction::Request(&Value::read(request.as_bytes()).unwrap());
+        let spend = Spend { permit: permit.token.as_deref().unwrap(), action };
         self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
     }
 

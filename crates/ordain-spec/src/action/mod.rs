@@ -1,5 +1,6 @@
 //! Action proposals: one typed action that an agent asks to perform.
 
+mod deed;
 mod fields;
 mod request;
 mod rules;
@@ -9,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+pub use deed::{Deed, SOURCE_SENSORS};
 pub(crate) use request::check_evidence;
 pub use request::{KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request};
 pub use rules::{RULES, field_value};

@@ -66,6 +66,10 @@ impl Postgres {
         self.session().await?.record(kind, id).await
     }
 
+    pub(crate) async fn records_of(&self, keys: &[(&str, &str)]) -> Result<Vec<Option<Record>>, StoreError> {
+        self.session().await?.records_of(keys).await
+    }
+
     pub(crate) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
         self.session().await?.records(query).await
     }

@@ -40,6 +40,17 @@ impl Session {
         rows.first().map(|row| self.record_of(row)).transpose()
     }
 
+    pub(super) async fn records_of(&self, keys: &[(&str, &str)]) -> Result<Vec<Option<Record>>, StoreError> {
+        let (kinds, ids): (Vec<&str>, Vec<&str>) = keys.iter().copied().unzip();
+        let mut found = BTreeMap::new();
+        for row in self.query(&self.sql.records_of, &[&kinds, &ids]).await? {
+            let record = self.record_of(&row)?;
+            found.insert((record.kind.clone(), record.id.clone()), record);
+        }
+        let key = |(kind, id): &(&str, &str)| ((*kind).to_owned(), (*id).to_owned());
+        Ok(keys.iter().map(|names| found.get(&key(names)).cloned()).collect())
+    }
+
     pub(super) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
         let (changed_at, id) = match &query.after {
             Some((changed_at, id)) => (to_signed(*changed_at)?, id.as_str()),

@@ -126,6 +126,8 @@ statements! {
     versions: "SELECT kind, id, version FROM ordain.records
         JOIN unnest($1::text[], $2::text[]) AS wanted (kind, id) USING (kind, id)",
     record: "SELECT kind, id, version, state, body, changed_at FROM ordain.records WHERE kind = $1 AND id = $2",
+    records_of: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
+        JOIN unnest($1::text[], $2::text[]) AS wanted (kind, id) USING (kind, id)",
     records: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
         WHERE kind = $1 AND (changed_at, id) > ($2, $3) ORDER BY changed_at, id LIMIT $4",
     records_in_state: "SELECT kind, id, version, state, body, changed_at FROM ordain.records

@@ -92,6 +92,12 @@ impl Sqlite {
         self.read_few(move |rows| rows.record(&kind, &id)).await
     }
 
+    pub(crate) async fn records_of(&self, keys: &[(&str, &str)]) -> Result<Vec<Option<Record>>, StoreError> {
+        let keys: Vec<(String, String)> =
+            keys.iter().map(|(kind, id)| ((*kind).to_owned(), (*id).to_owned())).collect();
+        self.read_few(move |rows| keys.iter().map(|(kind, id)| rows.record(kind, id)).collect()).await
+    }
+
     pub(crate) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
         let query = query.clone();
         self.read(move |rows| rows.records(&query)).await

@@ -1,0 +1,301 @@
+//! Acting: decide, mint and use in one step, for callers that execute at once. A held call can be repeated: the same deed
+//! joins the action that waits, and uses the permit that came of it.
+
+use super::caller::Caller;
+use super::conflict::Conflict;
+use super::error::GateError;
+use super::ids::ActionId;
+use super::limits::ACT_HOLD_MS;
+use super::open::Gate;
+use super::permits::{Mint, effect_key};
+use super::records::{Action, DeedHold, Effect, Evidence, Stored, Versioned};
+use super::spend::{NewUse, check_nothing_unknown, check_same_action};
+use super::status::Shown;
+use super::submit::{Case, Incoming};
+use super::transaction::{Reading, Step};
+use ordain_api::{ActAnswer, ActionState, ActionStatus};
+use ordain_canon::{ContentHash, Value};
+use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS};
+use ordain_spec::decision::Outcome;
+use std::collections::BTreeSet;
+
+/// A call that wants to act at once.
+#[derive(Clone, Copy)]
+pub struct Act<'a> {
+    /// The text of an action proposal or a KernelRequest.
+    pub text: &'a [u8],
+    /// A held action that it takes the place of. Such a call never joins another.
+    pub supersedes: Option<&'a str>,
+    /// The action whose approval the caller waited for. If another call used that approval, the caller is told so instead of
+    /// starting a new action.
+    pub waited_for: Option<&'a str>,
+}
+
+/// The action that a deed leads to, with its versions.
+struct Joined {
+    id: String,
+    known: Versioned<Action>,
+    action: Action,
+}
+
+impl Gate {
+    /// Decides a proposal and, if it is allowed, uses its permit, in one transaction.
+    pub async fn act(&self, caller: &Caller, act: &Act<'_>) -> Result<ActAnswer, GateError> {
+        let document = Value::read(act.text)?;
+        let incoming = Incoming::read(&document)?;
+        incoming.check(caller, act.supersedes)?;
+        let attempt = |reading| self.act_attempt(caller, &incoming, act, reading);
+        let answer = self.transact(&caller.principal, attempt).await?;
+        self.notify(&answer.action.action_id);
+        act.supersedes.into_iter().for_each(|id| self.notify(id));
+        Ok(answer)
+    }
+
+    async fn act_attempt(
+        &self,
+        caller: &Caller,
+        incoming: &Incoming<'_>,
+        act: &Act<'_>,
+        reading: Reading,
+    ) -> Result<Step<ActAnswer>, GateError> {
+        let known = match reading {
+            Reading::Cached => Versioned::absent(&incoming.id),
+            Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
+        };
+        let case = self.case(incoming, Some(ACT_HOLD_MS), reading).await?;
+        let deed = self.deed_of(caller, incoming, &case).await?;
+        if let Some(action) = &known.body {
+            return self.acted_before(caller, incoming, action, &case, deed).await;
+        }
+        let Some(deed) = deed else {
+            // The proposal has no form that could be joined; the kernel says what is wrong with it.
+            return self.act_new(caller, incoming, act, case, None, known, reading).await;
+        };
+        let hold = Versioned::<DeedHold>::read(&self.store, &deed.to_string()).await?;
+        if act.supersedes.is_none()
+            && let Some(joined) = self.joined(&hold, act).await?
+        {
+            return self.join(caller, incoming, case, joined, deed).await;
+        }
+        self.act_new(caller, incoming, act, case, Some((deed, hold)), known, reading).await
+    }
+
+    /// The deed of a call; `None` for a document that is not a proposal.
+    async fn deed_of(
+        &self,
+        caller: &Caller,
+        incoming: &Incoming<'_>,
+        case: &Case,
+    ) -> Result<Option<Deed>, GateError> {
+        // As the caller sent it: without the window that the gate has written.
+        let proposal = match &case.request {
+            Some(_) => case.loaded.set.proposal_of(incoming.document),
+            None => incoming.document.to_typed::<Proposal>().ok(),
+        };
+        let Some(proposal) = proposal else { return Ok(None) };
+        let sources = self.source_packets(&proposal).await?;
+        let is_source = |evidence_id: &str| sources.contains(evidence_id);
+        Ok(Some(Deed::of(&case.control_body.origin, &caller.principal, &proposal, is_source)?))
+    }
+
+    /// The ids of bound packets that only say where a call came from.
+    async fn source_packets(&self, proposal: &Proposal) -> Result<BTreeSet<String>, GateError> {
+        let bindings = proposal.evidence_bindings.as_deref().unwrap_or_default();
+        if bindings.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let keys: Vec<(&str, &str)> =
+            bindings.iter().map(|binding| (Evidence::KIND, binding.evidence_id.as_str())).collect();
+        let mut sources = BTreeSet::new();
+        for record in self.store.records_of(&keys).await?.into_iter().flatten() {
+            let packet = Versioned::<Evidence>::of(record)?;
+            let is_source = |evidence: &Evidence| SOURCE_SENSORS.contains(&evidence.sensor_id.as_str());
+            if packet.body.as_ref().is_some_and(is_source) {
+                sources.insert(packet.id);
+            }
+        }
+        Ok(sources)
+    }
+
+    /// The action that a call with this deed joins: one that is open, one that is approved and unused, or one that somebody
+    /// rejected, until its window ends.
+    async fn joined(
+        &self,
+        hold: &Versioned<DeedHold>,
+        act: &Act<'_>,
+    ) -> Result<Option<Joined>, GateError> {
+        let Some(DeedHold { action_id, until_ms }) = &hold.body else { return Ok(None) };
+        let known = Versioned::<Action>::read(&self.store, action_id.as_str()).await?;
+        let Some(action) = known.body.clone() else { return Ok(None) };
+        let now_ms = self.clock.now_ms();
+        let used = action.permit.as_ref().filter(|permit| permit.used > 0);
+        if let (Some(permit), Some(waited_for)) = (used, act.waited_for)
+            && waited_for == action_id.as_str()
+        {
+            let (action_id, permit_id) = (action_id.to_string(), permit.id.to_string());
+            return Err(Conflict::UsedByOther { action_id, permit_id, last: permit.last_use() }.into());
+        }
+        let joins = match action.state_at(now_ms) {
+            ActionState::Held => true,
+            ActionState::Allowed => used.is_none() && now_ms < *until_ms,
+            ActionState::Denied => !action.approvals.is_empty() && now_ms < *until_ms,
+            _ => false,
+        };
+        Ok(joins.then(|| Joined { id: action_id.to_string(), known, action }))
+    }
+
+    async fn join(
+        &self,
+        caller: &Caller,
+        incoming: &Incoming<'_>,
+        case: Case,
+        joined: Joined,
+        deed: Deed,
+    ) -> Result<Step<ActAnswer>, GateError> {
+        let Joined { id, known, mut action } = joined;
+        if action.state != ActionState::Allowed {
+            let action = self.status(caller, &id).await?;
+            let outcome = if action.state == ActionState::Held { Outcome::Hold } else { Outcome::Deny };
+            let deed = deed.to_string();
+            return Ok(Step::Done(ActAnswer { outcome, deed: Some(deed), joined: true, used: None, action }));
+        }
+        let mut guards = vec![known.guard(), case.control.guard()];
+        let prepared =
+            self.prepare_use(caller, &id, &action, &case.loaded, &case.control_body, &mut guards).await?;
+        let (mut new, judged) = prepared;
+        // The deed covers this already. It is checked as for any other use, against the permit itself.
+        let call = Value::read(&case.proposal)?;
+        let part = |field: &str| call.get(field).unwrap_or(&Value::Null);
+        let action_type = part("action_type").as_str().unwrap_or_default();
+        check_same_action(new.claims(), action_type, part("target"), part("parameters"))?;
+        if new.claims().sub != incoming.actor {
+            return Err(GateError::Forbidden("the permit was given to another actor".to_owned()));
+        }
+        new.call_document = Some(ContentHash::of(&case.proposal));
+        let status = self.status(caller, &id).await?;
+        let (proposal, deed) = (case.proposal.clone(), deed.to_string());
+        Ok(Step::write(guards, move |writing| {
+            writing.check_judged_at(judged.now_ms)?;
+            let used = new.write(writing, &mut action)?;
+            judged.documents.into_iter().for_each(|document| writing.attach(document));
+            writing.attach(proposal);
+            writing.put(&id, &action)?;
+            let action = with_use(status, &action, writing.at_ms);
+            let outcome = Outcome::Allow;
+            Ok(ActAnswer { outcome, deed: Some(deed), joined: true, used: Some(used), action })
+        }))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that the new action depends on")]
+    async fn act_new(
+        &self,
+        caller: &Caller,
+        incoming: &Incoming<'_>,
+        act: &Act<'_>,
+        case: Case,
+        deed: Option<(Deed, Versioned<DeedHold>)>,
+        known: Versioned<Action>,
+        reading: Reading,
+    ) -> Result<Step<ActAnswer>, GateError> {
+        let mut guards = vec![known.guard(), case.control.guard()];
+        let deed_text = deed.as_ref().map(|(deed, _)| deed.to_string());
+        let now_ms = self.clock.now_ms();
+        let new = self
+            .judge_new(caller, incoming, case, act.supersedes, deed_text.clone(), reading, &mut guards)
+            .await?;
+        let effect = match new.ruling.mint() {
+            None => None,
+            Some(mint) => {
+                let effect = Versioned::<Effect>::read(&self.store, &effect_key(&mint.claims())).await?;
+                guards.push(effect.guard());
+                let effect = effect.body.unwrap_or_default();
+                check_nothing_unknown(&effect, now_ms)?;
+                Some(effect)
+            }
+        };
+        let held = new.ruling.decision().outcome == Outcome::Hold;
+        let hold = deed.map(|(_, hold)| hold).filter(|_| held);
+        guards.extend(hold.as_ref().map(Versioned::guard));
+        let shown = Shown::to(caller, &new.action.actor);
+        let worker = caller.principal.clone();
+        Ok(Step::write(guards, move |writing| {
+            let held_until_ms = new.held_until_ms;
+            let mut recorded = new.write_all_but_record(writing)?;
+            let mut used = None;
+            if let (Some(minted), Some(effect)) = (&recorded.ruled.minted, effect) {
+                let documents = [recorded.ruled.decision_document, recorded.ruled.inputs_document];
+                let new_use =
+                    NewUse::with_decision(&recorded.id, minted.clone(), effect, &worker, now_ms, documents);
+                used = Some(new_use.write(writing, &mut recorded.action)?);
+            }
+            if let Some(hold) = hold {
+                let action_id = ActionId::new(recorded.id.clone());
+                writing.put(&hold.id, &DeedHold { action_id, until_ms: held_until_ms })?;
+            }
+            writing.put(&recorded.id, &recorded.action)?;
+            let outcome = recorded.ruled.decision.outcome;
+            let action = recorded.status(shown, writing.at_ms);
+            Ok(ActAnswer { outcome, deed: deed_text, joined: false, used, action })
+        }))
+    }
+
+    /// The same id again: the recorded answer, if it is the same call. A permit that was used then is not used again.
+    async fn acted_before(
+        &self,
+        caller: &Caller,
+        incoming: &Incoming<'_>,
+        action: &Action,
+        case: &Case,
+        deed: Option<Deed>,
+    ) -> Result<Step<ActAnswer>, GateError> {
+        let status = self.status(caller, &incoming.id).await?;
+        let documents = self.action_documents(action).await?;
+        let before = Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let now = Value::read(&case.proposal)?;
+        let same = if incoming.document.get("time_window").is_some() {
+            before.same_as(&now)
+        } else {
+            without_window(&before).same_as(&without_window(&now))
+        };
+        let action_id = incoming.id.clone();
+        if !same || !caller.holds(&action.actor) {
+            return Err(Conflict::OtherContent { action_id, content: None }.into());
+        }
+        let outcome = match status.state {
+            ActionState::Held => Outcome::Hold,
+            ActionState::Denied | ActionState::Expired | ActionState::Superseded => Outcome::Deny,
+            state => {
+                const ALLOWED: &[ActionState] = &[ActionState::Held];
+                return Err(Conflict::State { action_id, state, allowed: ALLOWED, wanted: "repeated" }.into());
+            }
+        };
+        let deed = deed.map(|deed| deed.to_string());
+        Ok(Step::Done(ActAnswer { outcome, deed, joined: true, used: None, action: status }))
+    }
+}
+
+impl Mint {
+    /// As they will be but for the place on the ledger.
+    fn claims(&self) -> ordain_decision::Claims {
+        self.claims_at(None)
+    }
+}
+
+fn without_window<'v>(document: &Value<'v>) -> Value<'v> {
+    match document.as_object() {
+        Some(members) => {
+            Value::Object(members.iter().filter(|(name, _)| name != "time_window").cloned().collect())
+        }
+        None => document.clone(),
+    }
+}
+
+/// The status of an action whose permit was used just now.
+fn with_use(mut status: ActionStatus, action: &Action, now_ms: u64) -> ActionStatus {
+    status.state = action.state_at(now_ms);
+    if let (Some(shown), Some(permit)) = (&mut status.permit, &action.permit) {
+        shown.used = permit.used;
+        shown.uses.clone_from(&permit.uses);
+    }
+    status
+}

@@ -1,0 +1,102 @@
+//! The ways in which a request can conflict with the current state.
+
+use super::limits::USES_OPEN_MAX;
+use ordain_api::ActionState;
+use ordain_canon::time::moment;
+
+/// How a request conflicts with the current state.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum Conflict {
+    /// The same id with other content.
+    #[error("`{action_id}` was submitted before with other content{}", in_brackets(.content))]
+    OtherContent { action_id: String, content: Option<String> },
+    /// The same proposal, superseding another action.
+    #[error("`{action_id}` was submitted before and supersedes {before}")]
+    OtherSuperseded { action_id: String, before: String },
+    /// The action is in a state in which this is impossible.
+    #[error("`{action_id}` is {}; only {} actions can be {wanted}", .state.name(), names(.allowed))]
+    State { action_id: String, state: ActionState, allowed: &'static [ActionState], wanted: &'static str },
+    /// The approver has decided already.
+    #[error("`{approver}` has already decided on `{action_id}` and cannot change it")]
+    Decided { action_id: String, approver: String },
+    /// The approver saw something else.
+    #[error("the view has changed: {shown} was shown, {now} is current")]
+    View { action_id: String, shown: String, now: String },
+    /// No use of the permit is left.
+    #[error("permit `{permit_id}` is used up ({used} of {max}{})", last_use(.last))]
+    UsedUp { permit_id: String, used: u64, max: u64, last: Option<(String, u64)> },
+    /// Another call used the permit that this one waited for.
+    #[error("another call already used the approval of `{action_id}` (permit `{permit_id}`{}); nothing was done for this call",
+        last_use(.last))]
+    UsedByOther { action_id: String, permit_id: String, last: Option<(String, u64)> },
+    /// Too many uses are open.
+    #[error("{USES_OPEN_MAX} uses of `{permit_id}` are open")]
+    TooManyOpen { permit_id: String },
+    /// The outcome of an equal action is unknown.
+    #[error("the outcome of use {number} of `{permit_id}`, which does the same, is unknown")]
+    Unsettled { permit_id: String, number: u64 },
+    /// The use is settled.
+    #[error("use {number} of `{permit_id}` is settled already")]
+    Settled { permit_id: String, number: u64 },
+    /// A report about a change of files, for a permit of something else.
+    #[error("`{permit_id}` does not allow a change of files")]
+    NoFileChange { permit_id: String },
+    /// A report about another patch set.
+    #[error("`{permit_id}` was given for another patch set")]
+    OtherPatchSet { permit_id: String },
+    /// Another packet has the id.
+    #[error("another evidence packet has the id `{evidence_id}`")]
+    OtherPacket { evidence_id: String },
+    /// The signing key is retired, and there is no other.
+    #[error("the key {key_id} is retired, and this node has no other")]
+    KeyRetired { key_id: String },
+    /// Somebody else rotated the key.
+    #[error("the key {key_id} was rotated by another process at the same time")]
+    KeyRotated { key_id: String },
+    /// No more tokens can be made.
+    #[error("there are {max} tokens, which is the limit")]
+    TooManyTokens { max: usize },
+    /// The policies were judged with another schema.
+    #[error("the policies were judged by another version of ordain, with another schema")]
+    OtherSchema,
+}
+
+impl Conflict {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::OtherContent { .. } | Self::OtherSuperseded { .. } | Self::OtherPacket { .. } => "use a new id",
+            Self::View { .. } => "look at the action again, then decide",
+            Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
+            Self::Unsettled { .. } => "find out whether it happened, and settle it: `ordain permit outcome`",
+            Self::UsedByOther { .. } => "repeat the call if it should happen once more",
+            Self::KeyRetired { .. } => "move the key's file away and start again to make a new key",
+            Self::TooManyTokens { .. } => "revoke tokens that nobody needs",
+            Self::State { .. }
+            | Self::Decided { .. }
+            | Self::UsedUp { .. }
+            | Self::Settled { .. }
+            | Self::NoFileChange { .. }
+            | Self::OtherPatchSet { .. }
+            | Self::KeyRotated { .. }
+            | Self::OtherSchema => return None,
+        })
+    }
+}
+
+fn names(states: &[ActionState]) -> String {
+    let names: Vec<&str> = states.iter().map(|state| state.name()).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+fn in_brackets(text: &Option<String>) -> String {
+    text.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
+}
+
+fn last_use(last: &Option<(String, u64)>) -> String {
+    last.as_ref().map(|(worker, at_ms)| format!(", last by `{worker}` at {}", moment(*at_ms))).unwrap_or_default()
+}

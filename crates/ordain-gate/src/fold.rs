@@ -1,0 +1,297 @@
+//! The records that follow from the entries of a ledger. What the gate keeps beside the ledger must be the same.
+
+use super::documents::Attached;
+use super::error::GateError;
+use super::ids::{ActionId, PermitId};
+use super::judge::{Inputs, state_of};
+use super::outcome::state_after;
+use super::permits::{Minted, effect_key};
+use super::records::{
+    Action, DeedHold, Effect, EffectUse, Evidence, Key, Permit, PolicyInForce, RecordedApproval, Token,
+};
+use ordain_api::{ActionState, Entry, Event, Halt, Settled, Use, UseOutcome};
+use ordain_canon::ContentHash;
+use ordain_spec::decision::Decision;
+use ordain_store::{Store, StoreError};
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The records that the entries so far come to.
+#[derive(Default)]
+pub(crate) struct Fold {
+    pub(crate) origin: Option<String>,
+    pub(crate) actions: BTreeMap<String, Action>,
+    /// Which action a permit is of, and the permit itself.
+    pub(crate) permits: BTreeMap<String, FoldedPermit>,
+    pub(crate) effects: BTreeMap<String, Effect>,
+    pub(crate) deeds: BTreeMap<String, DeedHold>,
+    pub(crate) evidence: BTreeMap<String, Evidence>,
+    /// The packets alone.
+    pub(crate) packets: BTreeSet<ContentHash>,
+    pub(crate) tokens: BTreeMap<String, Token>,
+    pub(crate) keys: BTreeMap<String, Key>,
+    pub(crate) halt: Option<Halt>,
+    pub(crate) policy: Option<PolicyInForce>,
+    /// The deeds of submissions that are not decided yet, and of all that were.
+    pub(crate) deeds_of_actions: BTreeMap<String, String>,
+}
+
+/// A permit, as its entry says it.
+pub(crate) struct FoldedPermit {
+    pub(crate) action_id: String,
+    pub(crate) max_executions: u64,
+    pub(crate) valid_from_ms: u64,
+    pub(crate) valid_until_ms: u64,
+    /// Uses on the ledger; the record shows only the last of those that are over.
+    pub(crate) used: u64,
+    pub(crate) effect_key: Option<String>,
+}
+
+/// The documents that an entry names, as far as they can be read.
+#[derive(Default)]
+pub(crate) struct EntryDocuments {
+    pub(crate) inputs: Option<Inputs>,
+    pub(crate) decision: Option<Decision>,
+    pub(crate) permit: Option<Minted>,
+    pub(crate) report: Option<Settled>,
+    pub(crate) call: Option<Vec<u8>>,
+}
+
+/// Finds the documents of entries that are read one after the other.
+pub(crate) struct DocumentReader {
+    attached: Attached,
+}
+
+impl DocumentReader {
+    pub(crate) fn new() -> Self {
+        Self { attached: Attached::of(Vec::new()) }
+    }
+
+    /// Goes on to an entry with the documents that are attached to it.
+    pub(crate) fn at(&mut self, attached: Vec<Vec<u8>>) {
+        if !attached.is_empty() {
+            self.attached = Attached::of(attached);
+        }
+    }
+
+    /// A document that the entry names; `None` if it is missing, or is not what its hash says.
+    pub(crate) async fn find(&self, store: &Store, hash: &ContentHash) -> Result<Option<Vec<u8>>, GateError> {
+        if let Ok(bytes) = self.attached.get(hash) {
+            return Ok(Some(bytes.to_vec()));
+        }
+        match store.document(hash).await {
+            Err(StoreError::Corrupt(_)) => Ok(None),
+            found => Ok(found?),
+        }
+    }
+
+    /// The documents of an entry.
+    pub(crate) async fn documents(&self, store: &Store, event: &Event) -> Result<EntryDocuments, GateError> {
+        let mut documents = EntryDocuments::default();
+        match event {
+            Event::Decided { decision_document, inputs_document, .. } => {
+                documents.decision = self.typed(store, decision_document).await?;
+                documents.inputs = self.typed(store, inputs_document).await?;
+            }
+            Event::PermitSpent { decision_document, inputs_document, call_document, .. } => {
+                documents.decision = self.typed(store, decision_document).await?;
+                documents.inputs = self.typed(store, inputs_document).await?;
+                if let Some(call) = call_document.as_deref().and_then(ContentHash::parse) {
+                    documents.call = self.find(store, &call).await?;
+                }
+            }
+            Event::PermitMinted { permit_document, .. } => {
+                if let Some(hash) = ContentHash::parse(permit_document) {
+                    let token = self.find(store, &hash).await?.and_then(|bytes| String::from_utf8(bytes).ok());
+                    documents.permit = token.and_then(Minted::of);
+                }
+            }
+            Event::PermitSettled { report_document, .. } => {
+                documents.report = self.typed(store, report_document).await?;
+            }
+            _ => {}
+        }
+        Ok(documents)
+    }
+
+    async fn typed<T: DeserializeOwned>(&self, store: &Store, hash: &str) -> Result<Option<T>, GateError> {
+        let Some(hash) = ContentHash::parse(hash) else { return Ok(None) };
+        let bytes = self.find(store, &hash).await?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+}
+
+impl Fold {
+    /// Adds an entry, with its documents.
+    pub(crate) fn add(&mut self, index: u64, entry: Entry, documents: EntryDocuments) {
+        let (at_ms, by) = (entry.at_ms, entry.by);
+        match entry.event {
+            Event::Opened { origin } => self.origin = Some(origin),
+            Event::Submitted { action_id, actor, proposal_document, supersedes, submitted_by, deed, .. } => {
+                self.deeds_of_actions.extend(deed.map(|deed| (action_id.clone(), deed)));
+                let action = Action {
+                    state: ActionState::Denied,
+                    submitted_by: submitted_by.unwrap_or(by),
+                    submitted_at_ms: 0,
+                    proposal_document: hash(&proposal_document),
+                    decision_document: hash(""),
+                    evidence_documents: Vec::new(),
+                    approvals: Vec::new(),
+                    permit: None,
+                    expires_at_ms: None,
+                    supersedes: supersedes.map(ActionId::new),
+                    superseded_by: None,
+                    submitted_index: index,
+                    decided_index: 0,
+                    actor,
+                };
+                self.actions.insert(action_id, action);
+            }
+            Event::Decided { action_id, outcome, decision_document, expires_at_ms, .. } => {
+                let Some(action) = self.actions.get_mut(&action_id) else { return };
+                let is_first = action.decided_index == 0;
+                action.state = state_of(outcome);
+                action.decision_document = hash(&decision_document);
+                action.expires_at_ms = expires_at_ms;
+                action.decided_index = index;
+                if let Some(inputs) = documents.inputs {
+                    action.evidence_documents = inputs.evidence_documents;
+                    if is_first {
+                        action.submitted_at_ms = inputs.now_ms;
+                    }
+                }
+                let deed = self.deeds_of_actions.get(&action_id).filter(|_| is_first);
+                if let (Some(deed), Some(until_ms)) = (deed, expires_at_ms) {
+                    let hold = DeedHold { action_id: ActionId::new(action_id), until_ms };
+                    self.deeds.insert(deed.clone(), hold);
+                }
+            }
+            Event::Approved { action_id, approval_document }
+            | Event::Rejected { action_id, approval_document } => {
+                if let Some(action) = self.actions.get_mut(&action_id) {
+                    action.approvals.push(RecordedApproval { document: hash(&approval_document), index });
+                }
+            }
+            Event::Superseded { action_id, by_action_id } => {
+                if let Some(action) = self.actions.get_mut(&action_id) {
+                    action.state = ActionState::Superseded;
+                    action.superseded_by = Some(ActionId::new(by_action_id));
+                }
+            }
+            Event::Expired { action_id } => {
+                if let Some(action) = self.actions.get_mut(&action_id) {
+                    action.state = ActionState::Expired;
+                }
+            }
+            Event::PermitMinted {
+                action_id,
+                permit_id,
+                max_executions,
+                valid_from_ms,
+                valid_until_ms,
+                ..
+            } => {
+                if let Some(action) = self.actions.get_mut(&action_id) {
+                    let id = PermitId::new(permit_id.clone());
+                    action.permit = Some(Permit { id, used: 0, uses: Vec::new() });
+                }
+                let effect_key = documents.permit.map(|minted| effect_key(&minted.claims));
+                let permit = FoldedPermit {
+                    action_id,
+                    max_executions,
+                    valid_from_ms,
+                    valid_until_ms,
+                    used: 0,
+                    effect_key,
+                };
+                self.permits.insert(permit_id, permit);
+            }
+            Event::PermitSpent { permit_id, number, deadline_ms, .. } => {
+                let Some(folded) = self.permits.get_mut(&permit_id) else { return };
+                folded.used += 1;
+                let spent_at_ms = documents.inputs.map_or(0, |inputs| inputs.now_ms);
+                let used = Use { number, worker: by, spent_at_ms, deadline_ms, settled: None };
+                if let Some(key) = &folded.effect_key {
+                    let permit_id = PermitId::new(permit_id.clone());
+                    let open = EffectUse { permit_id, number, deadline_ms, unknown: false };
+                    self.effects.entry(key.clone()).or_default().open.push(open);
+                }
+                if let Some((action, permit)) = permit_of(&mut self.actions, folded, &permit_id) {
+                    permit.used += 1;
+                    permit.uses.push(used);
+                    *action = state_after(&permit.outcomes());
+                }
+            }
+            Event::PermitSettled { permit_id, number, outcome, .. } => {
+                let Some(folded) = self.permits.get_mut(&permit_id) else { return };
+                let is_this = |open: &EffectUse| open.permit_id.as_str() == permit_id && open.number == number;
+                let effect = folded.effect_key.as_ref().and_then(|key| self.effects.get_mut(key));
+                if let Some(effect) = effect {
+                    if outcome == UseOutcome::Unknown {
+                        effect.open.iter_mut().filter(|open| is_this(open)).for_each(|open| open.unknown = true);
+                    } else {
+                        effect.open.retain(|open| !is_this(open));
+                    }
+                }
+                let report = documents.report;
+                if let Some((action, permit)) = permit_of(&mut self.actions, folded, &permit_id)
+                    && let Some(settled) = report
+                {
+                    permit.settle(number, settled);
+                    *action = state_after(&permit.outcomes());
+                }
+            }
+            Event::EvidenceReceived { evidence_id, sensor_id, packet_document } => {
+                let packet_document = hash(&packet_document);
+                self.packets.insert(packet_document);
+                let evidence = Evidence { packet_document, sensor_id, received_index: index };
+                self.evidence.insert(evidence_id, evidence);
+            }
+            Event::PolicyChanged { policy_hash, files_document } => {
+                let files_document = hash(&files_document);
+                self.policy = Some(PolicyInForce { hash: policy_hash, files_document });
+            }
+            Event::KeyRotated { key_id, public_key, retires } => {
+                self.keys.insert(key_id, Key { public_key, created_at_ms: at_ms, retired_at_ms: None });
+                if let Some(retired) = retires.and_then(|id| self.keys.get_mut(&id)) {
+                    retired.retired_at_ms = Some(at_ms);
+                }
+            }
+            Event::Halted { reason } => self.halt = Some(Halt { by, reason, at_ms }),
+            Event::Resumed { .. } => self.halt = None,
+            Event::TokenCreated { token_id, principal, names, roles, secret_hash, expires_at_ms } => {
+                let token = Token {
+                    principal,
+                    names,
+                    roles,
+                    secret_hash: hash(&secret_hash),
+                    created_at_ms: at_ms,
+                    expires_at_ms,
+                    revoked_at_ms: None,
+                };
+                self.tokens.insert(token_id, token);
+            }
+            Event::TokenRevoked { token_id } => {
+                if let Some(token) = self.tokens.get_mut(&token_id) {
+                    token.revoked_at_ms = Some(at_ms);
+                }
+            }
+            Event::Applied { .. } | Event::Undone { .. } | Event::Drafted { .. } => {}
+        }
+    }
+}
+
+/// The state of a permit's action, and the permit.
+fn permit_of<'a>(
+    actions: &'a mut BTreeMap<String, Action>,
+    folded: &FoldedPermit,
+    permit_id: &str,
+) -> Option<(&'a mut ActionState, &'a mut Permit)> {
+    let Action { state, permit, .. } = actions.get_mut(&folded.action_id)?;
+    permit.as_mut().filter(|permit| permit.id.as_str() == permit_id).map(|permit| (state, permit))
+}
+
+/// The hash that a text names; an empty one for any other text, which is reported where the document is missing.
+fn hash(text: &str) -> ContentHash {
+    ContentHash::parse(text).unwrap_or_else(|| ContentHash::of(b""))
+}

@@ -1,0 +1,224 @@
+//! One shape for every step of the gate: read, decide, write everything in one transaction, and answer from what was written.
+
+use super::clock::Clock;
+use super::error::GateError;
+use super::limits::{CLOCKS_APART_MS_MAX, TRIES_MAX};
+use super::open::Gate;
+use super::records::Stored;
+use ordain_api::{Entry, Event};
+use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_store::{Change, Committed, End, Guard, NewRecord, StoreError, Writes};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering;
+use tokio::sync::oneshot;
+
+/// What one attempt at a step comes to.
+pub(crate) enum Step<T> {
+    /// Nothing has to be written.
+    Done(T),
+    /// This has to be written, as long as the guards hold.
+    Write(Vec<Guard>, Build<T>),
+}
+
+type Build<T> = Box<dyn FnOnce(&mut Writing) -> Result<T, GateError> + Send>;
+
+impl<T> Step<T> {
+    pub(crate) fn write(
+        guards: Vec<Guard>,
+        build: impl FnOnce(&mut Writing) -> Result<T, GateError> + Send + 'static,
+    ) -> Self {
+        Self::Write(guards, Box::new(build))
+    }
+}
+
+/// How an attempt reads the records that nearly every step depends on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// From memory, where they are known. The guards of what is written notice that they have changed.
+    Cached,
+    /// From the store.
+    Fresh,
+}
+
+/// What a step writes. It is made in the writer's turn, when the step's place on the ledger is known.
+pub(crate) struct Writing {
+    /// When it is written, in milliseconds since 1970: not before the last entry, of whatever node.
+    pub(crate) at_ms: u64,
+    by: String,
+    first_index: u64,
+    entries: Vec<Entry>,
+    attached: Vec<Vec<u8>>,
+    documents: Vec<Vec<u8>>,
+    records: Vec<NewRecord>,
+}
+
+impl Writing {
+    /// Adds an entry, and gives its index.
+    pub(crate) fn event(&mut self, event: Event) -> u64 {
+        let index = self.next_index();
+        self.entries.push(Entry::of(self.at_ms, &self.by, event));
+        index
+    }
+
+    /// Who causes it.
+    pub(crate) fn by(&self) -> &str {
+        &self.by
+    }
+
+    /// The index of the next entry.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.first_index + self.entries.len() as u64
+    }
+
+    /// Keeps a document with this step's first entry.
+    pub(crate) fn attach(&mut self, document: Vec<u8>) {
+        self.attached.push(document);
+    }
+
+    /// Keeps a document that later steps name too.
+    pub(crate) fn share(&mut self, document: Vec<u8>) {
+        self.documents.push(document);
+    }
+
+    pub(crate) fn put<R: Stored>(&mut self, id: &str, record: &R) -> Result<(), GateError> {
+        let body = serde_json::to_string(record)
+            .map_err(|error| GateError::Damaged(format!("the {} `{id}` cannot be written: {error}", R::KIND)))?;
+        let state = record.state().to_owned();
+        self.records.push(NewRecord { kind: R::KIND.to_owned(), id: id.to_owned(), state, body });
+        Ok(())
+    }
+
+    /// Refuses what was judged too long ago: it may not be true any more, and is judged again.
+    pub(crate) fn check_judged_at(&self, now_ms: u64) -> Result<(), GateError> {
+        if self.at_ms.saturating_sub(now_ms) <= CLOCKS_APART_MS_MAX {
+            return Ok(());
+        }
+        Err(conflict("time", now_ms.to_string(), self.at_ms))
+    }
+
+    fn into_writes(self) -> Result<Writes, GateError> {
+        let mut canon = Canonicalizer::new();
+        let entries = self.entries.iter().map(|entry| Ok(canon.value(entry)?.to_vec()));
+        let entries = entries.collect::<Result<Vec<_>, GateError>>()?;
+        Ok(Writes { documents: self.documents, attached: self.attached, records: self.records, entries })
+    }
+}
+
+impl Gate {
+    /// Attempts a step until nobody else has changed what it read. The first attempt may use cached records: if it fails for any
+    /// reason, it is made again from the store, so that nobody is refused for what was true a moment ago.
+    pub(crate) async fn transact<T, A>(
+        &self,
+        by: &str,
+        mut attempt: impl FnMut(Reading) -> A,
+    ) -> Result<T, GateError>
+    where
+        T: Send + 'static,
+        A: Future<Output = Result<Step<T>, GateError>>,
+    {
+        let mut reading = Reading::Cached;
+        for _ in 0..TRIES_MAX {
+            let step = match attempt(reading).await {
+                Err(error) if reading == Reading::Fresh || matches!(error, GateError::Store(_)) => {
+                    return Err(error);
+                }
+                Err(_) => {
+                    reading = Reading::Fresh;
+                    continue;
+                }
+                Ok(step) => step,
+            };
+            match step {
+                Step::Done(answer) => return Ok(answer),
+                Step::Write(guards, build) => match self.commit(by, guards, build).await {
+                    Err(GateError::Store(StoreError::Conflict { .. })) => reading = Reading::Fresh,
+                    done => return done,
+                },
+            }
+        }
+        Err(busy())
+    }
+
+    /// Writes a step, and gives what its build came to.
+    async fn commit<T: Send + 'static>(
+        &self,
+        by: &str,
+        guards: Vec<Guard>,
+        build: Build<T>,
+    ) -> Result<T, GateError> {
+        let (answer, mut answered) = oneshot::channel();
+        let clock = self.clock.clone();
+        let by = by.to_owned();
+        let build = move |end: End<'_>| match write(end, by, &clock, build) {
+            Ok((writes, result)) => {
+                let _nobody_waits = answer.send(Ok(result));
+                writes
+            }
+            Err(error) => {
+                let _nobody_waits = answer.send(Err(error));
+                Writes::default()
+            }
+        };
+        let committed = self.store.commit(Change { guards, build: Box::new(build) }).await;
+        match (answered.try_recv(), committed) {
+            (Ok(Err(refused)), _) => Err(refused),
+            (_, Err(error)) => Err(error.into()),
+            (Ok(Ok(result)), Ok(Committed { size, .. })) => {
+                self.shared.size_seen.fetch_max(size, Ordering::Relaxed);
+                Ok(result)
+            }
+            (Err(_), Ok(_)) => Err(StoreError::Closed.into()),
+        }
+    }
+}
+
+/// Entries get their time in the writer's turn. A step that was begun earlier and is written later, or on a node whose clock is
+/// behind, would otherwise stand on the ledger with an earlier time than the entry before it.
+fn write<T>(end: End<'_>, by: String, clock: &Clock, build: Build<T>) -> Result<(Writes, T), GateError> {
+    let last_ms = end.last.map(time_of).unwrap_or_default();
+    clock.check(last_ms)?;
+    clock.saw(last_ms);
+    let mut writing = Writing {
+        at_ms: clock.now_ms(),
+        by,
+        first_index: end.index,
+        entries: Vec::new(),
+        attached: Vec::new(),
+        documents: Vec::new(),
+        records: Vec::new(),
+    };
+    let result = build(&mut writing)?;
+    Ok((writing.into_writes()?, result))
+}
+
+/// When an entry was written; 0 for anything that is not an entry.
+pub(crate) fn time_of(entry: &[u8]) -> u64 {
+    /// Where canonical entries have their time.
+    const START: &[u8] = b"{\"at_ms\":";
+    if let Some(rest) = entry.strip_prefix(START) {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let text = rest.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
+        return text.and_then(|text| text.parse().ok()).unwrap_or_default();
+    }
+    #[derive(Deserialize)]
+    struct Time {
+        at_ms: u64,
+    }
+    serde_json::from_slice::<Time>(entry).map_or(0, |time| time.at_ms)
+}
+
+/// The document's canonical bytes, and the hash that names it.
+pub(crate) fn document(value: &impl Serialize) -> Result<(ContentHash, Vec<u8>), GateError> {
+    let bytes = Canonicalizer::new().value(value)?.to_vec();
+    Ok((ContentHash::of(&bytes), bytes))
+}
+
+pub(crate) fn conflict(kind: &str, id: String, version: u64) -> GateError {
+    StoreError::Conflict { kind: kind.to_owned(), id, version }.into()
+}
+
+fn busy() -> GateError {
+    GateError::Unavailable(
+        "too many others changed the same thing at the same time; try again in a moment".to_owned(),
+    )
+}
