@@ -1,8 +1,8 @@
 //! What `verify` is told besides the documents: the profile, the source bundle, the evidence.
 
+use crate::commands::transform::transform_file;
 use crate::exit::Failure;
 use crate::input::{Source, Text, Unreadable};
-use crate::transform::transform_file;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_kernel::Transformed;
 use ordain_spec::profile::Profile;

@@ -1,8 +1,8 @@
 //! Reports for people.
 
+use crate::commands::verify::Checked;
 use crate::exit::Outcome;
 use crate::input::Text;
-use crate::verify::Checked;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::place_of;
 use ordain_spec::{Report, RuleId, Violation, is_invisible};

@@ -142,6 +142,6 @@ fn a_folder_may_be_named_and_is_made() {
 #[test]
 fn every_file_of_the_starter_is_written() {
     let project = Project::started("init-all");
-    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/starter");
+    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands/init/starter");
     assert_eq!(files(&project.path("")), files(&starter));
 }
