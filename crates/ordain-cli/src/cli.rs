@@ -1,6 +1,7 @@
 //! The command line: what all commands share, and the list of them.
 
 use crate::commands::Command;
+use crate::exit;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, ValueEnum};
 
@@ -10,18 +11,12 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default())
     .placeholder(AnsiColor::Cyan.on_default());
 
-pub(crate) const EXIT_CODES: &str = "\
-Exit codes: verify and note validate 0 valid, 1 could not be read, 2 does not parse, 3 violations (several files: the highest); \
-transform 0 a bundle, 10 questions, 11 refused; run 0 accepted, 1 not accepted, 2 an error; \
-decide, submit, status, approve, reject and whatever applies or undoes files 0 ALLOW, 20 HOLD, 21 DENY; submit and status also 22 failed, 23 unknown; \
-ledger verify, ledger fsck and replay 0 all is well, 1 it is not, 2 it could not be checked; every other command 0 or 1; usage errors 64.";
-
 /// The gate between what an AI agent proposes and what really happens.
 ///
 /// Every artefact is a document with one canonical form, one hash, and one answer to "is it valid, and if not,
 /// exactly what is wrong". Most commands work on this machine alone; those of the gate also with a server (`--server`).
 #[derive(Parser)]
-#[command(name = "ordain", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "ordain", version, styles = STYLES, after_help = exit::help_of_all(), max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,

@@ -164,7 +164,7 @@ pub(crate) fn summary(out: &mut impl Write, outcomes: &[Outcome]) -> Result<()> 
     let count = |wanted: Outcome| outcomes.iter().filter(|outcome| **outcome == wanted).count();
     let mut parts = vec![format!("{} valid", count(Outcome::Ok))];
     for (outcome, name) in
-        [(Outcome::Violations, "invalid"), (Outcome::Unreadable, "unreadable"), (Outcome::Failed, "not read")]
+        [(Outcome::Violations, "invalid"), (Outcome::NoResult, "unreadable"), (Outcome::Failed, "not read")]
     {
         if count(outcome) > 0 {
             parts.push(format!("{} {name}", count(outcome)));

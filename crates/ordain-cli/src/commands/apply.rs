@@ -4,7 +4,7 @@ use super::recover::recover;
 use crate::arguments::Connect;
 use crate::changes::{show_applied, show_changes, told};
 use crate::document::load;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::files::{self, Asked, Asker, Trial, What, Wish};
 use crate::input::Source;
 use crate::report::RED;
@@ -21,9 +21,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 applied, 1 refused or rolled back, 20 held by the gate, 21 denied by it: nothing is changed; usage errors 64."
-)]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("applied"),
+    Outcome::Failed.means("refused or rolled back"),
+    Outcome::Hold.means("held by the gate; nothing is changed"),
+    Outcome::Deny.means("denied by the gate; nothing is changed"),
+]))]
 pub(crate) struct Apply {
     /// A patch set, or the folder of an accepted run; `-` is standard input
     #[arg(value_name = "PATCH|RUN")]

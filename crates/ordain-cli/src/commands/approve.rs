@@ -2,7 +2,7 @@
 
 use super::submit;
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::output::print_page;
@@ -14,15 +14,18 @@ use ordain_spec::approval::Verdict;
 use std::io::{BufRead, IsTerminal, Write};
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Shows what there is to approve and asks, on a terminal. Elsewhere name the digest of what was shown, which \
 `ordain status ID --json` has as `view_digest`.
 
 Examples:
   ordain approve 4f1c
-  ordain approve 4f1c --reason \"checked with finance\" --view sha256:…
-
-Exit codes: 0 allowed now, 20 still held, 21 denied, 1 an error; usage errors 64.")]
+  ordain approve 4f1c --reason \"checked with finance\" --view sha256:…", &[
+    Outcome::Ok.means("allowed"),
+    Outcome::Hold.means("still held"),
+    Outcome::Deny.means("denied"),
+    Outcome::Failed.means("an error"),
+]))]
 pub(crate) struct Approve {
     /// The action
     #[arg(value_name = "ID")]

@@ -2,12 +2,13 @@
 
 use crate::arguments::Lines;
 use crate::document::document_failure;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::lines::each;
 use clap::Args;
 use std::io::Write;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Canon {
     #[command(flatten)]
     pub(crate) lines: Lines,

@@ -2,7 +2,7 @@
 
 use crate::document::document_failure;
 use crate::document::{Made, check_stdin_once, emit};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::{Source, Text};
 use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::wording::count;
@@ -16,9 +16,10 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 nothing is open any more, 1 questions are left or an error; usage errors 64."
-)]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("no question is open"),
+    Outcome::Failed.means("questions are open, or an error"),
+]))]
 pub(crate) struct Clarify {
     /// The intent, JSON or by its name YAML
     #[arg(value_name = "INTENT")]

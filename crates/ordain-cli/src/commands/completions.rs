@@ -1,11 +1,12 @@
 //! `ordain completions`.
 
 use crate::cli::Cli;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use clap::{Args, CommandFactory};
 use std::io::Write;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]

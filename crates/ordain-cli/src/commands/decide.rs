@@ -3,7 +3,7 @@
 use crate::clock::{now_ms, parse_time};
 use crate::document::document_failure;
 use crate::document::{check_stdin_once, with_article};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::{Source, Text, search};
 use crate::page::Page;
 use crate::policy_folder;
@@ -45,13 +45,16 @@ pub(crate) struct CaseArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain decide proposal.json
   ordain decide proposal.json --policy policy --evidence evidence/ --approvals approvals/
-  ordain decide request.yaml --now 2026-01-05T12:00:00Z --json
-
-Exit codes: 0 ALLOW, 20 HOLD, 21 DENY, 1 an error; usage errors 64.")]
+  ordain decide request.yaml --now 2026-01-05T12:00:00Z --json", &[
+    Outcome::Ok.means("ALLOW"),
+    Outcome::Hold.means("HOLD"),
+    Outcome::Deny.means("DENY"),
+    Outcome::Failed.means("an error"),
+]))]
 pub(crate) struct Decide {
     #[command(flatten)]
     pub(crate) case: CaseArgs,

@@ -1,7 +1,7 @@
 //! `ordain halt` and `ordain resume`: one switch, two positions.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{GREEN, RED, printable};
@@ -11,6 +11,7 @@ use serde_json::json;
 use std::io::Write;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Switch {
     /// Why; it goes on the ledger
     #[arg(long, value_name = "TEXT")]

@@ -2,7 +2,7 @@
 
 use crate::arguments::Lines;
 use crate::document::document_failure;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::Unreadable;
 use crate::lines::each;
 use clap::{Args, ValueEnum};
@@ -38,6 +38,7 @@ pub(crate) enum HashOf {
 }
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Hash {
     #[command(flatten)]
     pub(crate) lines: Lines,

@@ -3,12 +3,13 @@
 use super::hash::{print_line, problem, write_line};
 use crate::arguments::Lines;
 use crate::document::document_failure;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::lines::each;
 use clap::{Args, ValueEnum};
 use ordain_canon::{Canonicalizer, DerivedId, Value};
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Id {
     #[command(flatten)]
     pub(crate) lines: Lines,

@@ -1,7 +1,7 @@
 //! `ordain keys`.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::{Jwk, Jwks};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
@@ -27,6 +27,7 @@ pub(crate) enum KeysCommand {
 }
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct KeysList {
     #[command(flatten)]
     pub(crate) connect: Connect,

@@ -1,11 +1,12 @@
 //! `ordain man`.
 
 use crate::cli::Cli;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use clap::{Args, CommandFactory};
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Man {
     /// Write the pages of all commands into this folder
     #[arg(long, value_name = "FOLDER")]

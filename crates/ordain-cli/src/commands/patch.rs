@@ -1,7 +1,7 @@
 //! `ordain patch`.
 
 use crate::document::{Made, emit, load};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use clap::Args;
 use ordain_canon::{Canonicalizer, PatchHash};
 use ordain_kernel::patch;
@@ -9,6 +9,7 @@ use ordain_spec::plan::Proposal;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Patch {
     /// The plan proposal; `-` is standard input
     #[arg(value_name = "PLAN")]

@@ -2,7 +2,7 @@
 
 use crate::changes::told;
 use crate::document::{Loaded, Made, check_stdin_once, emit, load, write_file};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
 use crate::report::YELLOW;
 use crate::wording::count;
@@ -18,6 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Plan {
     /// The bundle together with `--intent`, or an intent alone; `-` is standard input
     #[arg(value_name = "FILE")]

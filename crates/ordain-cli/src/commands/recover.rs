@@ -1,7 +1,7 @@
 //! `ordain recover`, and the recovery that every command starts with.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::files;
 use crate::output::print_json;
 use crate::report::{YELLOW, printable};
@@ -12,9 +12,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 nothing is unfinished any more, 1 it cannot be finished; usage errors 64."
-)]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("nothing is unfinished"),
+    Outcome::Failed.means("the change cannot be finished"),
+]))]
 pub(crate) struct Recover {
     /// The folder that was being changed
     #[arg(long, value_name = "DIR", default_value = ".")]

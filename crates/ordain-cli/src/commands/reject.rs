@@ -2,18 +2,19 @@
 
 use super::approve::send;
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use clap::Args;
 use ordain_api::{ActionStatus, VerdictRequest};
 use ordain_spec::approval::Verdict;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
-  ordain reject 4f1c --reason \"the address is wrong\"
-
-Exit codes: 21 denied now, 1 an error; usage errors 64.")]
+  ordain reject 4f1c --reason \"the address is wrong\"", &[
+    Outcome::Deny.means("rejected"),
+    Outcome::Failed.means("an error"),
+]))]
 pub(crate) struct Reject {
     /// The action
     #[arg(value_name = "ID")]

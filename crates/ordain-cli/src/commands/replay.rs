@@ -1,7 +1,7 @@
 //! `ordain replay`.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
 use crate::gateway::Purpose;
 use crate::output::{print_json, print_page};
@@ -14,12 +14,14 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain replay
-  ordain replay --policy stricter/
-
-Exit codes: 0 everything came out the same, 1 something did not, or could not be replayed, 2 nothing could be; usage errors 64.")]
+  ordain replay --policy stricter/", &[
+    Outcome::Ok.means("every decision is the same"),
+    Outcome::Failed.means("a decision differs, or could not be replayed"),
+    Outcome::NoResult.means("nothing could be replayed"),
+]))]
 pub(crate) struct Replay {
     /// Decide by these policies instead, and list what would change
     #[arg(long, value_name = "DIR")]

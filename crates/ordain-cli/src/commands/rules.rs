@@ -1,7 +1,7 @@
 //! `ordain rules`.
 
 use crate::arguments::kinds;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::report::{BOLD, GREEN, RED};
 use clap::Args;
 use ordain_canon::Canonicalizer;
@@ -13,6 +13,7 @@ use similar::{ChangeTag, TextDiff};
 use std::io::{BufWriter, Write};
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Rules {
     /// A rule, such as PS4 or V-PROP-010; all of them when absent
     #[arg(value_name = "ID")]

@@ -1,6 +1,6 @@
 //! `ordain schema`.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use cedar_policy::SchemaFragment;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -9,6 +9,7 @@ use ordain_spec::Kind;
 use std::io::Write;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Schema {
     /// The kind of document, or `policy`
     #[arg(value_name = "KIND", value_parser = schemas())]

@@ -2,7 +2,7 @@
 
 use crate::arguments::Connect;
 use crate::commands::note;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Place, Purpose, runtime};
 use crate::policy_folder;
 use crate::project::Project;
@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain serve
   ordain serve --store postgres://ordain@db/ordain --listen 10.0.0.5:7171
@@ -26,7 +26,7 @@ Every request takes a token (`ordain token create`), but for /health, /ready, /m
 before it. A hangup signal reads the policies and the key again. Logs are JSON lines on standard error.
 
 PostgreSQL on another machine is reached with TLS, and its certificate is verified; `?sslrootcert=FILE` in the URL names an \
-authority of your own, `?sslmode=disable` does without. Version 14 or newer.")]
+authority of your own, `?sslmode=disable` does without. Version 14 or newer.", exit::PLAIN))]
 pub(crate) struct Serve {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]

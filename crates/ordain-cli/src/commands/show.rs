@@ -3,7 +3,7 @@
 use super::verify::{Recognised, recognise};
 use crate::arguments::kinds;
 use crate::document::unreadable;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
 use crate::page::Page;
 use crate::report::{RED, printable};
@@ -17,6 +17,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct Show {
     /// The document, or the folder of a run; `-` is standard input
     #[arg(value_name = "FILE")]

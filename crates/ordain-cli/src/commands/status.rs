@@ -2,7 +2,7 @@
 
 use super::submit;
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::output::{print_json, print_page};
@@ -16,14 +16,18 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain status
   ordain status --state held
-  ordain status 4f1c --wait
-
-Exit codes: of one action 0 allowed, under way or done, 20 held, 21 denied, expired or superseded, 22 failed, 23 unknown; \
-1 an error; of a list 0; usage errors 64.")]
+  ordain status 4f1c --wait", &[
+    Outcome::Ok.means("allowed, running or done; or a list"),
+    Outcome::Hold.means("held"),
+    Outcome::Deny.means("denied, expired or superseded"),
+    Outcome::ActionFailed.means("the action failed"),
+    Outcome::Unknown.means("the outcome is unknown"),
+    Outcome::Failed.means("an error"),
+]))]
 pub(crate) struct Status {
     /// The action; without it the list of all
     #[arg(value_name = "ID")]

@@ -3,7 +3,7 @@
 use super::status;
 use crate::arguments::Connect;
 use crate::document::document_failure;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
@@ -15,15 +15,19 @@ use serde_json::Value as Json;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain submit proposal.json
   ordain submit proposal.json --wait 60
   ordain submit edited.json --supersedes 4f1c
-  agent | ordain submit - --server http://127.0.0.1:7171
-
-Exit codes: 0 allowed, 20 held, 21 denied, 1 an error; of what was submitted before as of `ordain status`; \
-usage errors 64.")]
+  agent | ordain submit - --server http://127.0.0.1:7171", &[
+    Outcome::Ok.means("allowed"),
+    Outcome::Hold.means("held"),
+    Outcome::Deny.means("denied"),
+    Outcome::ActionFailed.means("submitted before, and the action failed"),
+    Outcome::Unknown.means("submitted before, and the outcome is unknown"),
+    Outcome::Failed.means("an error"),
+]))]
 pub(crate) struct Submit {
     /// The action proposal or KernelRequest, JSON or by its name YAML; `-` is standard input, JSON
     #[arg(value_name = "FILE")]
@@ -137,7 +141,7 @@ pub(crate) fn outcome(status: &ActionStatus) -> Outcome {
         ActionState::Held => Outcome::Hold,
         ActionState::Denied | ActionState::Expired | ActionState::Superseded => Outcome::Deny,
         ActionState::Allowed | ActionState::Running | ActionState::Succeeded => Outcome::Ok,
-        ActionState::Failed => Outcome::WentWrong,
+        ActionState::Failed => Outcome::ActionFailed,
         ActionState::Unknown => Outcome::Unknown,
     }
 }

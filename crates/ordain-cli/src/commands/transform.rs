@@ -2,7 +2,7 @@
 
 use crate::commands::verify::too_long;
 use crate::document::{Made, emit};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::{Source, Text};
 use crate::lines::{self, TooLong};
 use crate::page::Page;
@@ -22,9 +22,12 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 a bundle, 10 a bundle with questions, 11 refused, 1 an error; usage errors 64. With --jsonl the highest."
-)]
+#[command(after_help = exit::help_with("With --jsonl the worst line decides the exit code.", &[
+    Outcome::Ok.means("a bundle"),
+    Outcome::Clarify.means("a bundle with questions"),
+    Outcome::Refused.means("no bundle: the intent is refused"),
+    Outcome::Failed.means("an error"),
+]))]
 pub(crate) struct Transform {
     /// The intent, JSON or by its name YAML; `-` is standard input, JSON
     #[arg(value_name = "INTENT")]

@@ -2,7 +2,7 @@
 
 use crate::arguments::Connect;
 use crate::changes::{show_changes, told, write_files};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::files::{self, Asked, Asker, Gated, What, Wish};
 use crate::output::print_json;
 use crate::report::{BOLD, GREEN, printable};
@@ -17,9 +17,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 undone, 1 refused or not possible, 20 held by the gate, 21 denied by it: nothing is changed; usage errors 64."
-)]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("undone"),
+    Outcome::Failed.means("refused or not possible"),
+    Outcome::Hold.means("held by the gate; nothing is changed"),
+    Outcome::Deny.means("denied by the gate; nothing is changed"),
+]))]
 pub(crate) struct Undo {
     /// The change, as `apply` named it; the last one when absent
     #[arg(value_name = "RECORD")]

@@ -1,7 +1,7 @@
 //! `ordain validate`.
 
 use crate::document::{check_stdin_once, load};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use anstyle::Style;
 use clap::Args;
@@ -13,7 +13,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "Exit codes: 0 accept, 1 review, reject or an error; usage errors 64.")]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("accept"),
+    Outcome::Failed.means("review, reject, or an error"),
+]))]
 pub(crate) struct Validate {
     /// The execution evidence; `-` is standard input
     #[arg(value_name = "EVIDENCE")]

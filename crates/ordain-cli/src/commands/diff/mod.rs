@@ -7,7 +7,7 @@ mod tree;
 use crate::commands::verify::recognise;
 use crate::document::unreadable;
 use crate::document::with_article;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
 use crate::page::Page;
 use crate::report;
@@ -21,9 +21,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 the same bundle; 1 the bundles differ, or one is not valid; usage errors 64."
-)]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("the same bundle"),
+    Outcome::Failed.means("the bundles differ, or one is not valid"),
+]))]
 pub(crate) struct Diff {
     /// The bundle before; `-` is standard input
     #[arg(value_name = "A")]

@@ -2,7 +2,7 @@
 
 use crate::arguments::Connect;
 use crate::document::document_failure;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::output::print_json;
@@ -14,6 +14,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct EvidenceAdd {
     /// Evidence packets: files with one or with an array of them; `-` is standard input
     #[arg(value_name = "FILE", required = true)]

@@ -3,7 +3,7 @@
 use crate::clock::{now_ms, parse_time};
 use crate::document::document_failure;
 use crate::document::{Made, emit};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
 use crate::report::{YELLOW, printable};
 use base64ct::{Base64UrlUnpadded, Encoding};
@@ -25,7 +25,7 @@ use std::process::{Command, Stdio};
 #[derive(Args)]
 #[command(
     group(clap::ArgGroup::new("observed").required(true).args(["file", "payload", "argv"])),
-    after_help = "\
+    after_help = exit::help_with("\
 Examples:
   ordain evidence pack --sensor ci --file target/release/app -o evidence/app.json
   ordain evidence pack --sensor crm --payload contact.json --key crm.key
@@ -33,9 +33,10 @@ Examples:
 
 The command is run as it is, without a sandbox. Its exit code is part of what was observed.
 With --key and -o the public key is shown, for the policy's sensors.toml. A new key:
-  (umask 077; head -c 32 /dev/urandom | basenc --base64url | tr -d = > ci.key)
-
-Exit codes: 0 a packet was made, 1 an error; usage errors 64."
+  (umask 077; head -c 32 /dev/urandom | basenc --base64url | tr -d = > ci.key)", &[
+    Outcome::Ok.means("a packet was made"),
+    Outcome::Failed.means("an error"),
+])
 )]
 pub(crate) struct Pack {
     /// Who observed: a name in the policy's sensors.toml

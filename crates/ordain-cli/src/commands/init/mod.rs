@@ -1,6 +1,6 @@
 //! `ordain init`: a policy folder to start with.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::page::Page;
 use crate::project::CONFIG;
 use crate::report::{GREEN, printable};
@@ -12,12 +12,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain init
-  ordain init service && cd service && ordain policy test
-
-Exit codes: 0 written, 1 something is there already, or an error: nothing is overwritten; usage errors 64.")]
+  ordain init service && cd service && ordain policy test", &[
+    Outcome::Ok.means("written"),
+    Outcome::Failed.means("a file exists already, or an error; nothing is overwritten"),
+]))]
 pub(crate) struct Init {
     /// The folder to write to
     #[arg(value_name = "DIR", default_value = ".")]

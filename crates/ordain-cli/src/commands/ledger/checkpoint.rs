@@ -1,7 +1,7 @@
 //! `ordain ledger checkpoint`.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use clap::Args;
@@ -9,6 +9,7 @@ use serde_json::json;
 use std::io::Write;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct LedgerCheckpoint {
     #[command(flatten)]
     pub(crate) connect: Connect,

@@ -2,7 +2,7 @@
 
 use super::{entries, local};
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::Purpose;
 use crate::output::print_json;
 use crate::progress::Progress;
@@ -13,6 +13,7 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct LedgerExport {
     /// The folder to write to
     #[arg(value_name = "DIR")]

@@ -2,7 +2,7 @@
 
 use super::entries;
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Place, read_note, runtime};
 use crate::output::print_json;
 use crate::progress::Progress;
@@ -15,8 +15,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
-Exit codes: 0 all is well, 1 it is not, and the first bad entry is named, 2 it could not be checked; usage errors 64.")]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("the ledger and the records are sound"),
+    Outcome::Failed.means("something is damaged; the first bad entry is named"),
+    Outcome::NoResult.means("they could not be checked"),
+]))]
 pub(crate) struct LedgerFsck {
     /// A checkpoint from elsewhere that the ledger must still agree with; may be given several times
     #[arg(long = "checkpoint", value_name = "FILE")]
@@ -87,7 +90,7 @@ pub(super) fn notes(paths: &[PathBuf]) -> Result<Vec<NamedNote>, Failure> {
 pub(super) fn told(audit: &Audit, of_what: &str, json: bool) -> Result<Outcome, Failure> {
     let outcome = match (audit.damage.is_empty(), audit.unusable.is_empty()) {
         (true, true) => Outcome::Ok,
-        (true, false) => Outcome::Unreadable,
+        (true, false) => Outcome::NoResult,
         (false, _) => Outcome::Failed,
     };
     if json {

@@ -1,7 +1,7 @@
 //! `ordain ledger prove`.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::GREEN;
@@ -11,10 +11,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain ledger prove 17 -o decision.tlog-proof
-  ordain verify decision.tlog-proof --key \"ordain/0123456789abcdef+89abcdef+AQ…\"")]
+  ordain verify decision.tlog-proof --key \"ordain/0123456789abcdef+89abcdef+AQ…\"", exit::PLAIN))]
 pub(crate) struct LedgerProve {
     /// The entry
     #[arg(value_name = "INDEX")]

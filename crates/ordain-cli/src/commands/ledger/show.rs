@@ -2,7 +2,7 @@
 
 use super::{EntryPage, PAGE_MAX};
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::{Column, Page};
@@ -12,6 +12,7 @@ use ordain_canon::time::moment;
 use std::io::Write;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct LedgerShow {
     /// The first entry; without it the last ones
     #[arg(value_name = "INDEX")]

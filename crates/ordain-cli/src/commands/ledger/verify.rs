@@ -4,7 +4,7 @@ use super::fsck::{Depth, LedgerFsck, check, notes, told};
 use super::{EntryPage, PAGE_MAX};
 use crate::arguments::note_verifier;
 use crate::document::write_file;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::progress::Progress;
 use crate::wording::count;
@@ -18,7 +18,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain ledger verify
   ordain ledger verify --checkpoint checkpoints/2026-01-05.txt
@@ -26,9 +26,11 @@ Examples:
 
 With --server the entries are read and their tree is compared with what the server signs now and with what it signed \
 before, by the checkpoints that you kept. The server's word is not taken for anything; the documents stay there. Only a \
-kept checkpoint shows that nothing of what was there then is missing now.
-
-Exit codes: 0 all is well, 1 it is not, and the first bad entry is named, 2 it could not be checked; usage errors 64.")]
+kept checkpoint shows that nothing of what was there then is missing now.", &[
+    Outcome::Ok.means("the ledger is sound"),
+    Outcome::Failed.means("the ledger is damaged; the first bad entry is named"),
+    Outcome::NoResult.means("the ledger could not be checked"),
+]))]
 pub(crate) struct LedgerVerify {
     /// With --server: the ledger's key, as `ordain keys list` shows it; may be given several times
     #[arg(long = "key", value_name = "VERIFIER", value_parser = note_verifier, requires = "server")]

@@ -6,7 +6,7 @@ mod show;
 mod validate;
 
 use crate::document::load;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::project::Project;
 use crate::report::{BOLD, RED, YELLOW, printable};
 use anstyle::Style;
@@ -31,26 +31,36 @@ pub(crate) enum NoteCommand {
     ///
     /// The model is what [model] in ordain.toml or the environment says: ORDAIN_MODEL_PROVIDER (openai, anthropic, ollama,
     /// replay), ORDAIN_MODEL_BASE_URL, ORDAIN_MODEL, ORDAIN_MODEL_KEY. Without any, recorded answers are replayed.
-    #[command(after_help = "\
+    #[command(after_help = exit::help_with("\
 Examples:
   ordain note draft \"Write a note about idempotency keys in payment APIs.\" -o note.json
   ordain note draft \"Compare it with exactly-once delivery\" --context api/idempotency.md --context https://example.com/a
-  ordain note draft \"Add a table of error codes\" --enhance api/errors.md
-
-Exit codes: 0 a proposal, 1 none; usage errors 64.")]
+  ordain note draft \"Add a table of error codes\" --enhance api/errors.md", &[
+        Outcome::Ok.means("a proposal was drafted"),
+        Outcome::Failed.means("no proposal"),
+    ]))]
     Draft(NoteDraft),
     /// Hold a note proposal against its contract and the vault: routes, sections, collisions, what must be kept
-    #[command(
-        after_help = "Exit codes: 0 it fits, 1 something could not be read, 2 it does not parse, 3 findings; usage errors 64."
-    )]
+    #[command(after_help = exit::help(&[
+        Outcome::Ok.means("the note fits"),
+        Outcome::Failed.means("a file could not be read"),
+        Outcome::NoResult.means("the proposal does not parse"),
+        Outcome::Violations.means("findings"),
+    ]))]
     Validate(NoteFile),
     /// Show the note as it would be written, as a diff against what is there
-    #[command(after_help = "Exit codes: 0 it fits, 1 it does not, or an error; usage errors 64.")]
+    #[command(after_help = exit::help(&[
+        Outcome::Ok.means("the note fits"),
+        Outcome::Failed.means("the note does not fit, or an error"),
+    ]))]
     Show(NoteFile),
     /// Write the note into the vault: validated again, decided by the gate where there is one, and kept for `undo`
-    #[command(
-        after_help = "Exit codes: 0 applied, 1 it does not fit, or was refused, 20 held by the gate, 21 denied by it: nothing is changed; usage errors 64."
-    )]
+    #[command(after_help = exit::help(&[
+        Outcome::Ok.means("applied"),
+        Outcome::Failed.means("the note does not fit, or is refused"),
+        Outcome::Hold.means("held by the gate; nothing is changed"),
+        Outcome::Deny.means("denied by the gate; nothing is changed"),
+    ]))]
     Apply(NoteApply),
 }
 

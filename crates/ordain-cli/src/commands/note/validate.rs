@@ -18,7 +18,7 @@ pub(super) fn run(args: &NoteFile, json: bool) -> Result<Outcome, Failure> {
     let text = source.text()?;
     let vault = Vault::open(&vault_folder(args)?)?;
     let (validation, outcome) = match text.read(&text.json) {
-        Err(wrong) => (broken(&Report::of(RuleId::Parse, wrong.pointer, wrong.message)), Outcome::Unreadable),
+        Err(wrong) => (broken(&Report::of(RuleId::Parse, wrong.pointer, wrong.message)), Outcome::NoResult),
         Ok(document) => match verify_as::<Proposal>(&Facts::default(), &document) {
             Ok(proposal) => {
                 let validation = judge(&vault, &proposal)?;
@@ -29,7 +29,7 @@ pub(super) fn run(args: &NoteFile, json: bool) -> Result<Outcome, Failure> {
                 // Of another kind of document every field is wrong; that it is another kind says more.
                 Ok(kind) if kind != Kind::Note => {
                     let message = format!("expected a note proposal, found {}", with_article(kind));
-                    (broken(&Report::of(RuleId::Kind, String::new(), message)), Outcome::Unreadable)
+                    (broken(&Report::of(RuleId::Kind, String::new(), message)), Outcome::NoResult)
                 }
                 _ => (broken(&report), Outcome::Violations),
             },

@@ -2,16 +2,16 @@
 
 use super::show::show;
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use clap::{Args, ValueEnum};
 use ordain_api::OutcomeReport;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain permit outcome permit_0123456789abcdef succeeded --records 1 --duration 250
-  ordain permit outcome permit_0123456789abcdef failed --use 2 --reason \"timeout at the bank\"")]
+  ordain permit outcome permit_0123456789abcdef failed --use 2 --reason \"timeout at the bank\"", exit::PLAIN))]
 pub(crate) struct PermitOutcome {
     /// The permit
     #[arg(value_name = "PERMIT_ID")]

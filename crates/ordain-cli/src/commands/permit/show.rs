@@ -1,7 +1,7 @@
 //! `ordain permit show`.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::output::{print_json, print_page};
@@ -10,6 +10,7 @@ use clap::Args;
 use ordain_api::PermitStatus;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct PermitShow {
     /// The permit
     #[arg(value_name = "PERMIT_ID")]

@@ -3,7 +3,7 @@
 use super::text_of;
 use crate::arguments::Connect;
 use crate::document::document_failure;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::read;
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::input::Source;
@@ -18,11 +18,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
-  ordain permit use permit_0123456789abcdef --for proposal.json
-
-Exit codes: 0 spent: act now, 1 refused: do not act; usage errors 64.")]
+  ordain permit use permit_0123456789abcdef --for proposal.json", &[
+    Outcome::Ok.means("spent: act now"),
+    Outcome::Failed.means("refused: do not act"),
+]))]
 pub(crate) struct PermitUse {
     /// The permit
     #[arg(value_name = "PERMIT_ID")]

@@ -3,7 +3,7 @@
 use super::text_of;
 use crate::arguments::Connect;
 use crate::clock::{now_ms, parse_time};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gate::{Jwks, page};
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
@@ -15,13 +15,14 @@ use ordain_decision::{PublicKey, PublicKeys, verify_permit};
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain permit verify permit.jwt
   curl -s http://127.0.0.1:7171/.well-known/jwks.json > jwks.json
-  ordain permit verify permit.jwt --jwks jwks.json
-
-Exit codes: 0 it holds, 1 it does not; usage errors 64.")]
+  ordain permit verify permit.jwt --jwks jwks.json", &[
+    Outcome::Ok.means("the permit is valid"),
+    Outcome::Failed.means("the permit is not valid, or an error"),
+]))]
 pub(crate) struct PermitVerify {
     /// The permit: a file with the token; `-` is standard input
     #[arg(value_name = "FILE")]

@@ -1,6 +1,6 @@
 //! `ordain policy check`.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::policy_folder::{Folder, counted, find, show};
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
@@ -12,12 +12,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain policy check
-  ordain policy check policy --deny-warnings
-
-Exit codes: 0 valid, 1 problems; usage errors 64.")]
+  ordain policy check policy --deny-warnings", &[
+    Outcome::Ok.means("valid"),
+    Outcome::Failed.means("problems were found"),
+]))]
 pub(crate) struct PolicyCheck {
     /// The policy folder; without it the one that the nearest ordain.toml names, or ./policy
     #[arg(value_name = "DIR")]

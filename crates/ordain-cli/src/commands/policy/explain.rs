@@ -1,7 +1,7 @@
 //! `ordain policy explain`.
 
 use crate::commands::decide::{CaseArgs, Given};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::page::{PLAIN, Page};
 use crate::report::{BOLD, GREEN, RED, YELLOW};
 use crate::view;
@@ -13,12 +13,13 @@ use serde::Serialize;
 use std::io::Write;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain policy explain proposal.json
-  ordain policy explain proposal.json --approvals approvals/ --now 2026-01-05T12:00:00Z
-
-Exit codes: 0 explained, whatever the outcome, 1 an error; usage errors 64.")]
+  ordain policy explain proposal.json --approvals approvals/ --now 2026-01-05T12:00:00Z", &[
+    Outcome::Ok.means("explained, for any decision"),
+    Outcome::Failed.means("an error"),
+]))]
 pub(crate) struct PolicyExplain {
     #[command(flatten)]
     pub(crate) case: CaseArgs,

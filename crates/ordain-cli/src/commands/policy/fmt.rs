@@ -1,7 +1,7 @@
 //! `ordain policy fmt`.
 
 use crate::document::{check_stdin_once, write_file};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
 use crate::policy_folder::find;
 use crate::report::{GREEN, YELLOW, printable};
@@ -16,13 +16,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain policy fmt
   ordain policy fmt --check policy
-  ordain policy fmt - < draft.cedar
-
-Exit codes: 0 done, or with --check nothing to do; 1 an error, or with --check something to do; usage errors 64.")]
+  ordain policy fmt - < draft.cedar", &[
+    Outcome::Ok.means("done; with --check, nothing to do"),
+    Outcome::Failed.means("an error; with --check, files would change"),
+]))]
 pub(crate) struct PolicyFmt {
     /// Files, or folders whose `.cedar` files are meant; `-` is standard input, to standard output; without any, the
     /// policy folder

@@ -3,7 +3,7 @@
 use super::cases::{Expect, ExpectedReason, Prepared, read_all};
 use super::junit;
 use crate::document::write_file;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::page::PLAIN;
 use crate::policy_folder::{TESTS, load};
 use crate::progress::Progress;
@@ -21,13 +21,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   ordain policy test
   ordain policy test policy --filter payment
-  ordain policy test --junit report.xml
-
-Exit codes: 0 all cases are as expected, 1 some are not, or there are none; usage errors 64.")]
+  ordain policy test --junit report.xml", &[
+    Outcome::Ok.means("every case is as expected"),
+    Outcome::Failed.means("a case is not as expected, or there are none"),
+]))]
 pub(crate) struct PolicyTest {
     /// The policy folder; without it the one that the nearest ordain.toml names, or ./policy
     #[arg(value_name = "DIR")]

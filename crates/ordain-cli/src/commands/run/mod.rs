@@ -8,7 +8,7 @@ use crate::arguments::{Connect, Protection};
 use crate::clock::now_ms;
 use crate::commands::apply::apply_asked;
 use crate::document::load_with;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::facts::load_profile;
 use crate::gate::files::{Asker, Trial};
 use crate::input::{Source, Text};
@@ -30,7 +30,13 @@ pub(crate) use verify::verify;
 #[derive(Args)]
 #[command(
     group(clap::ArgGroup::new("origin").required(true).args(["intent", "plan", "patch"])),
-    after_help = "Exit codes: 0 accepted, 1 not accepted (also with --plan-only, and when questions are open), 2 an error; usage errors 64."
+    after_help = exit::help(&[
+    Outcome::Ok.means("accepted"),
+    Outcome::Failed.means("not accepted, also with --plan-only or open questions"),
+    Outcome::NoResult.means("an error, or accepted and not applied"),
+    Outcome::Hold.means("accepted; with --apply, held by the gate"),
+    Outcome::Deny.means("accepted; with --apply, denied by the gate"),
+])
 )]
 pub(crate) struct Run {
     /// The intent, JSON or by its name YAML; `-` is standard input, JSON

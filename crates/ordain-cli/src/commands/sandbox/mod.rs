@@ -3,7 +3,7 @@
 mod exec;
 mod probe;
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use clap::{Args, Subcommand};
 use exec::Exec;
 use std::path::Path;
@@ -17,17 +17,19 @@ pub(crate) struct Sandbox {
 #[derive(Subcommand)]
 pub(crate) enum SandboxCommand {
     /// Try what this machine supports, and say what to change
-    #[command(
-        after_help = "Exit codes: 0 the sandbox works, 1 it does not, or not without --allow-landlock-only; usage errors 64."
-    )]
+    #[command(after_help = exit::help(&[
+        Outcome::Ok.means("the sandbox works"),
+        Outcome::Failed.means("it does not work, or only with --allow-landlock-only"),
+    ]))]
     Probe,
     /// Run one command on a view of a workspace, and show what came of it
     ///
     /// The command sees the workspace in /workspace and may change it there; the folder itself stays as it is. With
     /// --json the execution evidence is printed, of a plan that has this one command.
-    #[command(
-        after_help = "Exit codes: 0 the command succeeded, 1 it did not, or could not be run; usage errors 64."
-    )]
+    #[command(after_help = exit::help(&[
+        Outcome::Ok.means("the command succeeded"),
+        Outcome::Failed.means("the command failed or could not be run"),
+    ]))]
     Exec(Exec),
 }
 

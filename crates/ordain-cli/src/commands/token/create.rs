@@ -2,7 +2,7 @@
 
 use crate::arguments::Connect;
 use crate::clock::parse_time;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{GREEN, printable};
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = exit::help_with("\
 Examples:
   (umask 077; ordain token create agent-7 --role actor --role worker > agent.token)
   ordain token create alice --role approver
   ordain token create bob --role actor --name agent-8 --name agent-9
 
-What a token may propose under one of its names, its principal cannot approve.")]
+What a token may propose under one of its names, its principal cannot approve.", exit::PLAIN))]
 pub(crate) struct TokenCreate {
     /// Whose it is
     #[arg(value_name = "PRINCIPAL")]

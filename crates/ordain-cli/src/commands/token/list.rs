@@ -1,7 +1,7 @@
 //! `ordain token list`.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::{Column, Page};
@@ -11,6 +11,7 @@ use ordain_canon::time::moment;
 use serde::Deserialize;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct TokenList {
     #[command(flatten)]
     pub(crate) connect: Connect,

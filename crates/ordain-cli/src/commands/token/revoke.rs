@@ -1,7 +1,7 @@
 //! `ordain token revoke`.
 
 use crate::arguments::Connect;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::output::print_json;
 use crate::report::{YELLOW, printable};
@@ -10,6 +10,7 @@ use ordain_api::TokenStatus;
 use std::io::Write;
 
 #[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct TokenRevoke {
     /// The token's id: the part between its two underscores
     #[arg(value_name = "TOKEN_ID")]

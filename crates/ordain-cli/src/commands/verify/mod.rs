@@ -4,7 +4,7 @@ mod proof;
 
 use crate::arguments::{kinds, note_verifier};
 use crate::document::load;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::facts::{load_bundle, load_profile, read_packets, recompute};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
@@ -21,7 +21,12 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = crate::cli::EXIT_CODES)]
+#[command(after_help = exit::help_with("With several files the highest exit code is returned.", &[
+    Outcome::Ok.means("every document is valid"),
+    Outcome::Failed.means("a file could not be read"),
+    Outcome::NoResult.means("a document does not parse, or its kind is unclear"),
+    Outcome::Violations.means("a document breaks rules"),
+]))]
 pub(crate) struct Verify {
     /// Documents; `-` is standard input; a folder is searched for .json, .yaml and .yml, but hidden and linked
     /// folders are not; of the folder of a run every file and every link between them is checked
@@ -167,15 +172,15 @@ pub(crate) fn recognise<'a>(
         Some(kind) => document_text(kind, bytes),
         None => unmarked,
     };
-    let value = read(text).map_err(|wrong| Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable))?;
+    let value = read(text).map_err(|wrong| Checked::refused(RuleId::Parse, wrong, Outcome::NoResult))?;
     let kind = kind.map_or_else(|| Kind::recognise(&value), Ok).map_err(|error| {
         let wrong = Unreadable { pointer: String::new(), message: error.to_string(), offset: None };
-        Checked::refused(RuleId::Kind, wrong, Outcome::Unreadable)
+        Checked::refused(RuleId::Kind, wrong, Outcome::NoResult)
     })?;
     if text.len() < bytes.len() && kind != Kind::Intent {
         let kind = ReadErrorKind::ByteOrderMark;
         let wrong = Unreadable { pointer: String::new(), message: kind.to_string(), offset: Some(0) };
-        return Err(Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable));
+        return Err(Checked::refused(RuleId::Parse, wrong, Outcome::NoResult));
     }
     Ok(Recognised { kind, value, text_bytes: text.len() })
 }
@@ -288,5 +293,5 @@ pub(crate) fn write_report(canon: &mut Canonicalizer, report: &Report, output: &
 pub(crate) fn too_long() -> Checked {
     let message = format!("the line is longer than {DOCUMENT_BYTES_MAX} bytes");
     let wrong = Unreadable { pointer: String::new(), message, offset: None };
-    Checked::refused(RuleId::Parse, wrong, Outcome::Unreadable)
+    Checked::refused(RuleId::Parse, wrong, Outcome::NoResult)
 }
