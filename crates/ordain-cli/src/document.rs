@@ -141,7 +141,7 @@ pub(crate) fn emit(
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (target, permissions) = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name a file in it"));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a file"));
         }
         Ok(metadata) if metadata.is_file() => (path.canonicalize()?, Some(metadata.permissions())),
         Ok(_) => return OpenOptions::new().write(true).open(path)?.write_all(bytes),

@@ -170,6 +170,14 @@ pub(crate) enum Failure {
     /// The gate could not be reached, or its answer not be understood.
     #[error("{0}")]
     Server(String),
+    /// A failure, and what to do about it.
+    #[error("{failure}")]
+    Hinted {
+        /// Without the advice.
+        failure: Box<Failure>,
+        /// A sentence for people, with a command to run where there is one.
+        hint: String,
+    },
     /// What is wrong was printed.
     #[error("the document is not valid")]
     Reported,
@@ -182,6 +190,30 @@ impl From<ordain_gate::GateError> for Failure {
 }
 
 impl Failure {
+    /// The same failure, with advice that is printed on a line of its own.
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self::Hinted { failure: Box::new(self), hint: hint.into() }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Hinted { hint, .. } => Some(hint),
+            Self::NoResult(failure) => failure.hint(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is about damage, and not about anything else that can go wrong.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::Gate(problem) => problem.code == "damaged",
+            Self::Damaged { .. } => true,
+            Self::Hinted { failure, .. } => failure.is_damage(),
+            _ => false,
+        }
+    }
+
     /// What to exit with.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
@@ -199,6 +231,7 @@ impl Failure {
             | Self::Gate(_)
             | Self::Server(_)
             | Self::Reported => Outcome::Failed,
+            Self::Hinted { failure, .. } => failure.outcome(),
             Self::NoResult(failure) => match failure.outcome() {
                 Outcome::Usage => Outcome::Usage,
                 _ => Outcome::NoResult,
@@ -210,7 +243,7 @@ impl Failure {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Gate(problem) => crate::gate::problem_text(problem),
-            Self::NoResult(failure) => failure.text(),
+            Self::Hinted { failure, .. } | Self::NoResult(failure) => failure.text(),
             other => crate::report::printable(&other.to_string()).into_owned(),
         }
     }
@@ -221,7 +254,7 @@ impl Failure {
             Self::Reported => true,
             // The reader went away, as `head` does: there is nobody to tell.
             Self::Output(error) => error.kind() == std::io::ErrorKind::BrokenPipe,
-            Self::NoResult(failure) => failure.was_reported(),
+            Self::Hinted { failure, .. } | Self::NoResult(failure) => failure.was_reported(),
             _ => false,
         }
     }

@@ -26,7 +26,6 @@ mod wording;
 use clap::Parser;
 use cli::{Cli, Color};
 use exit::Outcome;
-use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -53,8 +52,7 @@ fn main() -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(failure) if failure.was_reported() => failure.outcome().into(),
         Err(failure) => {
-            let (red, plain) = (report::RED.render(), report::RED.render_reset());
-            let _ = writeln!(anstream::stderr(), "{red}error:{plain} {}", failure.text());
+            report::error(&failure);
             failure.outcome().into()
         }
     }

@@ -27,9 +27,10 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(usual);
     }
     let problem = format!(
-        "there is no policy folder: no {CONFIG} here or above, and no ./{POLICY}; name one, or let `ordain init` write one"
+        "no policy folder found: no `{CONFIG}` in this directory or its parents, and no `./{POLICY}`"
     );
-    Err(Failure::Document { path: ".".to_owned(), problem })
+    let failure = Failure::Document { path: ".".to_owned(), problem };
+    Err(failure.with_hint("run `ordain init`, or name a policy folder"))
 }
 
 /// A policy folder as it was found.

@@ -120,18 +120,18 @@ impl Wanted {
             return Ok(Self { workspace, patch, base, run: None });
         }
         if !is_run_folder(&args.what) {
-            let problem = "is no folder of a run, and no patch set; a run is in `.ordain/runs`".to_owned();
-            return Err(Failure::Document { path: args.what.display().to_string(), problem });
+            let problem = "is neither a patch set nor the folder of a run".to_owned();
+            let failure = Failure::Document { path: args.what.display().to_string(), problem };
+            return Err(failure.with_hint("the folders of runs are in `.ordain/runs`"));
         }
         check_links(&args.what, json)?;
         let run = load::<RunResult>(&args.what.join("result.json"), json)?.document;
         if !run.decision.accepted {
             let reason = run.decision.reasons.first().map_or("", String::as_str);
-            let problem = format!(
-                "this run was not accepted, so it is not applied: {reason} (`ordain show {}` says more)",
-                args.what.display()
-            );
-            return Err(Failure::Document { path: args.what.display().to_string(), problem });
+            let path = args.what.display().to_string();
+            let hint = format!("run `ordain show {path}`");
+            let problem = format!("the run was not accepted: {reason}");
+            return Err(Failure::Document { path, problem }.with_hint(hint));
         }
         let base = match (&args.if_unchanged, args.even_if_changed) {
             (_, true) => None,

@@ -7,7 +7,6 @@ use crate::gate::page;
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::output::print_page;
 use crate::page::Page;
-use crate::report::printable;
 use clap::Args;
 use ordain_api::{ActionState, ActionStatus, VerdictRequest};
 use ordain_spec::approval::Verdict;
@@ -70,11 +69,11 @@ pub(super) fn send(
 /// Shows what there is to approve, and asks. Nobody approves what they were not shown.
 fn asked(status: &ActionStatus) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::Usage(format!(
-            "nobody was shown what there is to approve; run this on a terminal, or name what was shown: --view DIGEST, which is \
-             `view_digest` of `ordain status {} --json`",
-            printable(&status.action_id)
-        )));
+        let hint = format!(
+            "run this on a terminal, or pass `--view DIGEST` with the `view_digest` of `ordain status {} --json`",
+            status.action_id
+        );
+        return Err(Failure::Usage("standard input is not a terminal".to_owned()).with_hint(hint));
     }
     let mut page = Page::default();
     page::action(&mut page, status);

@@ -51,8 +51,9 @@ pub(crate) fn run(args: &Clarify, json: bool) -> Result<Outcome, Failure> {
             state.transform().map_err(|refusal| refused(&source, &refusal))?
         }
         None if source == Source::Stdin => {
-            let problem = "answers are read from standard input, so the intent must come from a file; or give `--answers FILE`";
-            return Err(Failure::Usage(problem.to_owned()));
+            let problem = "standard input cannot be both the intent and the answers";
+            let hint = "read the intent from a file, or pass `--answers FILE`";
+            return Err(Failure::Usage(problem.to_owned()).with_hint(hint));
         }
         None => {
             let first = state.transform().map_err(|refusal| refused(&source, &refusal))?;

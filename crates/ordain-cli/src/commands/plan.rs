@@ -4,7 +4,7 @@ use crate::changes::told;
 use crate::document::{Loaded, Made, check_stdin_once, emit, load, write_file};
 use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
-use crate::report::YELLOW;
+use crate::report;
 use crate::wording::count;
 use clap::Args;
 use ordain_canon::{Canonicalizer, Value};
@@ -14,7 +14,6 @@ use ordain_spec::bundle::{Bundle, BundleStatus};
 use ordain_spec::intent::Intent;
 use ordain_spec::{Facts, Kind, Verified, verify_as};
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
@@ -54,8 +53,8 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
     })?;
     if bundle.status == BundleStatus::Incomplete {
         let questions = count(bundle.unresolved_questions.len() as u64, "question");
-        let note = format!("{questions} open; a plan of an incomplete bundle always needs approval");
-        writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {note}")?;
+        let note = format!("{questions} open, so this plan always needs approval");
+        report::note(&note, None);
     }
     let made = Made {
         title: format!("plan {}", proposal.id),
@@ -74,9 +73,8 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
 fn of_intent(path: &Path, json: bool) -> Result<(Verified<Bundle>, Loaded<Intent>), Failure> {
     let refused = |problem: String| Failure::Document { path: Source::of(path).name(), problem };
     if is_bundle(path)? {
-        return Err(Failure::Usage(
-            "a bundle is planned together with its intent: add `--intent INTENT`".to_owned(),
-        ));
+        let problem = "a bundle is planned together with its intent".to_owned();
+        return Err(Failure::Usage(problem).with_hint("pass `--intent INTENT`"));
     }
     let intent = load::<Intent>(path, json)?;
     let value = intent.value()?;

@@ -4,7 +4,7 @@ use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::files;
 use crate::output::print_json;
-use crate::report::{YELLOW, printable};
+use crate::report::{self, printable};
 use clap::Args;
 use ordain_harness::apply::{self, ApplyError, Copies, Recovered};
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(crate) fn recover(workspace: &Path) {
         Ok(Some(recovered)) => sentence(&recovered),
         Err(error) => format!("an apply had been interrupted, and cannot be finished now: {error}"),
     };
-    let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
+    report::note(&said, None);
 }
 
 fn sentence(recovered: &Recovered) -> String {

@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Rules, json: bool) -> Result<Outcome, Failure> {
             writeln!(anstream::stdout(), "{BOLD}{name}{BOLD:#}: {about}")?;
             return Ok(Outcome::Ok);
         }
-        return Err(Failure::Usage(format!("there is no rule `{id}`; `ordain rules` lists them")));
+        let hint = "`ordain rules` lists all rules";
+        return Err(Failure::Usage(format!("there is no rule `{id}`")).with_hint(hint));
     }
     let mut out = BufWriter::new(anstream::stdout().lock());
     let mut canon = Canonicalizer::new();

@@ -6,7 +6,7 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Place, Purpose, runtime};
 use crate::policy_folder;
 use crate::project::Project;
-use crate::report::{GREEN, YELLOW, printable};
+use crate::report::{GREEN, YELLOW, printable, write_hint};
 use clap::Args;
 use ordain_gate::{Caller, Clock, Gate, Settings};
 use ordain_server::{App, Background, Reload, listen};
@@ -74,12 +74,11 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             let policy = path.display().to_string();
             tracing::info!(policy, policy_hash, "other policies are in force, on every node");
         }
-        let tokens = gate.tokens(&operator).await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
+        let tokens =
+            gate.tokens(&operator).await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
         if !args.listen.ip().is_loopback() && tokens == 0 {
-            return Err(Failure::Usage(format!(
-                "{} can be reached by others, and there are no tokens; make some first: ordain token create NAME --role …",
-                args.listen
-            )));
+            let problem = format!("other machines can reach {}, and there are no tokens", args.listen);
+            return Err(Failure::Usage(problem).with_hint("run `ordain token create NAME --role ROLE` first"));
         }
         let app = App::new(gate, reload).with_notes(drafter);
         let listening = listen(app, args.listen).await;
@@ -100,10 +99,8 @@ fn told(address: &str, tokens: usize, json: bool) -> Result<(), Failure> {
     } else {
         writeln!(stdout, "{GREEN}listening{GREEN:#}  http://{}", printable(address))?;
         if tokens == 0 {
-            writeln!(
-                stdout,
-                "{YELLOW}note:{YELLOW:#} there are no tokens yet; make one: ordain token create NAME --role actor"
-            )?;
+            writeln!(stdout, "{YELLOW}note:{YELLOW:#} there are no tokens yet")?;
+            write_hint(&mut stdout, Some("run `ordain token create NAME --role actor`"))?;
         }
     }
     Ok(stdout.flush()?)

@@ -7,12 +7,11 @@ use crate::gate::page;
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
-use crate::report::{YELLOW, printable};
+use crate::report;
 use clap::Args;
 use ordain_api::{ActionState, ActionStatus, GateStatus};
 use ordain_canon::time::moment;
 use serde::Deserialize;
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
 fn tell_halt(gateway: &Gateway) -> Result<(), Failure> {
     if let Some(halt) = gateway.get::<GateStatus>("/v1/gate")?.halted {
         let said = format!("halted by {} since {}: {}", halt.by, moment(halt.at_ms), halt.reason);
-        writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said))?;
+        report::note(&said, None);
     }
     Ok(())
 }

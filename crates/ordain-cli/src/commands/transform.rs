@@ -6,7 +6,7 @@ use crate::exit::{self, Failure, Outcome};
 use crate::input::{Source, Text};
 use crate::lines::{self, TooLong};
 use crate::page::Page;
-use crate::report::{RED, YELLOW, printable};
+use crate::report::{self, RED, YELLOW, printable};
 use crate::view;
 use crate::wording::count;
 use clap::Args;
@@ -57,13 +57,12 @@ pub(crate) fn run(args: &Transform, json: bool) -> Result<Outcome, Failure> {
             transform_goal(goal)
         }
         (Some(Some(_)), Some(_)) => {
-            let problem =
-                "give an intent or a goal, not both; `ordain transform FILE --goal` reads the file as a goal";
-            return Err(Failure::Usage(problem.to_owned()));
+            let hint = "to read the goal from a file, run `ordain transform FILE --goal`";
+            return Err(Failure::Usage("an intent and a goal were given".to_owned()).with_hint(hint));
         }
         (None | Some(None), None) => {
-            let problem = "an intent is missing: name a file, `-` for standard input, or give a goal with `--goal TEXT`";
-            return Err(Failure::Usage(problem.to_owned()));
+            let hint = "name a file, `-` for standard input, or pass `--goal TEXT`";
+            return Err(Failure::Usage("no intent given".to_owned()).with_hint(hint));
         }
     };
     match &result {
@@ -90,11 +89,11 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// `--goal notes.txt` takes the name for the goal; whoever meant the file is told how.
+/// `--goal notes.txt` takes the name for the goal. Says how to read the file instead.
 fn hint_at_file(goal: &str) {
     if Path::new(goal).is_file() {
-        let hint = format!("the goal is the text `{goal}`; to read the file: ordain transform {goal} --goal");
-        let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&hint));
+        let hint = format!("to read the file, run `ordain transform {goal} --goal`");
+        report::note(&format!("the goal is the text `{goal}`, not the file"), Some(&hint));
     }
 }
 
@@ -144,12 +143,12 @@ fn show(result: &Transformed, bundle: &Bundle, args: &Transform, json: bool) -> 
     if let (Transformed::Clarify(_), false) = (result, json) {
         let questions = count(bundle.unresolved_questions.len() as u64, "question");
         let hint = match args.intent.as_deref().filter(|_| args.goal.is_none()) {
-            Some(path) => format!("{questions} open; answer with `ordain clarify {}`", path.display()),
-            None => format!(
-                "{questions} open; to answer, put the goal into an intent file and run `ordain clarify FILE`"
-            ),
+            Some(path) => format!("answer with `ordain clarify {}`", path.display()),
+            None => "put the goal into an intent file, and answer with `ordain clarify FILE`".to_owned(),
         };
-        writeln!(anstream::stderr(), "{YELLOW}CLARIFY{YELLOW:#}  {}", printable(&hint))?;
+        let mut stderr = anstream::stderr().lock();
+        writeln!(stderr, "{YELLOW}CLARIFY{YELLOW:#}  {questions} open")?;
+        report::write_hint(&mut stderr, Some(&hint))?;
     }
     Ok(())
 }
@@ -173,9 +172,7 @@ fn show_refusal(result: &Transformed, refusal: &Refusal, json: bool) -> Result<(
 
 fn transform_lines(args: &Transform) -> Result<Outcome, Failure> {
     if args.goal.is_some() || args.output.is_some() {
-        return Err(Failure::Usage(
-            "`--jsonl` reads intents and writes results; it takes no `--goal` and no `-o`".to_owned(),
-        ));
+        return Err(Failure::Usage("`--jsonl` cannot be combined with `--goal` or `-o`".to_owned()));
     }
     let work = || {
         let mut canon = Canonicalizer::new();

@@ -5,7 +5,7 @@ use crate::document::document_failure;
 use crate::document::{Made, emit};
 use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
-use crate::report::{YELLOW, printable};
+use crate::report::{YELLOW, printable, write_hint};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -164,7 +164,7 @@ fn observe_file(path: &Path) -> Result<Json, Failure> {
     let problem = |problem: &str| Failure::Document { path: name.clone(), problem: problem.to_owned() };
     let shown = path.to_str().ok_or_else(|| problem("has a name that is not UTF-8"))?;
     if path.is_dir() {
-        return Err(problem("is a folder; name a file in it"));
+        return Err(problem("is a folder, not a file"));
     }
     let content = Stream::read(Some(File::open(path).map_err(failure)?)).map_err(failure)?;
     Ok(json!({"path": shown, "bytes": content.bytes, "sha256": content.sha256()}))
@@ -265,8 +265,10 @@ fn read_key(path: &Path) -> Result<SigningKey, Failure> {
     let name = path.display().to_string();
     let metadata = std::fs::metadata(path).map_err(|error| Failure::File { path: name.clone(), error })?;
     if metadata.permissions().mode() & 0o077 != 0 {
-        let warning = format!("{name}: others than its owner can read this key; `chmod 600` ends that");
-        let _ = writeln!(anstream::stderr(), "{YELLOW}warning:{YELLOW:#} {}", printable(&warning));
+        let warning = format!("{name}: other users can read this key");
+        let mut stderr = anstream::stderr().lock();
+        let _ = writeln!(stderr, "{YELLOW}warning:{YELLOW:#} {}", printable(&warning));
+        let _ = write_hint(&mut stderr, Some(&format!("run `chmod 600 {name}`")));
     }
     let bytes = Source::of(path).bytes()?;
     let text = String::from_utf8(bytes).unwrap_or_default();

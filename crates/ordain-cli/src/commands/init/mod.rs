@@ -74,10 +74,10 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
         .map(|path| path.display().to_string())
         .collect();
     if !there.is_empty() {
-        let (is, it) = if there.len() == 1 { ("is", "it") } else { ("are", "them") };
-        let problem =
-            format!("{is} there already, so nothing was written; move {it} away, or name another folder");
-        return Err(Failure::Document { path: there.join(" and "), problem });
+        let (exists, it) = if there.len() == 1 { ("exists", "it") } else { ("exist", "them") };
+        let problem = format!("{exists} already; nothing was written");
+        let failure = Failure::Document { path: there.join(" and "), problem };
+        return Err(failure.with_hint(format!("move {it} away, or name another folder")));
     }
     let failure = |path: &Path, error| Failure::File { path: path.display().to_string(), error };
     fs::create_dir_all(&args.dir).map_err(|error| failure(&args.dir, error))?;

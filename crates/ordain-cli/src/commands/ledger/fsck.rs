@@ -42,9 +42,8 @@ pub(super) enum Depth {
 /// Checks what is stored without changing anything: the policies are not loaded and nothing is recorded.
 pub(super) fn check(args: &LedgerFsck, depth: Depth, json: bool) -> Result<Outcome, Failure> {
     if args.connect.server.is_some() {
-        return Err(Failure::Usage(
-            "this reads what a store keeps beside its ledger; run it where the store is, or `ordain ledger verify --server URL`".to_owned(),
-        ));
+        let hint = "run it on the machine of the store, or run `ordain ledger verify --server URL`";
+        return Err(Failure::Usage("`ledger fsck` reads a store, not a server".to_owned()).with_hint(hint));
     }
     let place = Place::of(&args.connect)?;
     place.check_there()?;

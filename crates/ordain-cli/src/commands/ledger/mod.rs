@@ -52,22 +52,17 @@ pub(crate) fn run(args: &Ledger, json: bool) -> Result<Outcome, Failure> {
     }
 }
 
-/// Whoever checks every night wants to tell damage from everything else that can go wrong.
+/// Damage keeps its exit code, so that a nightly check can tell it from everything else that can go wrong.
 pub(super) fn no_result(failure: Failure) -> Failure {
-    match &failure {
-        Failure::Gate(problem) if problem.code == "damaged" => failure,
-        Failure::Damaged { .. } => failure,
-        _ => Failure::NoResult(Box::new(failure)),
-    }
+    if failure.is_damage() { failure } else { Failure::NoResult(Box::new(failure)) }
 }
 
 /// The gate of this project; for what needs the whole store.
 pub(super) fn local(connect: &Connect, purpose: Purpose, json: bool) -> Result<Local, Failure> {
     match Gateway::open(connect, purpose, json)? {
         Gateway::Local(local) => Ok(*local),
-        Gateway::Remote(_) => Err(Failure::Usage(
-            "this reads the whole store; run it where the store is, without --server".to_owned(),
-        )),
+        Gateway::Remote(_) => Err(Failure::Usage("this command reads a store, not a server".to_owned())
+            .with_hint("run it on the machine of the store, without --server")),
     }
 }
 

@@ -54,9 +54,11 @@ pub(super) fn run(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
 fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
     let LedgerVerify { keys, keep, what: LedgerFsck { checkpoints, connect } } = args;
     if keys.is_empty() {
-        return Err(Failure::Usage(
-            "a server's ledger is checked with its key: --key VERIFIER, as `ordain keys list` shows it; take it from whoever runs the server, not from the server".to_owned(),
-        ));
+        let hint =
+            "pass `--key VERIFIER` as `ordain keys list` shows it, from the operator and not from the server";
+        return Err(
+            Failure::Usage("the ledger of a server is checked with its key".to_owned()).with_hint(hint)
+        );
     }
     // What was kept the last time is compared with before another takes its place.
     let last = keep.iter().filter(|path| path.exists() && !checkpoints.contains(path));

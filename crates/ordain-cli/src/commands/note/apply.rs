@@ -56,13 +56,13 @@ pub(super) fn run(args: &NoteApply, json: bool) -> Result<Outcome, Failure> {
 fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
     // What is no folder is told when the vault is opened.
     let Some(project) = vault.is_dir().then(|| Project::above(vault)).transpose()?.flatten() else {
-        // Whose gate would be asked is not for the folder to decide that the command happens to be in.
+        // The current folder must not choose the gate of a vault that lies elsewhere.
         if vault.is_dir() && Project::find()?.is_some() {
-            let problem = format!(
-                "is outside of the project here, whose gate decides about its own files only; put an {CONFIG} above it, or give the \
-                 command elsewhere"
-            );
-            return Err(Failure::Document { path: vault.display().to_string(), problem });
+            let problem = "is outside of the project here, whose gate decides only about its own files";
+            let failure =
+                Failure::Document { path: vault.display().to_string(), problem: problem.to_owned() };
+            let hint = format!("put an {CONFIG} above the vault, or run this outside of the project");
+            return Err(failure.with_hint(hint));
         }
         return Ok((vault.to_owned(), String::new()));
     };

@@ -10,7 +10,7 @@ use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use crate::project::{CONFIG, Project};
-use crate::report::{BOLD, YELLOW, printable};
+use crate::report::{self, BOLD, printable};
 use crate::view;
 use clap::Args;
 use ordain_canon::{Canonicalizer, Value};
@@ -72,9 +72,10 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
         emit(&*note, Some(path), json, made)?;
         if !json && path != Path::new("-") {
             let path = path.display();
-            hint(&format!(
+            let hint = format!(
                 "look at it with `ordain note show {path}`, and write it with `ordain note apply {path}`"
-            ));
+            );
+            report::write_hint(&mut anstream::stderr(), Some(&hint))?;
         }
         return Ok(Outcome::Ok);
     }
@@ -114,9 +115,8 @@ fn local(args: &NoteDraft, body: &Json, json: bool) -> Result<Verified<Proposal>
     };
     let drafter = drafter(project.as_ref(), &folder)?;
     if drafter.provider().recorded().is_some() {
-        hint(&format!(
-            "no model is set up, so recorded answers are replayed; [model] in {CONFIG} or ORDAIN_MODEL_PROVIDER names one"
-        ));
+        let hint = format!("name a model with [model] in {CONFIG} or with ORDAIN_MODEL_PROVIDER");
+        report::note("no model is set up, so recorded answers are replayed", Some(&hint));
     }
     let waiting = Waiting::new(drafter.provider().name());
     let drafted = match project.is_some() || args.connect.store.is_some() {
@@ -128,7 +128,10 @@ fn local(args: &NoteDraft, body: &Json, json: bool) -> Result<Verified<Proposal>
             asked(&gateway, body)?
         }
         false => {
-            hint(&format!("there is no {CONFIG} here or above, so this draft is on no ledger"));
+            report::note(
+                &format!("no `{CONFIG}` in this directory or its parents, so this draft is on no ledger"),
+                None,
+            );
             let request = ordain_note::Request::read(body.to_string().as_bytes());
             let request = request.map_err(|faults| refused(ordain_note::Failure::of_input(faults)))?;
             let runtime = runtime(1)?;
@@ -201,10 +204,6 @@ fn show_answer(answer: &str) {
             printable(&shown)
         );
     }
-}
-
-fn hint(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(text));
 }
 
 /// Tells a person whom the command waits for, and takes it back.

@@ -46,9 +46,8 @@ pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
         None => {
             let permit: PermitStatus = gateway.get(&path)?;
             permit.token.ok_or_else(|| {
-                Failure::Server(
-                    "this token may not see the permit's text; name a file with --permit".to_owned(),
-                )
+                Failure::Server("this token may not read the text of the permit".to_owned())
+                    .with_hint("pass a file with the permit: `--permit FILE`")
             })?
         }
     };

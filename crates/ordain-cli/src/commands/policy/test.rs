@@ -71,10 +71,7 @@ pub(crate) fn run(args: &PolicyTest, json: bool) -> Result<Outcome, Failure> {
     };
     let chosen: Vec<&Prepared> = all.iter().filter(wanted).collect();
     if chosen.is_empty() {
-        return Err(Failure::Document {
-            path: tests.display().to_string(),
-            problem: nothing_to_do(args, all.len()),
-        });
+        return Err(no_cases(args, &tests, all.len()));
     }
     let mut progress = Progress::new("cases", Some(chosen.len()));
     let mut canon = Canonicalizer::new();
@@ -103,11 +100,14 @@ pub(crate) fn run(args: &PolicyTest, json: bool) -> Result<Outcome, Failure> {
     Ok(if failed == 0 { Outcome::Ok } else { Outcome::Failed })
 }
 
-fn nothing_to_do(args: &PolicyTest, all: usize) -> String {
+fn no_cases(args: &PolicyTest, tests: &Path, all: usize) -> Failure {
+    let failure = |problem| Failure::Document { path: tests.display().to_string(), problem };
     match &args.filter {
-        Some(text) if all > 0 => format!("none of the {} has `{text}` in its name", count(all as u64, "case")),
-        _ => "there are no cases; docs/contracts/policy.md says how to write one, and `ordain init` writes some"
-            .to_owned(),
+        Some(text) if all > 0 => {
+            failure(format!("none of the {} has `{text}` in its name", count(all as u64, "case")))
+        }
+        _ => failure("there are no cases".to_owned())
+            .with_hint("docs/contracts/policy.md says how to write a case; `ordain init` writes some"),
     }
 }
 
