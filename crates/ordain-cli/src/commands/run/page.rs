@@ -5,7 +5,8 @@ use crate::page::Page;
 use crate::report::{GREEN, RED, YELLOW};
 use crate::wording::{count, size_of};
 use ordain_harness::sandbox::{Captured, Level, StepReport};
-use ordain_run::Run;
+use ordain_kernel::Criterion;
+use ordain_run::{Run, VerdictReason};
 use ordain_spec::evidence::{ActionStatus, ExecutionStatus};
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::run::ResultKind;
@@ -71,19 +72,22 @@ fn reasons(page: &mut Page, run: &Run) {
     let evidence = run.tried.as_ref().map(|tried| &tried.evidence);
     let stopped = evidence.is_some_and(|it| it.status == ExecutionStatus::Failed);
     let untested = evidence.is_some_and(|it| it.test_results.iter().all(|test| test.actual.is_none()));
-    // What never ran follows from what failed.
-    let follows = |reason: &&String| {
-        let skipped = reason.starts_with("VA4 ") && reason.contains(" action was skipped");
-        let untested = untested && reason.starts_with("VA5 ");
-        !(stopped && (skipped || untested || reason.starts_with("VA8 ")))
+    // Actions and tests that never ran follow from the one that failed.
+    let follows = |reason: &&VerdictReason| match reason {
+        VerdictReason::Evidence(reason) if stopped => match reason.criterion {
+            Criterion::ActionsSucceed => reason.ended == Some(ActionStatus::Skipped),
+            Criterion::TestsPass => untested,
+            Criterion::Status => true,
+            _ => false,
+        },
+        _ => false,
     };
     let mut label = "because";
-    for reason in run.result.decision.reasons.iter().filter(follows).take(REASONS_SHOWN) {
-        let text = match reason.split_once(": ") {
-            Some((place, text)) if place.starts_with("VA") => text,
-            _ => reason,
-        };
-        page.label(label, text);
+    for reason in run.reasons.iter().filter(|reason| !follows(reason)).take(REASONS_SHOWN) {
+        match reason {
+            VerdictReason::Evidence(reason) => page.label(label, &reason.message),
+            other => page.label(label, &other.to_string()),
+        }
         label = "";
     }
     let skipped = evidence.map_or(0, |evidence| {
