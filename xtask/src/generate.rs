@@ -27,6 +27,7 @@ fn write() -> std::result::Result<(), String> {
     // The pages quote the reports, so these come first.
     bless_reports()?;
     bless_description()?;
+    bless_exit_codes()?;
     let wanted = files()?;
     let present = present()?;
     for (path, text) in &wanted {
@@ -57,8 +58,15 @@ fn bless_description() -> std::result::Result<(), String> {
     run_command(bless.env("ORDAIN_BLESS", "1"))
 }
 
-/// Names what `write` would change. The reports and the description of the HTTP interface are compared by tests of
-/// their own.
+/// The command line is no library that this could read the table from.
+fn bless_exit_codes() -> std::result::Result<(), String> {
+    let test = "exit::tests::the_documents_have_these_exit_codes";
+    let mut bless = cargo(&["test", "-q", "-p", "ordain-cli", "--bin", "ordain", test]);
+    run_command(bless.env("ORDAIN_BLESS", "1"))
+}
+
+/// Names what `write` would change. The reports, the description of the HTTP interface and the tables of exit codes are
+/// compared by tests of their own.
 pub(crate) fn check() -> std::result::Result<(), String> {
     let differences = differences(&files()?, &present()?);
     if differences.is_empty() {

@@ -1,9 +1,9 @@
 //! Documents that a command works on, and the one that it makes.
 
+use crate::commands::verify::{Checked, FileReport};
 use crate::exit::{Failure, Outcome};
 use crate::input::{Source, Text, Unreadable};
 use crate::report;
-use crate::verify::{Checked, FileReport};
 use ordain_canon::{Canonicalizer, Value};
 use ordain_spec::{Document, Facts, Kind, RuleId, Verified, document_text, verify_as};
 use serde::Serialize;
@@ -28,7 +28,7 @@ impl<T: Document> Loaded<T> {
     /// The document as it was written.
     pub(crate) fn value(&self) -> Result<Value<'_>, Failure> {
         let read = self.text.read(document_text(T::KIND, &self.text.json));
-        read.map_err(|wrong| crate::canon::document_failure(&self.source, &wrong))
+        read.map_err(|wrong| document_failure(&self.source, &wrong))
     }
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn emit(
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (target, permissions) = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name a file in it"));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a file"));
         }
         Ok(metadata) if metadata.is_file() => (path.canonicalize()?, Some(metadata.permissions())),
         Ok(_) => return OpenOptions::new().write(true).open(path)?.write_all(bytes),
@@ -175,4 +175,17 @@ fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
         }
     }
     Err(last)
+}
+
+/// The failure of a command whose document cannot be read.
+pub(crate) fn document_failure(source: &Source, wrong: &Unreadable) -> Failure {
+    let place = if wrong.pointer.is_empty() { String::new() } else { format!(", in `{}`", wrong.pointer) };
+    Failure::Document { path: source.name(), problem: format!("{}{place}", wrong.message) }
+}
+
+/// Why there is no document, as an error of this command.
+pub(crate) fn unreadable(source: &Source, refused: &Checked) -> Failure {
+    let wrong = refused.report.violations().first();
+    let (pointer, message) = wrong.map(|it| (it.path.clone(), it.message.clone())).unwrap_or_default();
+    document_failure(source, &Unreadable { pointer, message, offset: None })
 }

@@ -5,47 +5,104 @@ use std::process::ExitCode;
 /// How a command ended. The order is that of severity: of several results the last in this list counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Outcome {
-    /// All is well. `transform`: a bundle.
     Ok,
-    /// `transform`: a bundle with questions.
     Clarify,
-    /// `transform`: no bundle.
     Refused,
-    /// `decide`: approvals are missing.
     Hold,
-    /// `decide`: it may not happen.
     Deny,
-    /// `status`: it was allowed, and it failed.
-    WentWrong,
-    /// `status`: it was allowed, and nobody knows whether it happened.
+    ActionFailed,
     Unknown,
-    /// `verify`: a file could not be read. `diff`: the bundles differ. `run`: not accepted. `ledger verify`: damaged. Any
-    /// command but those and `replay`: it failed.
     Failed,
-    /// `verify`: a text is no document. `run`, `ledger verify`, `ledger fsck`, `replay`: it came to no result.
-    Unreadable,
-    /// `verify`: a document breaks rules.
+    NoResult,
     Violations,
-    /// The command line is wrong.
     Usage,
+}
+
+/// A row of the table of exit codes.
+struct Row {
+    outcome: Outcome,
+    code: u8,
+    word: &'static str,
+    meaning: &'static str,
+}
+
+const fn row(outcome: Outcome, code: u8, word: &'static str, meaning: &'static str) -> Row {
+    Row { outcome, code, word, meaning }
+}
+
+/// The table of exit codes. Help texts and documents are made from it.
+const TABLE: [Row; 11] = [
+    row(Outcome::Ok, 0, "ok", "done, and the answer is yes: valid, accepted, allowed, the same"),
+    row(
+        Outcome::Failed,
+        1,
+        "failed",
+        "an error, or the answer is no: not accepted, refused, different, damaged",
+    ),
+    row(
+        Outcome::NoResult,
+        2,
+        "no result",
+        "there is no answer: a document does not parse, or an error stopped the check or the run",
+    ),
+    row(Outcome::Violations, 3, "violations", "a document breaks rules"),
+    row(Outcome::Clarify, 10, "clarify", "the bundle has open questions"),
+    row(Outcome::Refused, 11, "refused", "the intent is refused; there is no bundle"),
+    row(Outcome::Hold, 20, "hold", "approvals are missing; nothing happened"),
+    row(Outcome::Deny, 21, "deny", "the action is denied, expired or superseded; nothing happened"),
+    row(Outcome::ActionFailed, 22, "action failed", "the action was allowed, and it failed"),
+    row(Outcome::Unknown, 23, "unknown", "the action was allowed, and its outcome is unknown"),
+    row(Outcome::Usage, 64, "usage", "the command line is wrong"),
+];
+
+/// A line of a help text: an outcome, and its meaning for one command.
+pub(crate) struct Meaning {
+    outcome: Outcome,
+    text: &'static str,
+}
+
+/// The lines of a command that does its work or fails.
+pub(crate) const PLAIN: &[Meaning] = &[Outcome::Ok.means("done"), Outcome::Failed.means("an error")];
+
+impl Outcome {
+    /// The meaning of this outcome for one command.
+    pub(crate) const fn means(self, text: &'static str) -> Meaning {
+        Meaning { outcome: self, text }
+    }
+
+    fn row(self) -> &'static Row {
+        // A test makes sure that every outcome has a row; without one it must not look like success.
+        let [.., last] = &TABLE;
+        TABLE.iter().find(|row| row.outcome == self).unwrap_or(last)
+    }
 }
 
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
-            Outcome::Ok => 0,
-            Outcome::Clarify => 10,
-            Outcome::Refused => 11,
-            Outcome::Hold => 20,
-            Outcome::Deny => 21,
-            Outcome::WentWrong => 22,
-            Outcome::Unknown => 23,
-            Outcome::Failed => 1,
-            Outcome::Unreadable => 2,
-            Outcome::Violations => 3,
-            Outcome::Usage => 64,
-        })
+        Self::from(outcome.row().code)
     }
+}
+
+/// The exit codes of a command, for the end of its help text.
+pub(crate) fn help(meanings: &[Meaning]) -> String {
+    let usage = Outcome::Usage.row();
+    let lines = meanings.iter().map(|meaning| (meaning.outcome.row().code, meaning.text));
+    list(lines.chain([(usage.code, usage.meaning)]).map(|(code, text)| (code, text.to_owned())))
+}
+
+/// Examples or remarks, and below them the exit codes.
+pub(crate) fn help_with(text: &str, meanings: &[Meaning]) -> String {
+    format!("{text}\n\n{}", help(meanings))
+}
+
+/// All exit codes, for the help text of `ordain` itself.
+pub(crate) fn help_of_all() -> String {
+    list(TABLE.iter().map(|row| (row.code, format!("{}: {}", row.word, row.meaning))))
+}
+
+fn list(lines: impl Iterator<Item = (u8, String)>) -> String {
+    let lines = lines.map(|(code, text)| format!("  {code:>2}  {text}"));
+    format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// Why a command could not do its work.
@@ -113,6 +170,14 @@ pub(crate) enum Failure {
     /// The gate could not be reached, or its answer not be understood.
     #[error("{0}")]
     Server(String),
+    /// A failure, and what to do about it.
+    #[error("{failure}")]
+    Hinted {
+        /// Without the advice.
+        failure: Box<Failure>,
+        /// A sentence for people, with a command to run where there is one.
+        hint: String,
+    },
     /// What is wrong was printed.
     #[error("the document is not valid")]
     Reported,
@@ -125,11 +190,35 @@ impl From<ordain_gate::GateError> for Failure {
 }
 
 impl Failure {
+    /// The same failure, with advice that is printed on a line of its own.
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self::Hinted { failure: Box::new(self), hint: hint.into() }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Hinted { hint, .. } => Some(hint),
+            Self::NoResult(failure) => failure.hint(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is about damage, and not about anything else that can go wrong.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::Gate(problem) => problem.code == "damaged",
+            Self::Damaged { .. } => true,
+            Self::Hinted { failure, .. } => failure.is_damage(),
+            _ => false,
+        }
+    }
+
     /// What to exit with.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Usage(_) => Outcome::Usage,
-            Self::Parse { .. } => Outcome::Unreadable,
+            Self::Parse { .. } => Outcome::NoResult,
             Self::File { .. }
             | Self::Output(_)
             | Self::Result(_)
@@ -142,9 +231,10 @@ impl Failure {
             | Self::Gate(_)
             | Self::Server(_)
             | Self::Reported => Outcome::Failed,
+            Self::Hinted { failure, .. } => failure.outcome(),
             Self::NoResult(failure) => match failure.outcome() {
                 Outcome::Usage => Outcome::Usage,
-                _ => Outcome::Unreadable,
+                _ => Outcome::NoResult,
             },
         }
     }
@@ -153,7 +243,7 @@ impl Failure {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Gate(problem) => crate::gate::problem_text(problem),
-            Self::NoResult(failure) => failure.text(),
+            Self::Hinted { failure, .. } | Self::NoResult(failure) => failure.text(),
             other => crate::report::printable(&other.to_string()).into_owned(),
         }
     }
@@ -164,8 +254,98 @@ impl Failure {
             Self::Reported => true,
             // The reader went away, as `head` does: there is nobody to tell.
             Self::Output(error) => error.kind() == std::io::ErrorKind::BrokenPipe,
-            Self::NoResult(failure) => failure.was_reported(),
+            Self::Hinted { failure, .. } | Self::NoResult(failure) => failure.was_reported(),
             _ => false,
+        }
+    }
+}
+
+/// The tables of exit codes in the documents.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    const HEADING: &str = "Exit codes:\n";
+
+    fn table() -> String {
+        let rows = TABLE.iter().map(|row| format!("| {} | {} | {} |\n", row.code, row.word, row.meaning));
+        format!("| code | name | meaning |\n|---|---|---|\n{}", rows.collect::<String>())
+    }
+
+    /// The commands that do something, with the lines about their exit codes.
+    fn leaves(command: &clap::Command, path: &str, found: &mut Vec<(String, String)>) {
+        for part in command.get_subcommands() {
+            let path = format!("{path}{}", part.get_name());
+            if part.has_subcommands() {
+                leaves(part, &format!("{path} "), found);
+            } else {
+                let help = part.get_after_help().map(ToString::to_string).unwrap_or_default();
+                let (_, codes) = help.split_once(HEADING).unwrap_or_default();
+                found.push((path, codes.to_owned()));
+            }
+        }
+    }
+
+    fn commands() -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        leaves(&Cli::command(), "", &mut found);
+        found
+    }
+
+    fn table_of_commands() -> String {
+        let usage = help(&[]).replacen(HEADING, "", 1);
+        let plain = help(PLAIN).replacen(HEADING, "", 1);
+        let mut rows = String::from("| command | code | meaning |\n|---|---|---|\n");
+        for (name, codes) in commands().iter().filter(|(_, codes)| *codes != plain) {
+            let mut first = format!("`{name}`");
+            for line in codes.lines().filter(|line| *line != usage) {
+                let (code, meaning) = line.trim_start().split_once("  ").unwrap();
+                rows += &format!("| {} | {code} | {meaning} |\n", std::mem::take(&mut first));
+            }
+        }
+        let [done, error] = PLAIN else { panic!("two lines") };
+        rows += &format!("| every other | {} | {} |\n", done.outcome.row().code, done.text);
+        rows + &format!("| | {} | {} |\n", error.outcome.row().code, error.text)
+    }
+
+    #[test]
+    fn every_outcome_has_one_row_and_one_code() {
+        let outcomes: BTreeSet<_> = TABLE.iter().map(|row| row.outcome).collect();
+        let codes: BTreeSet<_> = TABLE.iter().map(|row| row.code).collect();
+        assert_eq!((outcomes.len(), codes.len()), (TABLE.len(), TABLE.len()));
+        assert_eq!(outcomes.last(), Some(&Outcome::Usage));
+        assert_eq!(TABLE.len(), Outcome::Usage as usize + 1, "an outcome has no row");
+    }
+
+    #[test]
+    fn the_help_of_every_command_lists_its_exit_codes() {
+        let missing = commands().into_iter().filter(|(_, codes)| codes.is_empty()).map(|(name, _)| name);
+        assert_eq!(missing.collect::<Vec<_>>(), Vec::<String>::new());
+    }
+
+    /// `cargo xtask gen` runs this with `ORDAIN_BLESS`, and then it writes the tables.
+    #[test]
+    fn the_documents_have_these_exit_codes() {
+        for (file, mark, table) in [
+            ("README.md", "exit codes", table()),
+            ("docs/contracts/canonical.md", "exit codes", table()),
+            ("docs/contracts/canonical.md", "exit codes of commands", table_of_commands()),
+        ] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let start = format!("<!-- generated: {mark} -->\n\n");
+            let end = format!("\n<!-- end: {mark} -->\n");
+            let (before, rest) = text.split_once(&start).unwrap_or_else(|| panic!("{file} has no {start}"));
+            let (found, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{file} has no {end}"));
+            if std::env::var_os("ORDAIN_BLESS").is_some() {
+                std::fs::write(&path, format!("{before}{start}{table}{end}{after}")).unwrap();
+            } else {
+                assert_eq!(found, table, "{file} is not up to date; run cargo xtask gen");
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What `verify` is told besides the documents: the profile, the source bundle, the evidence.
 
+use crate::commands::transform::transform_file;
 use crate::exit::Failure;
 use crate::input::{Source, Text, Unreadable};
-use crate::transform::transform_file;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_kernel::Transformed;
 use ordain_spec::profile::Profile;
@@ -17,9 +17,8 @@ pub(crate) fn load_profile(name: &str) -> Result<Profile, Failure> {
     let path = PathBuf::from(name);
     if !path.exists() {
         let names = Profile::BUILT_IN.join(", ");
-        return Err(Failure::Usage(format!(
-            "unknown profile `{name}`: built in are {names}, and there is no such file"
-        )));
+        let problem = format!("no profile and no file is called `{name}`");
+        return Err(Failure::Usage(problem).with_hint(format!("the built-in profiles are {names}")));
     }
     let text = Source::of(&path).text()?;
     let value = read_fact(&path, &text)?;

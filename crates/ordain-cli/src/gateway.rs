@@ -1,9 +1,9 @@
 //! The way to the gate: a server, or the store of this project. Both take the same requests.
 
-use crate::args::Connect;
+use crate::arguments::Connect;
 use crate::exit::Failure;
 use crate::input::Source;
-use crate::policy;
+use crate::policy_folder;
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
 use ordain_canon::{ContentHash, SHA256_PREFIX};
@@ -341,7 +341,7 @@ fn put_in_force(
     if !place.own && runtime.block_on(gate.gate_status())?.policy_hash.is_some() {
         return Ok(());
     }
-    let (path, files) = policy::load_files(Some(policy), json)?;
+    let (path, files) = policy_folder::load_files(Some(policy), json)?;
     if runtime.block_on(gate.set_policy(caller, &files))? {
         let said =
             format!("the policies of {} are in force from now on; that is on the ledger", path.display());

@@ -1,8 +1,12 @@
 //! One document a line in, one result a line out: in order, as they come, on all cores, in bounded memory.
 
+use crate::arguments::Lines;
+use crate::commands::verify::{Checked, too_long, write_report};
 use crate::exit::{Failure, Outcome};
+use crate::input::{Source, Unreadable};
 use crate::progress::Progress;
-use ordain_canon::DOCUMENT_BYTES_MAX;
+use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX};
+use ordain_spec::RuleId;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::Mutex;
@@ -64,6 +68,45 @@ where
         read?;
         Ok(written?)
     })
+}
+
+/// Runs `one` on the file, or `each_line` on every line of standard input.
+pub(crate) fn each(
+    args: &Lines,
+    one: impl FnOnce(&mut Canonicalizer, &Source) -> Result<(), Failure>,
+    each_line: impl Fn(&mut Canonicalizer, &[u8], &mut Vec<u8>) -> Result<(), Unreadable> + Sync,
+) -> Result<Outcome, Failure> {
+    let source = args.file.as_deref().map(Source::of);
+    if !args.jsonl {
+        one(&mut Canonicalizer::new(), &source.unwrap_or(Source::Stdin))?;
+        return Ok(Outcome::Ok);
+    }
+    let work = || {
+        let mut canon = Canonicalizer::new();
+        let each_line = &each_line;
+        move |line: Result<&[u8], TooLong>, output: &mut Vec<u8>| {
+            let start = output.len();
+            let refused = match line {
+                Ok(line) => match each_line(&mut canon, line, output) {
+                    Ok(()) => return Outcome::Ok,
+                    Err(wrong) => Checked::refused(RuleId::Parse, wrong, Outcome::Failed),
+                },
+                Err(TooLong) => too_long(),
+            };
+            output.truncate(start);
+            write_report(&mut canon, &refused.report, output);
+            Outcome::Failed
+        }
+    };
+    match source {
+        None | Some(Source::Stdin | Source::Folder(..) | Source::Run(_)) => {
+            run(std::io::stdin().lock(), std::io::stdout(), work)
+        }
+        Some(Source::File(path)) => {
+            let failure = |error| Failure::File { path: path.display().to_string(), error };
+            run(std::fs::File::open(&path).map_err(failure)?, std::io::stdout(), work)
+        }
+    }
 }
 
 /// A line was longer than any document may be.

@@ -85,14 +85,15 @@ impl Project {
         };
         match (place, fault) {
             (Some(place), None) => Ok(place.to_owned()),
-            (_, fault) => Err(Failure::Document {
-                path: folder.display().to_string(),
-                problem: format!(
-                    "a patch set cannot name this folder: `{}` {}; give it another name",
+            (_, fault) => {
+                let problem = format!(
+                    "a patch set cannot name this folder: `{}` {}",
                     printable(&there.strip_prefix(&root).unwrap_or(&there).to_string_lossy()),
                     fault.unwrap_or_default()
-                ),
-            }),
+                );
+                let failure = Failure::Document { path: folder.display().to_string(), problem };
+                Err(failure.with_hint("rename the folder"))
+            }
         }
     }
 

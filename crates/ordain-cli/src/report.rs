@@ -1,8 +1,8 @@
 //! Reports for people.
 
-use crate::exit::Outcome;
+use crate::commands::verify::Checked;
+use crate::exit::{Failure, Outcome};
 use crate::input::Text;
-use crate::verify::Checked;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::place_of;
 use ordain_spec::{Report, RuleId, Violation, is_invisible};
@@ -39,6 +39,28 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     shown.into()
+}
+
+/// Prints why a command failed, and what to do about it. Where standard error is gone nobody can be told.
+pub(crate) fn error(failure: &Failure) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = writeln!(stderr, "{RED}error:{RED:#} {}", failure.text());
+    let _ = write_hint(&mut stderr, failure.hint());
+}
+
+/// Prints a remark that does not change the result, and what to do about it.
+pub(crate) fn note(text: &str, hint: Option<&str>) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = writeln!(stderr, "{YELLOW}note:{YELLOW:#} {}", printable(text));
+    let _ = write_hint(&mut stderr, hint);
+}
+
+/// Advice, on a line of its own.
+pub(crate) fn write_hint(out: &mut impl Write, hint: Option<&str>) -> Result<()> {
+    match hint {
+        Some(hint) => writeln!(out, "{BLUE}hint:{BLUE:#} {}", printable(hint)),
+        None => Ok(()),
+    }
 }
 
 /// Many lines from outside, made harmless: only their ends and tabs are kept, and what is no text is shown as bytes.
@@ -164,7 +186,7 @@ pub(crate) fn summary(out: &mut impl Write, outcomes: &[Outcome]) -> Result<()> 
     let count = |wanted: Outcome| outcomes.iter().filter(|outcome| **outcome == wanted).count();
     let mut parts = vec![format!("{} valid", count(Outcome::Ok))];
     for (outcome, name) in
-        [(Outcome::Violations, "invalid"), (Outcome::Unreadable, "unreadable"), (Outcome::Failed, "not read")]
+        [(Outcome::Violations, "invalid"), (Outcome::NoResult, "unreadable"), (Outcome::Failed, "not read")]
     {
         if count(outcome) > 0 {
             parts.push(format!("{} {name}", count(outcome)));

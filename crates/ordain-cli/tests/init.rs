@@ -111,7 +111,7 @@ fn nothing_is_overwritten() {
         }
         let before = files(&project.path(""));
         let named = there.split('/').next().unwrap();
-        project.run(&["init"]).ended(1).says(&[named, "there already", "nothing was written"]);
+        project.run(&["init"]).ended(1).says(&[named, "already; nothing was written"]);
         assert_eq!(files(&project.path("")), before);
     }
     // A link that leads nowhere is something too.
@@ -132,16 +132,16 @@ fn a_folder_may_be_named_and_is_made() {
     let written: Vec<&str> = written.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(listed, written);
     project.run_in(Path::new("a/b"), &["policy", "test"], "").ended(0);
-    project
-        .run(&["init", "a/b"])
-        .ended(1)
-        .says(&["a/b/ordain.toml and a/b/policy: are there already, so nothing was written; move them away"]);
+    project.run(&["init", "a/b"]).ended(1).says(&[
+        "error: a/b/ordain.toml and a/b/policy: exist already; nothing was written",
+        "hint: move them away, or name another folder",
+    ]);
 }
 
 /// A starter file that is not written would be lost, and one that is not there does not compile.
 #[test]
 fn every_file_of_the_starter_is_written() {
     let project = Project::started("init-all");
-    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/starter");
+    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands/init/starter");
     assert_eq!(files(&project.path("")), files(&starter));
 }

@@ -167,11 +167,7 @@ fn documents_that_are_not_valid_are_reported() {
     let other = "conformance/intent/IN4/accept.json";
     folder.fails(&["plan", BUNDLE, "--intent", other], 1, "made from another intent");
     fs::create_dir(folder.path("out")).unwrap();
-    folder.fails(
-        &["plan", BUNDLE, "--intent", INTENT, "-o", "out"],
-        1,
-        "out: is a folder; name a file in it",
-    );
+    folder.fails(&["plan", BUNDLE, "--intent", INTENT, "-o", "out"], 1, "out: is a folder, not a file");
     folder.fails(
         &["plan", BUNDLE, "--intent", INTENT, "-o", "none/plan.json"],
         1,

@@ -605,7 +605,7 @@ fn the_schema_of_policies() {
     assert!(schema[""]["actions"]["transact"].is_object(), "{schema}");
     project.run(&["completions", "bash"]).ended(0).says(&["routing policy", "ordain__subcmd__policy"]);
     project.run(&["schema", "nothing"]).ended(64);
-    project.run(&["decide", WRITE, "--help"]).ended(0).says(&["Examples:", "20 HOLD, 21 DENY"]);
+    project.run(&["decide", WRITE, "--help"]).ended(0).says(&["Examples:", "20  HOLD", "21  DENY"]);
 }
 
 /// What other implementations are checked with is in the form that this command reads.

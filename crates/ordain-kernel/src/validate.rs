@@ -85,11 +85,7 @@ fn check_outcome(action: &ProposedAction, result: &ActionResult, pointer: &str, 
     let code = result.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
     let what = if action.required { "a required" } else { "an optional" };
     let message = format!("{what} action {ended}{code}: {}", about(&action.description));
-    let pointer = format!("{pointer}/status");
-    match action.required {
-        true => found.reject(Criterion::ActionsSucceed, &pointer, message),
-        false => found.review(Criterion::ActionsSucceed, &pointer, message),
-    }
+    found.action_ended(result.status, action.required, &format!("{pointer}/status"), message);
 }
 
 /// VA4: a command that succeeded had a process, and that has an exit code. A `test` action that names an acceptance

@@ -8,7 +8,7 @@ use crate::outcome::{Planned, Run, Tried};
 use crate::request::{IntentText, Mode, Origin, Request, World};
 use crate::run_id::run_id;
 use crate::trial::{Trial, blocked, is_file_action, look};
-use crate::verdict::{ONLY_PLANNED, beyond_profile, questions_open, refused, untried, verdict};
+use crate::verdict::{Judged, beyond_profile, only_planned, questions_open, refused, verdict};
 use crate::verified::{evidence_hash, file_hash, first_of, judged, verified};
 use ordain_canon::time::rfc3339;
 use ordain_canon::{Canonicalizer, ContentHash, PatchHash, PlanHash, Value};
@@ -22,9 +22,7 @@ use ordain_spec::bundle::Bundle;
 use ordain_spec::evidence::ExecutionEvidence;
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
-use ordain_spec::run::{
-    BundleRef, ExecutionRef, IntentRef, ResultKind, RunResult, SourceKind, SourceRef, Verdict,
-};
+use ordain_spec::run::{BundleRef, ExecutionRef, IntentRef, ResultKind, RunResult, SourceKind, SourceRef};
 use ordain_spec::{Facts, Kind, NonEmpty, Nullable, Verified};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -107,7 +105,7 @@ impl Chain<'_, '_> {
         let start = Start::Intent(IntentRef { path: path.to_owned(), sha256 });
         let (bundle, value) = match (transformed, value) {
             (Transformed::Refuse(refusal), _) => {
-                let verdict = refused(&refusal);
+                let verdict = refused(refusal.to_string());
                 return self.end(start, None, Became::Refuse(refusal), verdict, None, None);
             }
             (Transformed::Clarify(bundle), _) => {
@@ -217,7 +215,7 @@ impl Chain<'_, '_> {
         start: Start,
         bundle: Option<Verified<Bundle>>,
         became: Became,
-        verdict: Verdict,
+        verdict: Judged,
         planned: Option<Planned>,
         tried: Option<Tried>,
     ) -> Result<Run, RunError> {
@@ -243,20 +241,15 @@ impl Chain<'_, '_> {
             bundle: Nullable(bundle.as_deref().map(bundle_ref).transpose()?),
             kernel_result_kind: kind,
             execution: Nullable(tried.as_ref().map(|it| execution_ref(&it.evidence)).transpose()?),
-            decision: verdict,
+            decision: verdict.document(),
             clarify_questions,
             refuse_reason,
         };
         let result = verified(&result)?;
         self.files.document(RESULT, &*result)?;
         let folder = write_run_folder(&self.request.workspace, &self.run_id, &self.files.0)?;
-        Ok(Run { result, folder, bundle, planned, tried })
+        Ok(Run { result, reasons: verdict.reasons, folder, bundle, planned, tried })
     }
-}
-
-fn only_planned(problems: &[Problem]) -> Verdict {
-    let problems = problems.iter().map(ToString::to_string);
-    untried(std::iter::once(ONLY_PLANNED.to_owned()).chain(problems).collect())
 }
 
 /// The paths at which there was a file.

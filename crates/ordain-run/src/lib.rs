@@ -30,3 +30,4 @@ pub use outcome::{Planned, Run, Tried};
 pub use request::{IntentText, Mode, Origin, Request, Runner, World};
 pub use run_id::run_id;
 pub use trial::plan_of_command;
+pub use verdict::VerdictReason;

@@ -1,5 +1,6 @@
 //! What a run made.
 
+use crate::verdict::VerdictReason;
 use ordain_harness::apply::Base;
 use ordain_harness::sandbox::Report;
 use ordain_spec::Verified;
@@ -14,6 +15,8 @@ use std::path::PathBuf;
 pub struct Run {
     /// The result, as it stands in the folder.
     pub result: Verified<RunResult>,
+    /// The reasons of the verdict, which the result has as texts.
+    pub reasons: Vec<VerdictReason>,
     /// The folder, relative to the workspace.
     pub folder: PathBuf,
     /// The bundle, complete or not.

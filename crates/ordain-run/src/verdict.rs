@@ -1,36 +1,94 @@
-//! Whether a run is accepted. Everything here follows from documents, so it can be worked out again.
+//! Whether a run is accepted, and why. Everything here follows from documents, so it can be worked out again.
 
 use crate::trial::is_file_action;
-use ordain_kernel::{Recommendation, Refusal, validate};
+use ordain_harness::apply::Problem;
+use ordain_kernel::{Recommendation, validate};
 use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
 use ordain_spec::plan::{Proposal, TestType};
 use ordain_spec::run::Verdict;
-use ordain_spec::{Report, Verified};
+use ordain_spec::{Report, Verified, Violation};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
+use std::fmt;
 
-const ALL_PASSED: &str = "every required action and test passed";
-/// What a person should know who takes the first sentence for more than it says.
-const NOTHING_RUN: &str = "no command was run, because the plan brings none: only its files were looked at";
-/// Why a run that only plans is not accepted.
-pub(crate) const ONLY_PLANNED: &str = "nothing was tried: only a plan was asked for";
+/// Why a run is accepted or not. Its texts are the reasons in the result; programs match on this instead of reading them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum VerdictReason {
+    /// Nothing speaks against it.
+    AllPassed,
+    /// The plan has no command. A person who reads `AllPassed` should know that.
+    NothingRun,
+    /// Only a plan was asked for.
+    OnlyPlanned,
+    /// A file action cannot be carried out on the workspace as it is.
+    Workspace(Problem),
+    /// The kernel found something wrong with the evidence.
+    Evidence(ordain_kernel::Reason),
+    /// The sandbox observed a problem with an action.
+    Observed(String),
+    /// The patch set is more than the profile allows.
+    BeyondProfile(Violation),
+    /// This many questions are open.
+    QuestionsOpen(usize),
+    /// The kernel refused the intent: a code and a message.
+    Refused(String),
+}
+
+impl fmt::Display for VerdictReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AllPassed => formatter.write_str("every required action and test passed"),
+            Self::NothingRun => formatter
+                .write_str("no command was run, because the plan brings none: only its files were looked at"),
+            Self::OnlyPlanned => formatter.write_str("nothing was tried: only a plan was asked for"),
+            Self::Workspace(problem) => problem.fmt(formatter),
+            Self::Evidence(reason) => reason.fmt(formatter),
+            Self::Observed(problem) => formatter.write_str(problem),
+            Self::BeyondProfile(Violation { rule, path, message, .. }) => {
+                write!(formatter, "{rule} at `{path}`: {message}")
+            }
+            Self::QuestionsOpen(1) => formatter.write_str("1 question is open"),
+            Self::QuestionsOpen(count) => write!(formatter, "{count} questions are open"),
+            Self::Refused(refusal) => write!(formatter, "the intent was refused: {refusal}"),
+        }
+    }
+}
+
+/// A verdict with its reasons, before it becomes a part of the result.
+pub(crate) struct Judged {
+    pub(crate) accepted: bool,
+    pub(crate) reasons: Vec<VerdictReason>,
+    pub(crate) validated_by_kernel: bool,
+}
+
+impl Judged {
+    /// As the result has it: the reasons are texts.
+    pub(crate) fn document(&self) -> Verdict {
+        Verdict {
+            accepted: self.accepted,
+            reasons: self.reasons.iter().map(ToString::to_string).collect(),
+            validated_by_kernel: self.validated_by_kernel,
+        }
+    }
+}
 
 /// What the evidence means for the plan. What may fail may fail, but for file actions: the patch set has all of them,
 /// and one that cannot be carried out stops the whole of it.
-pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEvidence>) -> Verdict {
+pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEvidence>) -> Judged {
     let validation = validate(evidence, plan);
-    let mut reasons: Vec<String> = validation.reasons.iter().map(ToString::to_string).collect();
+    let mut reasons: Vec<VerdictReason> =
+        validation.reasons.into_iter().map(VerdictReason::Evidence).collect();
     reasons.extend(problems(evidence));
-    let succeeded = evidence.action_results.iter().filter(|it| it.status == ActionStatus::Success);
-    let succeeded: BTreeSet<&str> = succeeded.map(|it| it.action_id.as_str()).collect();
+    let succeeded = evidence.action_results.iter().filter(|result| result.status == ActionStatus::Success);
+    let succeeded: BTreeSet<&str> = succeeded.map(|result| result.action_id.as_str()).collect();
     let applicable =
         plan.actions.iter().all(|action| !is_file_action(action) || succeeded.contains(action.id.as_str()));
     let accepted = validation.recommendation != Recommendation::Reject && applicable;
     if reasons.is_empty() {
-        reasons.push(ALL_PASSED.to_owned());
-        reasons.extend((!runs_anything(plan)).then(|| NOTHING_RUN.to_owned()));
+        reasons.push(VerdictReason::AllPassed);
+        reasons.extend((!runs_anything(plan)).then_some(VerdictReason::NothingRun));
     }
-    Verdict { accepted, reasons, validated_by_kernel: true }
+    Judged { accepted, reasons, validated_by_kernel: true }
 }
 
 fn runs_anything(plan: &Proposal) -> bool {
@@ -39,35 +97,35 @@ fn runs_anything(plan: &Proposal) -> bool {
 }
 
 /// What was observed of actions that did not go well, in words.
-fn problems(evidence: &ExecutionEvidence) -> impl Iterator<Item = String> {
+fn problems(evidence: &ExecutionEvidence) -> impl Iterator<Item = VerdictReason> {
     let observed = evidence.observed.as_ref().and_then(|observed| observed.get("problems"));
     let problems = observed.and_then(Json::as_array).into_iter().flatten();
-    // What is no problem in words still counts as one.
-    problems.map(|it| it.get("problem").and_then(Json::as_str).map_or_else(|| it.to_string(), str::to_owned))
+    let words = |observed: &Json| observed.get("problem").and_then(Json::as_str).map(str::to_owned);
+    // A problem that is not in words still counts as one.
+    problems
+        .map(move |observed| VerdictReason::Observed(words(observed).unwrap_or_else(|| observed.to_string())))
 }
 
 /// A run that tried nothing.
-pub(crate) fn untried(reasons: Vec<String>) -> Verdict {
-    Verdict { accepted: false, reasons, validated_by_kernel: false }
+pub(crate) fn untried(reasons: Vec<VerdictReason>) -> Judged {
+    Judged { accepted: false, reasons, validated_by_kernel: false }
 }
 
 /// The patch set is more than the profile allows.
-pub(crate) fn beyond_profile(report: &Report) -> Verdict {
-    let reason = |it: &ordain_spec::Violation| format!("{} at `{}`: {}", it.rule, it.path, it.message);
-    untried(report.violations().iter().map(reason).collect())
+pub(crate) fn beyond_profile(report: &Report) -> Judged {
+    untried(report.violations().iter().cloned().map(VerdictReason::BeyondProfile).collect())
 }
 
-pub(crate) fn questions_open(count: usize) -> Verdict {
-    untried(vec![match count {
-        1 => "1 question is open".to_owned(),
-        count => format!("{count} questions are open"),
-    }])
+/// Only a plan was asked for; what would stand in its way follows.
+pub(crate) fn only_planned(problems: &[Problem]) -> Judged {
+    let problems = problems.iter().cloned().map(VerdictReason::Workspace);
+    untried(std::iter::once(VerdictReason::OnlyPlanned).chain(problems).collect())
 }
 
-pub(crate) fn refused(refusal: &Refusal) -> Verdict {
-    refused_text(&refusal.to_string())
+pub(crate) fn questions_open(count: usize) -> Judged {
+    untried(vec![VerdictReason::QuestionsOpen(count)])
 }
 
-pub(crate) fn refused_text(refusal: &str) -> Verdict {
-    untried(vec![format!("the intent was refused: {refusal}")])
+pub(crate) fn refused(refusal: String) -> Judged {
+    untried(vec![VerdictReason::Refused(refusal)])
 }

@@ -1,8 +1,9 @@
 //! Changes of files go through the gate where a project has one: decided, permitted, spent, reported.
 
-use super::{read, submit};
-use crate::args::Connect;
+use super::read;
+use crate::arguments::Connect;
 use crate::clock::now_ms;
+use crate::commands::submit;
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, escaped};
 use crate::project::{CONFIG, Project};
@@ -141,7 +142,7 @@ impl Gated<'_> {
     pub(crate) fn ask(self, wish: &Wish<'_>) -> Result<Asked, Failure> {
         let Self { asker: &Asker { workspace, connect, actor, json }, project } = self;
         let actor = actor.map(str::to_owned).or_else(|| project.as_ref().and_then(Project::actor));
-        let actor = actor.unwrap_or_else(crate::args::user_name);
+        let actor = actor.unwrap_or_else(crate::arguments::user_name);
         let place = project.as_ref().map(|project| project.path_within(workspace)).transpose()?;
         let parameters = parameters(wish, &place.unwrap_or_default());
         let gateway = Gateway::open_in(project, connect, Purpose::Decide, json)?;

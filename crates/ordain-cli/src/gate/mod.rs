@@ -1,24 +1,12 @@
-//! The commands that ask the gate: each sends requests and shows the answers.
+//! Parts that the commands which ask the gate share.
 
-pub(crate) mod evidence;
 pub(crate) mod files;
-pub(crate) mod ledger;
-pub(crate) mod operate;
-pub(crate) mod permit;
-pub(crate) mod replay;
-pub(crate) mod say;
-pub(crate) mod serve;
-pub(crate) mod status;
-pub(crate) mod submit;
-
-mod page;
+pub(crate) mod page;
 
 use crate::exit::Failure;
 use crate::report::printable;
-use ordain_canon::Canonicalizer;
 use ordain_server::Problem;
-use serde::{Deserialize, Serialize};
-use std::io::Write;
+use serde::Deserialize;
 
 /// A problem as people read it: what, and below it each fault and each of the kernel's reasons.
 pub(crate) fn problem_text(problem: &Problem) -> String {
@@ -38,35 +26,20 @@ pub(crate) fn problem_text(problem: &Problem) -> String {
 
 /// The keys that permits are signed with, as the gate gives them.
 #[derive(Deserialize)]
-struct Jwks {
-    keys: Vec<Jwk>,
+pub(crate) struct Jwks {
+    pub(crate) keys: Vec<Jwk>,
 }
 
 #[derive(Deserialize)]
-struct Jwk {
-    kid: String,
-    x: String,
+pub(crate) struct Jwk {
+    pub(crate) kid: String,
+    pub(crate) x: String,
     #[serde(default)]
-    retired_at_ms: Option<u64>,
+    pub(crate) retired_at_ms: Option<u64>,
 }
 
 /// Reads an answer.
 pub(crate) fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body)
         .map_err(|error| Failure::Server(format!("the answer cannot be read: {error}")))
-}
-
-/// Prints one line of canonical JSON.
-pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(Canonicalizer::new().value(value)?)?;
-    stdout.write_all(b"\n")?;
-    Ok(stdout.flush()?)
-}
-
-/// Prints a page.
-pub(crate) fn print_page(page: &crate::page::Page) -> Result<(), Failure> {
-    let mut stdout = anstream::stdout().lock();
-    stdout.write_all(page.text().as_bytes())?;
-    Ok(stdout.flush()?)
 }

@@ -1,6 +1,7 @@
 //! What is asked of evidence, and the answer.
 
 use ordain_canon::compare_utf16;
+use ordain_spec::evidence::ActionStatus;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -83,6 +84,10 @@ pub struct Reason {
     pub message: String,
     /// What this reason alone would call for.
     pub recommendation: Recommendation,
+    /// How the action ended that did not succeed, where the reason is about one. Programs ask here instead of reading
+    /// the message; the document does not have it.
+    #[serde(skip)]
+    pub ended: Option<ActionStatus>,
 }
 
 impl Reason {
@@ -116,16 +121,29 @@ pub(super) struct Found(Vec<Reason>);
 
 impl Found {
     pub(super) fn reject(&mut self, criterion: Criterion, path: &str, message: String) {
-        self.add(criterion, path, message, Recommendation::Reject);
+        self.add(criterion, path, message, Recommendation::Reject, None);
     }
 
     /// Something that may fail did.
     pub(super) fn review(&mut self, criterion: Criterion, path: &str, message: String) {
-        self.add(criterion, path, message, Recommendation::Review);
+        self.add(criterion, path, message, Recommendation::Review, None);
     }
 
-    fn add(&mut self, criterion: Criterion, path: &str, message: String, recommendation: Recommendation) {
-        self.0.push(Reason { criterion, path: path.to_owned(), message, recommendation });
+    /// An action did not succeed.
+    pub(super) fn action_ended(&mut self, ended: ActionStatus, required: bool, path: &str, message: String) {
+        let recommendation = if required { Recommendation::Reject } else { Recommendation::Review };
+        self.add(Criterion::ActionsSucceed, path, message, recommendation, Some(ended));
+    }
+
+    fn add(
+        &mut self,
+        criterion: Criterion,
+        path: &str,
+        message: String,
+        recommendation: Recommendation,
+        ended: Option<ActionStatus>,
+    ) {
+        self.0.push(Reason { criterion, path: path.to_owned(), message, recommendation, ended });
     }
 
     pub(super) fn into_validation(self) -> Validation {

@@ -3,7 +3,7 @@
 use super::folder::Folder;
 use crate::artefacts::{BASE, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
 use crate::chain::existing;
-use crate::verdict::{questions_open, refused_text};
+use crate::verdict::{questions_open, refused};
 use crate::verified::file_hash;
 use ordain_canon::{Canonicalizer, ContentHash, PatchHash, PlanHash, Value};
 use ordain_harness::apply::Base;
@@ -59,7 +59,7 @@ pub(super) fn check_refused(folder: &mut Folder<'_>, result: &RunResult) {
     let reason = result.refuse_reason.clone().unwrap_or_default();
     let field = |name: &str| reason.get(name).and_then(Json::as_str).unwrap_or_default();
     let (code, message) = (field("code"), field("message"));
-    check_verdict(folder, result, &refused_text(&format!("{code}: {message}")));
+    check_verdict(folder, result, &refused(format!("{code}: {message}")).document());
     let Some(again) = text.and_then(|text| made_again(folder, result, &text)) else { return };
     match again {
         Transformed::Refuse(refusal) => {
@@ -85,7 +85,7 @@ pub(super) fn check_asked(folder: &mut Folder<'_>, result: &RunResult) {
         let message = "are not the questions of the bundle".to_owned();
         folder.wrong(links::VERDICT, RESULT, "/clarify_questions", message);
     }
-    check_verdict(folder, result, &questions_open(asked.len()));
+    check_verdict(folder, result, &questions_open(asked.len()).document());
 }
 
 pub(super) fn check_verdict(folder: &mut Folder<'_>, result: &RunResult, expected: &Verdict) {

@@ -3,7 +3,7 @@
 use super::folder::Folder;
 use super::kernel::{Planned, check_verdict};
 use crate::artefacts::{BASE, EVIDENCE, RESULT};
-use crate::verdict::{ONLY_PLANNED, beyond_profile, untried, verdict};
+use crate::verdict::{beyond_profile, only_planned, verdict};
 use crate::verified::{evidence_hash, file_hash, judged};
 use ordain_canon::time::milliseconds;
 use ordain_canon::{Canonicalizer, ContentHash, PlanHash};
@@ -24,7 +24,7 @@ pub(super) fn check(folder: &mut Folder<'_>, result: &RunResult, planned: &Plann
     };
     check_evidence(folder, result, planned, &evidence);
     check_occasion(folder, result, planned, &evidence);
-    check_verdict(folder, result, &verdict(&planned.plan, &evidence));
+    check_verdict(folder, result, &verdict(&planned.plan, &evidence).document());
     check_outputs(folder, Some(&evidence));
 }
 
@@ -33,8 +33,9 @@ fn check_untried(folder: &mut Folder<'_>, result: &RunResult, planned: &Planned)
     let facts = Facts { profile: &result.policy, ..Facts::default() };
     let mut expected = match judged::<PatchSet>(&facts, &*planned.patch) {
         Ok(Err(report)) => beyond_profile(&report),
-        _ => untried(vec![ONLY_PLANNED.to_owned()]),
-    };
+        _ => only_planned(&[]),
+    }
+    .document();
     // What stood in the way is said after it, and is nothing that the files show.
     let more = result.decision.reasons.iter().skip(expected.reasons.len()).cloned();
     expected.reasons.extend(more);

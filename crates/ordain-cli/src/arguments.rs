@@ -1,0 +1,75 @@
+//! Arguments that several commands have.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ordain_spec::Kind;
+use std::path::PathBuf;
+
+/// Which gate, and who asks.
+#[derive(Args)]
+pub(crate) struct Connect {
+    /// A server, such as http://127.0.0.1:7171; its token comes from ORDAIN_TOKEN. Without it the store of this project
+    #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", conflicts_with = "store", hide_env_values = true)]
+    pub(crate) server: Option<String>,
+    /// Read the token from this file
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The store: a file, postgres://user@host/database, or `memory`; without it what ordain.toml says
+    #[arg(long, value_name = "STORE")]
+    pub(crate) store: Option<String>,
+    /// Who asks, on a local store; a server knows it by the token. Without it the user's name
+    #[arg(long = "as", value_name = "NAME", env = "ORDAIN_AS")]
+    pub(crate) name: Option<String>,
+}
+
+impl Connect {
+    /// What the environment says, for commands that need no gate themselves.
+    pub(crate) fn of_environment() -> Self {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        Self { server: variable("ORDAIN_SERVER"), token_file: None, store: None, name: variable("ORDAIN_AS") }
+    }
+
+    /// Who asks, on a local store.
+    pub(crate) fn who(&self) -> String {
+        self.name.clone().unwrap_or_else(user_name)
+    }
+}
+
+/// The name of whoever sits at this machine.
+pub(crate) fn user_name() -> String {
+    let user = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    user.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned())
+}
+
+/// How little protection is enough.
+#[derive(Args)]
+pub(crate) struct Protection {
+    /// Where there are no namespaces, run commands on a copy with Landlock and seccomp alone
+    ///
+    /// They can then write nothing else, read no other files and reach no network, but they see which files and
+    /// processes there are, and can change modes and times of the caller's own files. The profile `strict` never
+    /// allows it, and where there are namespaces nothing changes.
+    #[arg(long)]
+    pub(crate) allow_landlock_only: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Lines {
+    /// The document; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "jsonl")]
+    pub(crate) file: Option<PathBuf>,
+    /// Read one document a line, write one result a line, in order, on all cores
+    #[arg(long)]
+    pub(crate) jsonl: bool,
+}
+
+/// The kinds by name, so that help and completions list them.
+pub(crate) fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
+        .try_map(|name| Kind::parse(&name).ok_or_else(|| format!("`{name}` is no kind")))
+}
+
+/// The key of a ledger.
+pub(crate) fn note_verifier(text: &str) -> Result<ordain_ledger::NoteVerifier, String> {
+    ordain_ledger::NoteVerifier::parse(text).map_err(|error| error.to_string())
+}

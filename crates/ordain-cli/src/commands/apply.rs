@@ -1,0 +1,182 @@
+//! `ordain apply`.
+
+use super::recover::recover;
+use crate::arguments::Connect;
+use crate::changes::{show_applied, show_changes, told};
+use crate::document::load;
+use crate::exit::{self, Failure, Outcome};
+use crate::gate::files::{self, Asked, Asker, Trial, What, Wish};
+use crate::input::Source;
+use crate::report::RED;
+use clap::Args;
+use ordain_canon::{Canonicalizer, PatchHash};
+use ordain_harness::apply::{self, Applied, Authority, Base};
+use ordain_run::is_run_folder;
+use ordain_spec::Verified;
+use ordain_spec::evidence::ExecutionEvidence;
+use ordain_spec::patch::PatchSet;
+use ordain_spec::plan::Proposal;
+use ordain_spec::run::RunResult;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("applied"),
+    Outcome::Failed.means("refused or rolled back"),
+    Outcome::Hold.means("held by the gate; nothing is changed"),
+    Outcome::Deny.means("denied by the gate; nothing is changed"),
+]))]
+pub(crate) struct Apply {
+    /// A patch set, or the folder of an accepted run; `-` is standard input
+    #[arg(value_name = "PATCH|RUN")]
+    pub(crate) what: PathBuf,
+    /// The folder to change; without it the one that the run was tried on, or this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Only if the files are as this list says, as `plan --base` writes it; a run has one of its own
+    #[arg(long, value_name = "BASE")]
+    pub(crate) if_unchanged: Option<PathBuf>,
+    /// Apply a run even if files changed since it was tried
+    #[arg(long, conflicts_with = "if_unchanged")]
+    pub(crate) even_if_changed: bool,
+    /// Change nothing, and print what would change as a unified diff
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
+    let wanted = Wanted::of(args, json)?;
+    // The one that every command starts with was about this folder.
+    if wanted.workspace != Path::new(".") && args.workspace.is_none() {
+        recover(&wanted.workspace);
+    }
+    if args.dry_run {
+        let changes = apply::preview(&wanted.workspace, &wanted.patch, wanted.base.as_ref());
+        return told(changes, json).and_then(|changes| show_changes(&changes, json));
+    }
+    let actor = args.actor.as_deref();
+    let asker = Asker { workspace: &wanted.workspace, connect: &args.connect, actor, json };
+    let trial = wanted.run.as_ref().map(|(result, plan, evidence)| Trial { result, plan, evidence });
+    apply_asked(&asker, &wanted.patch, wanted.base.as_ref(), trial)
+}
+
+/// Applies a patch set, after asking the gate where there is one.
+pub(crate) fn apply_asked(
+    asker: &Asker<'_>,
+    patch: &Verified<PatchSet>,
+    base: Option<&Base>,
+    run: Option<Trial<'_>>,
+) -> Result<Outcome, Failure> {
+    let &Asker { workspace, json, .. } = asker;
+    let Some(gate) = asker.gate()? else {
+        let applied = told(apply::apply(workspace, patch, base, Authority::LocalOperator), json)?;
+        if applied.record.is_some() {
+            files::say_nobody_was_asked();
+        }
+        show_applied(&applied, workspace, json)?;
+        return Ok(Outcome::Ok);
+    };
+    // What cannot be applied is not asked for, and what is there already needs no permission.
+    let changes = told(apply::preview(workspace, patch, base), json)?;
+    if changes.iter().all(|change| change.before == change.after) {
+        show_applied(&Applied { record: None, files: Vec::new() }, workspace, json)?;
+        return Ok(Outcome::Ok);
+    }
+    let patch_hash = PatchHash::of(&mut Canonicalizer::new(), &**patch)?.to_string();
+    let operations = patch.operations.iter().map(|it| (it.op, it.path.as_str())).collect();
+    let wish = Wish { what: What::Apply { run }, patch_hash: &patch_hash, operations, changes: &changes };
+    let permitted = match gate.ask(&wish)? {
+        Asked::Not(outcome) => return Ok(outcome),
+        Asked::Permitted(permitted) => permitted,
+    };
+    // Not the base alone: what somebody wrote since the gate was asked stands in no diff that was approved.
+    let applied = apply::apply(workspace, patch, Some(&Base::of(&changes)), permitted.authority());
+    let reported = permitted.report(&applied);
+    show_applied(&told(applied, json)?, workspace, json)?;
+    reported.map(|()| Outcome::Ok)
+}
+
+/// What is to be applied, and where.
+struct Wanted {
+    workspace: PathBuf,
+    patch: Verified<PatchSet>,
+    base: Option<Base>,
+    run: Option<(Verified<RunResult>, Verified<Proposal>, Verified<ExecutionEvidence>)>,
+}
+
+impl Wanted {
+    fn of(args: &Apply, json: bool) -> Result<Self, Failure> {
+        let here = || PathBuf::from(".");
+        if !args.what.is_dir() {
+            let base = args.if_unchanged.as_deref().map(read_base).transpose()?;
+            let patch = load::<PatchSet>(&args.what, json)?.document;
+            let workspace = args.workspace.clone().unwrap_or_else(here);
+            return Ok(Self { workspace, patch, base, run: None });
+        }
+        if !is_run_folder(&args.what) {
+            let problem = "is neither a patch set nor the folder of a run".to_owned();
+            let failure = Failure::Document { path: args.what.display().to_string(), problem };
+            return Err(failure.with_hint("the folders of runs are in `.ordain/runs`"));
+        }
+        check_links(&args.what, json)?;
+        let run = load::<RunResult>(&args.what.join("result.json"), json)?.document;
+        if !run.decision.accepted {
+            let reason = run.decision.reasons.first().map_or("", String::as_str);
+            let path = args.what.display().to_string();
+            let hint = format!("run `ordain show {path}`");
+            let problem = format!("the run was not accepted: {reason}");
+            return Err(Failure::Document { path, problem }.with_hint(hint));
+        }
+        let base = match (&args.if_unchanged, args.even_if_changed) {
+            (_, true) => None,
+            (Some(base), false) => Some(read_base(base)?),
+            (None, false) => Some(read_base(&args.what.join("base.json"))?),
+        };
+        let patch = load::<PatchSet>(&args.what.join("patch.json"), json)?.document;
+        let workspace = args.workspace.clone().or_else(|| workspace_of_run(&args.what)).unwrap_or_else(here);
+        let plan = load::<Proposal>(&args.what.join("plan.json"), json)?.document;
+        let evidence = load::<ExecutionEvidence>(&args.what.join("evidence.json"), json)?.document;
+        Ok(Self { workspace, patch, base, run: Some((run, plan, evidence)) })
+    }
+}
+
+/// What was tried is what is applied: a folder in which anything was changed since is refused.
+fn check_links(run: &Path, json: bool) -> Result<(), Failure> {
+    let mut report = Vec::new();
+    if super::run::verify(&mut report, run, json)? == Outcome::Ok {
+        return Ok(());
+    }
+    if json {
+        io::stdout().lock().write_all(&report)?;
+    } else {
+        let mut stderr = anstream::stderr().lock();
+        stderr.write_all(&report)?;
+        writeln!(stderr, "{RED}refused{RED:#}  nothing was changed: this is not what was tried")?;
+    }
+    Err(Failure::Reported)
+}
+
+/// A run's folder is `.ordain/runs/NAME` of the workspace that it was tried on.
+fn workspace_of_run(run: &Path) -> Option<PathBuf> {
+    let above = |run: &Path| {
+        let runs = run.parent().filter(|runs| runs.ends_with(".ordain/runs"))?;
+        Some(runs.parent()?.parent()?.to_owned())
+    };
+    // As it was typed, if that says it.
+    let workspace = above(run).or_else(|| above(&run.canonicalize().ok()?))?;
+    Some(if workspace.as_os_str().is_empty() { PathBuf::from(".") } else { workspace })
+}
+
+fn read_base(path: &Path) -> Result<Base, Failure> {
+    let text = Source::of(path).text()?;
+    serde_json::from_slice(&text.json).map_err(|error| Failure::Parse {
+        path: path.display().to_string(),
+        problem: format!("not a list of what a patch replaces: {error}"),
+    })
+}

@@ -1,0 +1,88 @@
+//! `ordain approve`.
+
+use super::submit;
+use crate::arguments::Connect;
+use crate::exit::{self, Failure, Outcome};
+use crate::gate::page;
+use crate::gateway::{Gateway, Purpose, escaped};
+use crate::output::print_page;
+use crate::page::Page;
+use clap::Args;
+use ordain_api::{ActionState, ActionStatus, VerdictRequest};
+use ordain_spec::approval::Verdict;
+use std::io::{BufRead, IsTerminal, Write};
+
+#[derive(Args)]
+#[command(after_help = exit::help_with("\
+Shows what there is to approve and asks, on a terminal. Elsewhere name the digest of what was shown, which \
+`ordain status ID --json` has as `view_digest`.
+
+Examples:
+  ordain approve 4f1c
+  ordain approve 4f1c --reason \"checked with finance\" --view sha256:…", &[
+    Outcome::Ok.means("allowed"),
+    Outcome::Hold.means("still held"),
+    Outcome::Deny.means("denied"),
+    Outcome::Failed.means("an error"),
+]))]
+pub(crate) struct Approve {
+    /// The action
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) reason: String,
+    /// The digest of what was shown, instead of being shown it and asked
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) view: Option<String>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
+    let view_digest = match &args.view {
+        Some(digest) => digest.clone(),
+        None => {
+            let status: ActionStatus = gateway.get(&format!("/v1/actions/{}", escaped(&args.id)))?;
+            if status.state == ActionState::Held && !asked(&status)? {
+                return Err(Failure::Server("nothing was approved".to_owned()));
+            }
+            status.view_digest
+        }
+    };
+    let say = VerdictRequest { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest };
+    send(&gateway, &args.id, &say, json)
+}
+
+pub(super) fn send(
+    gateway: &Gateway,
+    id: &str,
+    say: &VerdictRequest,
+    json: bool,
+) -> Result<Outcome, Failure> {
+    let status: ActionStatus = gateway.post(&format!("/v1/actions/{}/approvals", escaped(id)), say)?;
+    submit::show(&status, json)?;
+    Ok(submit::outcome(&status))
+}
+
+/// Shows what there is to approve, and asks. Nobody approves what they were not shown.
+fn asked(status: &ActionStatus) -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() {
+        let hint = format!(
+            "run this on a terminal, or pass `--view DIGEST` with the `view_digest` of `ordain status {} --json`",
+            status.action_id
+        );
+        return Err(Failure::Usage("standard input is not a terminal".to_owned()).with_hint(hint));
+    }
+    let mut page = Page::default();
+    page::action(&mut page, status);
+    page::shown(&mut page, status);
+    print_page(&page)?;
+    let mut stdout = anstream::stdout().lock();
+    write!(stdout, "\nApprove this? [y/N] ")?;
+    stdout.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

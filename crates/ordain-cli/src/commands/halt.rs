@@ -1,0 +1,51 @@
+//! `ordain halt` and `ordain resume`: one switch, two positions.
+
+use crate::arguments::Connect;
+use crate::exit::{self, Failure, Outcome};
+use crate::gateway::{Gateway, Purpose};
+use crate::output::print_json;
+use crate::report::{GREEN, RED, printable};
+use clap::Args;
+use ordain_api::GateStatus;
+use serde_json::json;
+use std::io::Write;
+
+#[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
+pub(crate) struct Switch {
+    /// Why; it goes on the ledger
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(crate) fn halt(args: &Switch, json: bool) -> Result<Outcome, Failure> {
+    switch(args, "/v1/halt", json)
+}
+
+pub(crate) fn resume(args: &Switch, json: bool) -> Result<Outcome, Failure> {
+    switch(args, "/v1/resume", json)
+}
+
+fn switch(args: &Switch, path: &str, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    let status: GateStatus = gateway.post(path, &json!({"reason": args.reason}))?;
+    if json {
+        print_json(&status)?;
+        return Ok(Outcome::Ok);
+    }
+    let mut stdout = anstream::stdout().lock();
+    match &status.halted {
+        Some(halt) => {
+            let said = format!("by {}: {}", halt.by, halt.reason);
+            writeln!(
+                stdout,
+                "{RED}halted{RED:#}  {}; nothing is allowed until `ordain resume`",
+                printable(&said)
+            )?
+        }
+        None => writeln!(stdout, "{GREEN}open{GREEN:#}  decisions are made and permits can be spent")?,
+    }
+    Ok(Outcome::Ok)
+}

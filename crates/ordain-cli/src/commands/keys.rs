@@ -1,0 +1,75 @@
+//! `ordain keys`.
+
+use crate::arguments::Connect;
+use crate::exit::{self, Failure, Outcome};
+use crate::gate::{Jwk, Jwks};
+use crate::gateway::{Gateway, Purpose};
+use crate::output::{print_json, print_page};
+use crate::page::Page;
+use clap::{Args, Subcommand};
+use ordain_api::{GateStatus, KeyStatus};
+use ordain_canon::time::moment;
+use ordain_gate::note_verifier;
+use serde_json::json;
+
+#[derive(Args)]
+pub(crate) struct Keys {
+    #[command(subcommand)]
+    pub(crate) command: KeysCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum KeysCommand {
+    /// List the public keys of permits and checkpoints
+    List(KeysList),
+    /// Sign with a new key from now on; permits of the old one hold as long as they say
+    Rotate(KeysList),
+}
+
+#[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
+pub(crate) struct KeysList {
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(crate) fn run(args: &Keys, json: bool) -> Result<Outcome, Failure> {
+    match &args.command {
+        KeysCommand::Rotate(args) => {
+            let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+            let key: KeyStatus = gateway.send("POST", "/v1/keys/rotate", None::<&()>)?;
+            let KeyStatus { key_id, public_key, retired_at_ms, .. } = key;
+            show_keys(&gateway, &[Jwk { kid: key_id, x: public_key, retired_at_ms }], json)
+        }
+        KeysCommand::List(args) => {
+            let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+            let jwks: Jwks = gateway.get("/.well-known/jwks.json")?;
+            show_keys(&gateway, &jwks.keys, json)
+        }
+    }
+}
+
+fn show_keys(gateway: &Gateway, keys: &[Jwk], json: bool) -> Result<Outcome, Failure> {
+    let origin = gateway.get::<GateStatus>("/v1/gate")?.origin;
+    let mut page = Page::default();
+    for Jwk { kid: id, x: public, retired_at_ms } in keys {
+        let verifier = note_verifier(&origin, public).map(|verifier| verifier.to_string());
+        if json {
+            let mut key = json!({"key_id": id, "public_key": public, "verifier": verifier});
+            if let (Some(retired_at_ms), Some(members)) = (retired_at_ms, key.as_object_mut()) {
+                members.insert("retired_at_ms".to_owned(), json!(retired_at_ms));
+            }
+            print_json(&key)?;
+            continue;
+        }
+        page.title("key", id);
+        page.label("public", public);
+        page.label(
+            "state",
+            &retired_at_ms.map_or_else(|| "signs".to_owned(), |at_ms| format!("retired {}", moment(at_ms))),
+        );
+        page.label("verifier", verifier.as_deref().unwrap_or("cannot be checked with this key"));
+    }
+    print_page(&page)?;
+    Ok(Outcome::Ok)
+}

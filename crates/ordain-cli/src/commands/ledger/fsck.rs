@@ -1,0 +1,127 @@
+//! `ordain ledger fsck`, and the check of a local ledger that `ledger verify` shares with it.
+
+use super::entries;
+use crate::arguments::Connect;
+use crate::exit::{self, Failure, Outcome};
+use crate::gateway::{Place, read_note, runtime};
+use crate::output::print_json;
+use crate::progress::Progress;
+use crate::report::{GREEN, RED, printable};
+use crate::wording::count;
+use clap::Args;
+use ordain_gate::{Audit, NamedNote};
+use ordain_store::Store;
+use std::io::Write;
+use std::path::PathBuf;
+
+#[derive(Args)]
+#[command(after_help = exit::help(&[
+    Outcome::Ok.means("the ledger and the records are sound"),
+    Outcome::Failed.means("something is damaged; the first bad entry is named"),
+    Outcome::NoResult.means("they could not be checked"),
+]))]
+pub(crate) struct LedgerFsck {
+    /// A checkpoint from elsewhere that the ledger must still agree with; may be given several times
+    #[arg(long = "checkpoint", value_name = "FILE")]
+    pub(crate) checkpoints: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(super) fn run(args: &LedgerFsck, json: bool) -> Result<Outcome, Failure> {
+    check(args, Depth::Records, json)
+}
+
+/// How far a check goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    Ledger,
+    Records,
+}
+
+/// Checks what is stored without changing anything: the policies are not loaded and nothing is recorded.
+pub(super) fn check(args: &LedgerFsck, depth: Depth, json: bool) -> Result<Outcome, Failure> {
+    if args.connect.server.is_some() {
+        let hint = "run it on the machine of the store, or run `ordain ledger verify --server URL`";
+        return Err(Failure::Usage("`ledger fsck` reads a store, not a server".to_owned()).with_hint(hint));
+    }
+    let place = Place::of(&args.connect)?;
+    place.check_there()?;
+    let runtime = runtime(1)?;
+    let mut notes = notes(&args.checkpoints)?;
+    let kept = place.signed()?;
+    notes.extend(kept.map(|(path, note)| NamedNote { name: path.display().to_string(), note, own: true }));
+    let keyring = place.existing_keyring()?;
+    let mut progress = Progress::new("entries", None);
+    let mut before = 0;
+    let audit = runtime.block_on(async {
+        let store = Store::open_to_read(&place.location).await?;
+        let verifiers = ordain_gate::verifiers(&store, keyring.as_ref()).await?;
+        let mut step = |done: u64, _: u64| {
+            progress.add(usize::try_from(done - before).unwrap_or_default());
+            before = done;
+        };
+        let mut audit = ordain_gate::audit(&store, &verifiers, &notes, &mut step).await?;
+        if depth == Depth::Records && audit.damage.is_empty() {
+            audit.damage = ordain_gate::check_records(&store).await?;
+        }
+        store.close().await?;
+        Ok::<Audit, ordain_gate::GateError>(audit)
+    })?;
+    drop(progress);
+    let checkpoints = match audit.checkpoints {
+        0 => "no checkpoint is at hand to compare with".to_owned(),
+        1 => "agrees with a checkpoint".to_owned(),
+        number => format!("agrees with {number} checkpoints"),
+    };
+    let documents = count(audit.documents.unwrap_or_default(), "document");
+    told(&audit, &format!("{documents}, {checkpoints}"), json)
+}
+
+pub(super) fn notes(paths: &[PathBuf]) -> Result<Vec<NamedNote>, Failure> {
+    let named = |path: &PathBuf| {
+        Ok(NamedNote { name: path.display().to_string(), note: read_note(path)?, own: false })
+    };
+    paths.iter().map(named).collect()
+}
+
+/// `of_what`: what was compared besides the entries.
+pub(super) fn told(audit: &Audit, of_what: &str, json: bool) -> Result<Outcome, Failure> {
+    let outcome = match (audit.damage.is_empty(), audit.unusable.is_empty()) {
+        (true, true) => Outcome::Ok,
+        (true, false) => Outcome::NoResult,
+        (false, _) => Outcome::Failed,
+    };
+    if json {
+        print_json(audit)?;
+        return Ok(outcome);
+    }
+    let mut stdout = anstream::stdout().lock();
+    if outcome == Outcome::Ok {
+        writeln!(
+            stdout,
+            "{GREEN}verified{GREEN:#}  {}, {of_what}; root {}",
+            entries(audit.size),
+            audit.root
+        )?;
+        return Ok(outcome);
+    }
+    if !audit.damage.is_empty() {
+        writeln!(stdout, "{RED}damaged{RED:#}  {}", count(audit.damage.len() as u64, "problem"))?;
+    }
+    for damage in &audit.damage {
+        let place = damage.index.map_or_else(|| "the ledger".to_owned(), |index| format!("entry {index}"));
+        writeln!(stdout, "  {place}: {}", printable(&damage.problem))?;
+    }
+    if !audit.unusable.is_empty() {
+        writeln!(stdout, "{RED}not verified{RED:#}  {}", count(audit.unusable.len() as u64, "doubt"))?;
+        for problem in &audit.unusable {
+            writeln!(stdout, "  {}", printable(problem))?;
+        }
+        writeln!(
+            stdout,
+            "  Where a key was rotated, or several nodes sign, every key is needed; `ordain keys list` shows them."
+        )?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,201 @@
+//! The commands: each file or folder holds the arguments of one command and runs it.
+
+pub(crate) mod apply;
+pub(crate) mod approve;
+pub(crate) mod canon;
+pub(crate) mod clarify;
+pub(crate) mod completions;
+pub(crate) mod decide;
+pub(crate) mod diff;
+pub(crate) mod evidence;
+pub(crate) mod halt;
+pub(crate) mod hash;
+pub(crate) mod id;
+pub(crate) mod init;
+pub(crate) mod keys;
+pub(crate) mod ledger;
+pub(crate) mod man;
+pub(crate) mod note;
+pub(crate) mod patch;
+pub(crate) mod permit;
+pub(crate) mod plan;
+pub(crate) mod policy;
+pub(crate) mod recover;
+pub(crate) mod reject;
+pub(crate) mod replay;
+pub(crate) mod rules;
+pub(crate) mod run;
+pub(crate) mod sandbox;
+pub(crate) mod schema;
+pub(crate) mod serve;
+pub(crate) mod show;
+pub(crate) mod status;
+pub(crate) mod submit;
+pub(crate) mod token;
+pub(crate) mod transform;
+pub(crate) mod undo;
+pub(crate) mod validate;
+pub(crate) mod verify;
+
+use crate::exit::{Failure, Outcome};
+use clap::Subcommand;
+use std::path::Path;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Check documents: is it valid, and if not, exactly what is wrong
+    Verify(verify::Verify),
+    /// Show a document to a person: what it says, laid out for a terminal
+    Show(show::Show),
+    /// Compare two bundles: what changed from one to the other
+    Diff(diff::Diff),
+    /// Make a bundle of an intent, or ask what is unclear
+    Transform(transform::Transform),
+    /// Answer the questions about an intent, and write it with its answers
+    Clarify(clarify::Clarify),
+    /// Make the plan for a bundle: files to write, commands to run, tests that must pass
+    Plan(plan::Plan),
+    /// Make the patch set of a plan: its file operations
+    Patch(patch::Patch),
+    /// Judge the evidence of an execution against its plan: accept, review or reject
+    ///
+    /// Everything is worked out again from the two documents. `reject`: something required failed, or the evidence
+    /// is missing or contradicts itself. `review`: only something optional failed.
+    Validate(validate::Validate),
+    /// Try an intent, a plan or a patch set in the sandbox, and say whether it is accepted
+    ///
+    /// The workspace stays as it is; only `.ordain` is written to, where the folder of the run has everything that was
+    /// made. `ordain verify` checks such a folder.
+    Run(run::Run),
+    /// Change a workspace by a patch set or an accepted run: entirely or not at all
+    ///
+    /// Everything is checked first: every operation, links, names that differ only by case, free space, permissions.
+    /// Then the new contents are staged, and a journal is written, by which the change is finished or rolled back
+    /// after a crash by the next command. What is replaced is kept for `undo`.
+    Apply(apply::Apply),
+    /// Take the last change back, if nothing changed since
+    Undo(undo::Undo),
+    /// Finish or roll back a change that was interrupted, as every command does by itself
+    ///
+    /// By itself no command trusts a journal that came with a copy of the workspace, because it may have come with
+    /// somebody's repository.
+    Recover(recover::Recover),
+    /// Draft notes with a model, hold them against a vault, show what they would write, and apply them
+    Note(note::Note),
+    /// Run commands without letting them touch anything else
+    Sandbox(sandbox::Sandbox),
+    /// Decide about an action proposal: ALLOW, HOLD or DENY, with every reason
+    ///
+    /// It takes the policies of a folder, evidence, approvals and the time, and reads nothing else: the same input
+    /// gives the same decision, byte for byte. Evidence and approvals that are not given do not exist.
+    Decide(decide::Decide),
+    /// Check, test, explain and lay out policies
+    Policy(policy::Policy),
+    /// Make evidence packets, and put them on record
+    Evidence(evidence::Evidence),
+    /// Submit an action proposal to the gate: it is decided, recorded, and with an ALLOW there is a permit
+    ///
+    /// The same proposal again gives the recorded answer. The gate is a server, or the store of this project, which
+    /// `ordain init` prepares.
+    Submit(submit::Submit),
+    /// Show where actions stand
+    Status(status::Status),
+    /// Approve a held action
+    Approve(approve::Approve),
+    /// Reject a held action
+    Reject(reject::Reject),
+    /// Show, verify and spend permits, and report outcomes
+    Permit(permit::Permit),
+    /// Check, show and prove what is on the ledger
+    Ledger(ledger::Ledger),
+    /// Decide everything on the ledger again, by the recorded policies or by others
+    Replay(replay::Replay),
+    /// Let nothing happen any more, until `resume`
+    Halt(halt::Switch),
+    /// Lift a halt
+    Resume(halt::Switch),
+    /// Make, list and revoke tokens
+    Token(token::Token),
+    /// List the public keys, or rotate the signing key
+    Keys(keys::Keys),
+    /// Serve the gate over HTTP
+    Serve(serve::Serve),
+    /// Write ordain.toml and a policy folder to start with, with its tests and a guide
+    ///
+    /// Agents may look at everything, change listed paths after one approval, delete and run commands after two, and
+    /// pay up to a limit after two of finance. Everything else is denied. Nothing is overwritten.
+    Init(init::Init),
+    /// Print the canonical bytes of a document (RFC 8785)
+    Canon(canon::Canon),
+    /// Print the hash of a document
+    Hash(hash::Hash),
+    /// Print the id that a document's content gives
+    Id(id::Id),
+    /// List the rules, or explain one
+    Rules(rules::Rules),
+    /// Print the JSON Schema of a kind of document, or the Cedar schema of policies
+    Schema(schema::Schema),
+    /// Print completions for a shell
+    Completions(completions::Completions),
+    /// Print the manual page, or write one for each command
+    Man(man::Man),
+}
+
+impl Command {
+    pub(crate) fn run(&self, json: bool) -> Result<Outcome, Failure> {
+        match self {
+            Self::Verify(args) => verify::run(args, json),
+            Self::Show(args) => show::run(args, json),
+            Self::Diff(args) => diff::run(args, json),
+            Self::Transform(args) => transform::run(args, json),
+            Self::Clarify(args) => clarify::run(args, json),
+            Self::Plan(args) => plan::run(args, json),
+            Self::Patch(args) => patch::run(args, json),
+            Self::Validate(args) => validate::run(args, json),
+            Self::Run(args) => run::run(args, json).map_err(|failure| Failure::NoResult(Box::new(failure))),
+            Self::Apply(args) => apply::run(args, json),
+            Self::Undo(args) => undo::run(args, json),
+            Self::Recover(args) => recover::run(args, json),
+            Self::Note(args) => note::run(args, json),
+            Self::Sandbox(args) => sandbox::run(args, json),
+            Self::Decide(args) => decide::run(args, json),
+            Self::Policy(args) => policy::run(args, json),
+            Self::Evidence(args) => evidence::run(args, json),
+            Self::Submit(args) => submit::run(args, json),
+            Self::Status(args) => status::run(args, json),
+            Self::Approve(args) => approve::run(args, json),
+            Self::Reject(args) => reject::run(args, json),
+            Self::Permit(args) => permit::run(args, json),
+            Self::Ledger(args) => ledger::run(args, json),
+            Self::Replay(args) => replay::run(args, json),
+            Self::Halt(args) => halt::halt(args, json),
+            Self::Resume(args) => halt::resume(args, json),
+            Self::Token(args) => token::run(args, json),
+            Self::Keys(args) => keys::run(args, json),
+            Self::Serve(args) => serve::run(args, json),
+            Self::Init(args) => init::run(args, json),
+            Self::Canon(args) => canon::run(args),
+            Self::Hash(args) => hash::run(args, json),
+            Self::Id(args) => id::run(args, json),
+            Self::Rules(args) => rules::run(args, json),
+            Self::Schema(args) => schema::run(args, json),
+            Self::Completions(args) => completions::run(args),
+            Self::Man(args) => man::run(args),
+        }
+    }
+
+    /// The workspace whose interrupted change is finished before the command runs.
+    pub(crate) fn workspace(&self) -> Option<&Path> {
+        let here = Path::new(".");
+        match self {
+            // `recover` does it itself, and may trust a copied journal.
+            Self::Recover(_) => None,
+            Self::Plan(args) => Some(&args.workspace),
+            Self::Apply(args) => Some(args.workspace.as_deref().unwrap_or(here)),
+            Self::Undo(args) => Some(&args.workspace),
+            Self::Run(args) => Some(&args.workspace),
+            Self::Sandbox(args) => Some(args.workspace().unwrap_or(here)),
+            _ => Some(here),
+        }
+    }
+}

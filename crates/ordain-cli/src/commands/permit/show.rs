@@ -1,0 +1,36 @@
+//! `ordain permit show`.
+
+use crate::arguments::Connect;
+use crate::exit::{self, Failure, Outcome};
+use crate::gate::page;
+use crate::gateway::{Gateway, Purpose, escaped};
+use crate::output::{print_json, print_page};
+use crate::page::Page;
+use clap::Args;
+use ordain_api::PermitStatus;
+
+#[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
+pub(crate) struct PermitShow {
+    /// The permit
+    #[arg(value_name = "PERMIT_ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(super) fn run(args: &PermitShow, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+    show(&gateway.get(&format!("/v1/permits/{}", escaped(&args.id)))?, json)
+}
+
+pub(super) fn show(permit: &PermitStatus, json: bool) -> Result<Outcome, Failure> {
+    if json {
+        print_json(permit)?;
+    } else {
+        let mut page = Page::default();
+        page::permit(&mut page, permit);
+        print_page(&page)?;
+    }
+    Ok(Outcome::Ok)
+}

@@ -1,0 +1,147 @@
+//! `ordain submit`.
+
+use super::status;
+use crate::arguments::Connect;
+use crate::document::document_failure;
+use crate::exit::{self, Failure, Outcome};
+use crate::gate::page;
+use crate::gateway::{Gateway, Purpose, escaped};
+use crate::input::Source;
+use crate::output::{print_json, print_page};
+use crate::page::Page;
+use clap::Args;
+use ordain_api::{ActionState, ActionStatus};
+use serde_json::Value as Json;
+use std::path::PathBuf;
+
+#[derive(Args)]
+#[command(after_help = exit::help_with("\
+Examples:
+  ordain submit proposal.json
+  ordain submit proposal.json --wait 60
+  ordain submit edited.json --supersedes 4f1c
+  agent | ordain submit - --server http://127.0.0.1:7171", &[
+    Outcome::Ok.means("allowed"),
+    Outcome::Hold.means("held"),
+    Outcome::Deny.means("denied"),
+    Outcome::ActionFailed.means("submitted before, and the action failed"),
+    Outcome::Unknown.means("submitted before, and the outcome is unknown"),
+    Outcome::Failed.means("an error"),
+]))]
+pub(crate) struct Submit {
+    /// The action proposal or KernelRequest, JSON or by its name YAML; `-` is standard input, JSON
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The held, denied or expired proposal that this one takes the place of
+    #[arg(long, value_name = "ID")]
+    pub(crate) supersedes: Option<String>,
+    /// Wait up to this many seconds for approvals
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600")]
+    pub(crate) wait: Option<u64>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
+    let source = Source::of(&args.file);
+    let text = source.text()?;
+    let bytes = text.checked().map_err(|wrong| document_failure(&source, &wrong))?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
+    let path = match &args.supersedes {
+        Some(id) => format!("/v1/actions?supersedes={}", escaped(id)),
+        None => "/v1/actions".to_owned(),
+    };
+    let reply = gateway.raw("POST", &path, Some(bytes.to_vec()))?;
+    let mut status: ActionStatus = crate::gate::read(&reply.body)?;
+    if let Some(seconds) = args.wait
+        && status.state == ActionState::Held
+    {
+        status = status::wait(&gateway, &status.action_id, seconds)?;
+    }
+    show(&status, json)?;
+    Ok(outcome(&status))
+}
+
+/// Shows where an action stands, and what to do next.
+pub(crate) fn show(status: &ActionStatus, json: bool) -> Result<(), Failure> {
+    show_with(status, json, |_| ())
+}
+
+/// The same, with what there is to approve.
+pub(super) fn show_all(status: &ActionStatus, json: bool) -> Result<(), Failure> {
+    show_with(status, json, |page| {
+        if status.state == ActionState::Held {
+            page::shown(page, status);
+        }
+    })
+}
+
+fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) -> Result<(), Failure> {
+    if json {
+        return print_json(status);
+    }
+    let mut page = Page::default();
+    page::action(&mut page, status);
+    more(&mut page);
+    next(&mut page, status);
+    print_page(&page)
+}
+
+fn next(page: &mut Page, status: &ActionStatus) {
+    let id = &status.action_id;
+    // A change of files is carried out by the command that proposed it, with the permit that it gets.
+    let of_files = status.view.pointer("/proposal/target/resource_type").and_then(Json::as_str)
+        == Some("patch_set")
+        && ["apply-", "undo-"].iter().any(|verb| id.starts_with(verb));
+    let items: Vec<String> = match status.state {
+        ActionState::Held if of_files => vec![
+            format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
+            "then the same command again, which carries it out".to_owned(),
+        ],
+        ActionState::Allowed if of_files => {
+            vec!["the command that asked for it, once more: it spends the permit, changes the files and reports".to_owned()]
+        }
+        ActionState::Denied | ActionState::Expired if of_files => vec![
+            "put right what the reasons name, or have the policy changed, and give the same command again"
+                .to_owned(),
+        ],
+        ActionState::Held => vec![
+            format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
+            format!("wait for it: ordain status {id} --wait"),
+        ],
+        ActionState::Allowed => {
+            let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
+            vec![
+                format!("before acting: ordain permit use {permit} --for PROPOSAL"),
+                format!("afterwards: ordain permit outcome {permit} succeeded"),
+            ]
+        }
+        ActionState::Denied => {
+            vec![format!("put right what the reasons name, and submit it with a new id: --supersedes {id}")]
+        }
+        ActionState::Unknown => {
+            let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
+            vec![format!(
+                "find out whether it happened, and settle it: ordain permit outcome {permit} succeeded|failed --use N"
+            )]
+        }
+        ActionState::Expired => vec![format!("submit it again with a new id: --supersedes {id}")],
+        ActionState::Superseded | ActionState::Running | ActionState::Succeeded | ActionState::Failed => {
+            Vec::new()
+        }
+    };
+    if !items.is_empty() {
+        page.section("Next");
+        items.iter().for_each(|item| page.item(item));
+    }
+}
+
+pub(crate) fn outcome(status: &ActionStatus) -> Outcome {
+    match status.state {
+        ActionState::Held => Outcome::Hold,
+        ActionState::Denied | ActionState::Expired | ActionState::Superseded => Outcome::Deny,
+        ActionState::Allowed | ActionState::Running | ActionState::Succeeded => Outcome::Ok,
+        ActionState::Failed => Outcome::ActionFailed,
+        ActionState::Unknown => Outcome::Unknown,
+    }
+}

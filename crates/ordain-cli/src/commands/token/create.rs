@@ -1,0 +1,69 @@
+//! `ordain token create`.
+
+use crate::arguments::Connect;
+use crate::clock::parse_time;
+use crate::exit::{self, Failure, Outcome};
+use crate::gateway::{Gateway, Purpose};
+use crate::output::print_json;
+use crate::report::{GREEN, printable};
+use clap::Args;
+use ordain_api::{NewToken, TokenStatus};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+
+#[derive(Args)]
+#[command(after_help = exit::help_with("\
+Examples:
+  (umask 077; ordain token create agent-7 --role actor --role worker > agent.token)
+  ordain token create alice --role approver
+  ordain token create bob --role actor --name agent-8 --name agent-9
+
+What a token may propose under one of its names, its principal cannot approve.", exit::PLAIN))]
+pub(crate) struct TokenCreate {
+    /// Whose it is
+    #[arg(value_name = "PRINCIPAL")]
+    pub(crate) principal: String,
+    /// What it is for: actor, approver, operator, sensor, worker, auditor; several times for several
+    #[arg(long = "role", value_name = "ROLE", required = true, value_parser = role)]
+    pub(crate) roles: Vec<ordain_api::Role>,
+    /// A further name that it may propose or observe under, such as that of an agent
+    #[arg(long = "name", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Until when it holds, in milliseconds since 1970 or as 2026-01-05T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) expires: Option<u64>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+fn role(text: &str) -> Result<ordain_api::Role, String> {
+    let all = ordain_api::Role::ALL;
+    all.into_iter().find(|role| role.name() == text).ok_or_else(|| {
+        format!("there are {}", all.iter().map(|role| role.name()).collect::<Vec<_>>().join(", "))
+    })
+}
+
+#[derive(Serialize, Deserialize)]
+struct MadeToken {
+    status: TokenStatus,
+    token: String,
+}
+
+pub(super) fn run(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
+    let new = NewToken {
+        principal: args.principal.clone(),
+        roles: args.roles.iter().copied().collect(),
+        names: args.names.iter().cloned().collect(),
+        expires_at_ms: args.expires,
+    };
+    let made: MadeToken = Gateway::open(&args.connect, Purpose::Write, json)?.post("/v1/tokens", &new)?;
+    if json {
+        print_json(&made)?;
+        return Ok(Outcome::Ok);
+    }
+    // The token alone on standard output, so that it can go into a file.
+    writeln!(anstream::stdout(), "{}", made.token)?;
+    let said = format!("token {} of {}; it is not shown again", made.status.token_id, made.status.principal);
+    writeln!(anstream::stderr(), "{GREEN}made{GREEN:#}  {}", printable(&said))?;
+    Ok(Outcome::Ok)
+}

@@ -1,0 +1,33 @@
+//! `ordain token revoke`.
+
+use crate::arguments::Connect;
+use crate::exit::{self, Failure, Outcome};
+use crate::gateway::{Gateway, Purpose, escaped};
+use crate::output::print_json;
+use crate::report::{YELLOW, printable};
+use clap::Args;
+use ordain_api::TokenStatus;
+use std::io::Write;
+
+#[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
+pub(crate) struct TokenRevoke {
+    /// The token's id: the part between its two underscores
+    #[arg(value_name = "TOKEN_ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(super) fn run(args: &TokenRevoke, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    let path = format!("/v1/tokens/{}", escaped(&args.id));
+    let status: TokenStatus = gateway.send("DELETE", &path, None::<&()>)?;
+    if json {
+        print_json(&status)?;
+    } else {
+        let said = format!("{} of {}", status.token_id, status.principal);
+        writeln!(anstream::stdout(), "{YELLOW}revoked{YELLOW:#}  {}", printable(&said))?;
+    }
+    Ok(Outcome::Ok)
+}

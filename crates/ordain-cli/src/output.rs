@@ -1,0 +1,22 @@
+//! Results on standard output.
+
+use crate::exit::Failure;
+use crate::page::Page;
+use ordain_canon::Canonicalizer;
+use serde::Serialize;
+use std::io::Write;
+
+/// Prints one line of canonical JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(Canonicalizer::new().value(value)?)?;
+    stdout.write_all(b"\n")?;
+    Ok(stdout.flush()?)
+}
+
+/// Prints a page.
+pub(crate) fn print_page(page: &Page) -> Result<(), Failure> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(page.text().as_bytes())?;
+    Ok(stdout.flush()?)
+}
