@@ -113,3 +113,12 @@ pub struct VerdictRequest {
     /// The digest of what was shown.
     pub view_digest: String,
 }
+
+/// A page of actions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ActionPage {
+    /// In the order in which they last changed. A page may be shorter than `limit` and still have a next one.
+    pub actions: Vec<ActionStatus>,
+    /// The `after` of the next page, if there may be one.
+    pub next: Option<u64>,
+}

@@ -109,7 +109,7 @@ pub(crate) enum Failure {
     Vault(#[from] ordain_vault::VaultError),
     /// The gate refused.
     #[error("{}", .0.detail)]
-    Gate(Box<ordain_server::Problem>),
+    Gate(Box<ordain_api::Problem>),
     /// The gate could not be reached, or its answer not be understood.
     #[error("{0}")]
     Server(String),
@@ -120,7 +120,7 @@ pub(crate) enum Failure {
 
 impl From<ordain_gate::GateError> for Failure {
     fn from(error: ordain_gate::GateError) -> Self {
-        Self::Gate(Box::new(error.into()))
+        Self::Gate(Box::new(ordain_server::ErrorResponse::from(error).problem))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::page::{Column, Page};
 use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
-use ordain_api::LedgerEntry;
+use ordain_api::{LedgerEntry, ProblemCode};
 use ordain_canon::Canonicalizer;
 use ordain_canon::time::moment;
 use ordain_gate::{Audit, EntriesAudit, NamedNote};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Ledger, json: bool) -> Result<Outcome, Failure> {
 /// Whoever checks every night wants to tell damage from everything else that can go wrong.
 pub(super) fn no_result(failure: Failure) -> Failure {
     match &failure {
-        Failure::Gate(problem) if problem.code == "damaged" => failure,
+        Failure::Gate(problem) if problem.code == ProblemCode::Damaged => failure,
         Failure::Damaged { .. } => failure,
         _ => Failure::NoResult(Box::new(failure)),
     }

@@ -15,8 +15,8 @@ mod page;
 
 use crate::exit::Failure;
 use crate::report::printable;
+use ordain_api::Problem;
 use ordain_canon::Canonicalizer;
-use ordain_server::Problem;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
