@@ -74,7 +74,11 @@ fuzz_target!(|input: &[u8]| {
     assert!(without.outcome != Outcome::Allow || allowed, "allowed only without approvals");
     // The order of approvals and the spelling of the proposal make no difference.
     let reversed: Vec<Value<'_>> = case.approvals.iter().rev().cloned().collect();
-    assert_eq!(judgement, decide_text(&proposal, &Case { approvals: &reversed, ..case }), "approvals in another order");
+    assert_eq!(
+        judgement,
+        decide_text(&proposal, &Case { approvals: &reversed, ..case }),
+        "approvals in another order"
+    );
     if let Ok(Value::Object(members)) = Value::read(&proposal) {
         let turned = Value::Object(members.into_iter().rev().collect());
         let spelled = serde_json::to_vec_pretty(&turned).expect("a value can be written");

@@ -11,8 +11,6 @@ use std::path::{Path, PathBuf};
 const FOLDERS: &[&str] = &["docs/rules", "schemas"];
 /// A generated file that stands among others.
 const CLARITY_PAGE: &str = "docs/clarity.md";
-/// A generated file that a test of the server writes and compares: the server takes long to build.
-const DESCRIPTION: &str = "schemas/openapi.json";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments {
@@ -26,7 +24,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 fn write() -> std::result::Result<(), String> {
     // The pages quote the reports, so these come first.
     bless_reports()?;
-    bless_description()?;
     bless_exit_codes()?;
     let wanted = files()?;
     let present = present()?;
@@ -52,12 +49,6 @@ fn bless_reports() -> std::result::Result<(), String> {
     run_command(bless.env("ORDAIN_BLESS", "1"))
 }
 
-fn bless_description() -> std::result::Result<(), String> {
-    let test = "description::the_committed_description_is_up_to_date";
-    let mut bless = cargo(&["test", "-q", "-p", "ordain-server", "--test", "http", test]);
-    run_command(bless.env("ORDAIN_BLESS", "1"))
-}
-
 /// The command line is no library that this could read the table from.
 fn bless_exit_codes() -> std::result::Result<(), String> {
     let test = "exit::tests::the_documents_have_these_exit_codes";
@@ -65,8 +56,8 @@ fn bless_exit_codes() -> std::result::Result<(), String> {
     run_command(bless.env("ORDAIN_BLESS", "1"))
 }
 
-/// Names what `write` would change. The reports, the description of the HTTP interface and the tables of exit codes are
-/// compared by tests of their own.
+/// Names what `write` would change. The reports and the tables of exit codes are compared
+/// by tests of their own.
 pub(crate) fn check() -> std::result::Result<(), String> {
     let differences = differences(&files()?, &present()?);
     if differences.is_empty() {
@@ -96,12 +87,17 @@ fn files() -> std::result::Result<BTreeMap<String, String>, String> {
     files.insert("docs/rules/run-folder.md".to_owned(), rule_pages::run_folder_page());
     files.insert("docs/rules/README.md".to_owned(), rule_pages::index());
     files.insert(CLARITY_PAGE.to_owned(), clarity_page::page());
+    files.insert("schemas/openapi.json".to_owned(), pretty("openapi.json", &ordain_api::openapi())?);
     Ok(files)
 }
 
 fn schema(kind: Kind) -> std::result::Result<String, String> {
-    let text = serde_json::to_string_pretty(&kind.schema());
-    text.map(|text| text + "\n").map_err(|error| format!("the schema of {kind}: {error}"))
+    pretty(&format!("the schema of {kind}"), &kind.schema())
+}
+
+fn pretty(name: &str, document: &impl serde::Serialize) -> std::result::Result<String, String> {
+    let text = serde_json::to_string_pretty(document);
+    text.map(|text| text + "\n").map_err(|error| format!("{name}: {error}"))
 }
 
 /// What is there now.
@@ -115,9 +111,7 @@ fn present() -> std::result::Result<BTreeMap<String, String>, String> {
     for path in paths {
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let name = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        if name != DESCRIPTION {
-            files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
-        }
+        files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
     }
     Ok(files)
 }

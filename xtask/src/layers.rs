@@ -23,12 +23,20 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-ledger", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-store", may_use: &["ordain-canon", "ordain-ledger"], pure: false },
     Layer { name: "ordain-api", may_use: &["ordain-canon", "ordain-spec"], pure: false },
+    Layer { name: "ordain-client", may_use: &["ordain-canon", "ordain-spec", "ordain-api"], pure: false },
     Layer { name: "ordain-model", may_use: &["ordain-canon"], pure: false },
     Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer { name: "ordain-vault", may_use: &["ordain-canon", "ordain-spec", "ordain-harness"], pure: false },
     Layer {
         name: "ordain-note",
-        may_use: &["ordain-canon", "ordain-spec", "ordain-harness", "ordain-model", "ordain-vault"],
+        may_use: &[
+            "ordain-canon",
+            "ordain-spec",
+            "ordain-api",
+            "ordain-harness",
+            "ordain-model",
+            "ordain-vault",
+        ],
         pure: false,
     },
     Layer {
@@ -57,6 +65,7 @@ static LAYERS: &[Layer] = &[
             "ordain-decision",
             "ordain-ledger",
             "ordain-api",
+            "ordain-client",
             "ordain-gate",
             "ordain-model",
             "ordain-vault",
@@ -79,6 +88,7 @@ static LAYERS: &[Layer] = &[
             "ordain-model",
             "ordain-note",
             "ordain-api",
+            "ordain-client",
             "ordain-gate",
             "ordain-run",
             "ordain-server",
@@ -86,7 +96,11 @@ static LAYERS: &[Layer] = &[
         pure: false,
     },
     Layer { name: "ordain-bench", may_use: &[], pure: false },
-    Layer { name: "xtask", may_use: &["ordain-canon", "ordain-spec", "ordain-clarity"], pure: false },
+    Layer {
+        name: "xtask",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-clarity", "ordain-api"],
+        pure: false,
+    },
 ];
 
 /// Modules of `std` that reach outside, and what to do instead.

@@ -128,3 +128,12 @@ pub struct ActAnswer {
     /// The action.
     pub action: ActionStatus,
 }
+
+/// A page of actions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ActionPage {
+    /// In the order in which they last changed. A page may be shorter than `limit` and still have a next one.
+    pub actions: Vec<ActionStatus>,
+    /// The `after` of the next page, if there may be one.
+    pub next: Option<u64>,
+}

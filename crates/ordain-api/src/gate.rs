@@ -1,5 +1,6 @@
 //! The gate itself and its keys.
 
+use crate::limits::REASON_CHARACTERS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,4 +37,22 @@ pub struct KeyStatus {
     pub created_at_ms: u64,
     /// When another took its place.
     pub retired_at_ms: Option<u64>,
+}
+
+/// Why an operator halts or resumes the gate.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReasonRequest {
+    /// The reason, which goes on the ledger.
+    #[schemars(length(max = REASON_CHARACTERS_MAX), regex(pattern = "\\S"))]
+    pub reason: String,
+}
+
+/// The result of reading the policy folder again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyReload {
+    /// Whether the policies changed.
+    pub changed: bool,
+    /// The policies in force.
+    pub policy_hash: Option<String>,
 }

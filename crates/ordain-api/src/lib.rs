@@ -1,20 +1,46 @@
 #![doc = include_str!("../README.md")]
 
-mod action;
-mod entry;
+pub mod limits;
+
 mod error;
+mod problem;
+mod role;
+
+mod action;
+mod document;
+mod entry;
 mod evidence;
 mod gate;
-pub mod limits;
+mod ledger;
+mod note;
 mod permit;
-mod role;
+mod query;
+mod server;
 mod token;
 
-pub use action::{ActAnswer, ActionState, ActionStatus, VerdictRequest};
+mod openapi;
+mod operation;
+mod operations;
+
+pub use action::{ActAnswer, ActionPage, ActionState, ActionStatus, VerdictRequest};
+pub use document::{VerifyReport, VerifyResult, VerifyViolation};
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry};
 pub use error::FieldError;
 pub use evidence::EvidenceReceipt;
-pub use gate::{GateStatus, Halt, KeyStatus};
-pub use permit::{FileChange, OutcomeReport, PermitStatus, Settled, Use, UseOutcome, UseReceipt};
+pub use gate::{GateStatus, Halt, KeyStatus, PolicyReload, ReasonRequest};
+pub use ledger::{ConsistencyProof, EntryPage};
+pub use note::{DraftRequest, FailedDraft, NoteFinding, NoteValidation};
+pub use openapi::openapi;
+pub use operation::{Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, SchemaOf};
+pub use operations::OPERATIONS;
+pub use permit::{
+    FileChange, KernelUseRequest, OutcomeReport, PermitStatus, Settled, Use, UseOutcome, UseReceipt,
+    UseRequest,
+};
+pub use problem::{Problem, ProblemCode};
+pub use query::{
+    ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, ProofQuery, SubmitQuery, VerifyQuery,
+};
 pub use role::Role;
-pub use token::{NewToken, TokenStatus};
+pub use server::{Health, Jwk, Jwks, Ready};
+pub use token::{CreatedToken, NewToken, TokenList, TokenStatus};

@@ -1,8 +1,10 @@
 //! Permits: what they allow, their uses, and how each use went.
 
 use crate::limits::{GRACE_MS, NAME_CHARACTERS_MAX, NAME_PATTERN, REASON_CHARACTERS_MAX, WHOLE_MAX};
+use ordain_spec::action::{ActionType, KernelRequest, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 /// A permit and its uses.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -111,6 +113,30 @@ pub struct UseReceipt {
     pub deadline_ms: u64,
     /// The entry on the ledger.
     pub ledger_index: u64,
+}
+
+/// The action that a worker is about to take, as the proposal said it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UseRequest {
+    /// The permit.
+    pub permit: String,
+    /// The action.
+    pub action_type: ActionType,
+    /// What it acts on.
+    pub target: Target,
+    /// Its parameters.
+    pub parameters: Map<String, Json>,
+}
+
+/// The request that a worker is about to carry out, where a KernelRequest was submitted.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelUseRequest {
+    /// The permit.
+    pub permit: String,
+    /// The request. The policies in force map it to an action.
+    pub request: KernelRequest,
 }
 
 /// How a use went.

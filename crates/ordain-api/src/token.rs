@@ -47,6 +47,22 @@ pub struct NewToken {
     pub expires_at_ms: Option<u64>,
 }
 
+/// A new token.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedToken {
+    /// The token without its secret.
+    pub status: TokenStatus,
+    /// The token itself. It is shown here and never again.
+    pub token: String,
+}
+
+/// All tokens.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TokenList {
+    /// Without their secrets.
+    pub tokens: Vec<TokenStatus>,
+}
+
 /// A list in which nothing stands twice.
 fn distinct<'d, D: Deserializer<'d>, T: Deserialize<'d> + Ord>(from: D) -> Result<BTreeSet<T>, D::Error> {
     let list = Vec::<T>::deserialize(from)?;

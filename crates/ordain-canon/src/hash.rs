@@ -217,7 +217,8 @@ impl ContentHash {
 impl<'de> serde::Deserialize<'de> for ContentHash {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("expected `sha256:` and 64 hexadecimal digits"))
+        Self::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom("expected `sha256:` and 64 hexadecimal digits"))
     }
 }
 

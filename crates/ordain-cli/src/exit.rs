@@ -166,7 +166,7 @@ pub(crate) enum Failure {
     Vault(#[from] ordain_vault::VaultError),
     /// The gate refused.
     #[error("{}", .0.detail)]
-    Gate(Box<ordain_server::Problem>),
+    Gate(Box<ordain_api::Problem>),
     /// The gate could not be reached, or its answer not be understood.
     #[error("{0}")]
     Server(String),
@@ -185,7 +185,7 @@ pub(crate) enum Failure {
 
 impl From<ordain_gate::GateError> for Failure {
     fn from(error: ordain_gate::GateError) -> Self {
-        Self::Gate(Box::new(error.into()))
+        Self::Gate(Box::new(ordain_server::ErrorResponse::from(error).problem))
     }
 }
 
@@ -207,7 +207,7 @@ impl Failure {
     /// Whether it is about damage, and not about anything else that can go wrong.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
-            Self::Gate(problem) => problem.code == "damaged",
+            Self::Gate(problem) => problem.code == ordain_api::ProblemCode::Damaged,
             Self::Damaged { .. } => true,
             Self::Hinted { failure, .. } => failure.is_damage(),
             _ => false,

@@ -6,10 +6,13 @@ use crate::input::Source;
 use crate::policy_folder;
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
+use ordain_api::limits::POLL_SECONDS_MAX;
+use ordain_api::{Method, Problem, ProblemCode};
 use ordain_canon::{ContentHash, SHA256_PREFIX};
+use ordain_client::{HttpTransport, Reply, Request, Transport, TransportError};
 use ordain_gate::{Caller, Clock, Gate, GateError, Keyring, Settings, check_grown};
 use ordain_ledger::SignedNote;
-use ordain_server::{App, Problem, Reply};
+use ordain_server::App;
 use ordain_store::{Location, Store, StoreError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,9 +55,8 @@ pub(crate) struct Local {
 }
 
 pub(crate) struct Remote {
-    agent: ureq::Agent,
+    transport: HttpTransport,
     url: String,
-    token: String,
 }
 
 /// What a gate in this process needs.
@@ -104,13 +106,20 @@ impl Gateway {
             Self::Local(local) => {
                 local.runtime.block_on(local.app.call(local.caller.clone(), method, path, body))
             }
-            Self::Remote(remote) => remote.send(method, path, body)?,
+            Self::Remote(remote) => {
+                let method = match method {
+                    "POST" => Method::Post,
+                    "DELETE" => Method::Delete,
+                    _ => Method::Get,
+                };
+                remote.send(method, path, body)?
+            }
         };
         if (200..300).contains(&reply.status) {
             return Ok(reply);
         }
         match serde_json::from_slice::<Problem>(&reply.body) {
-            Ok(Problem { code, .. }) if code == "no_route" => Err(Failure::Server(format!(
+            Ok(Problem { code, .. }) if code == ProblemCode::NoRoute => Err(Failure::Server(format!(
                 "{} has no {path}; name the server by its address alone, as in https://gate.example, and check that it is of this version",
                 self.server().map_or(Cow::Borrowed("the gate"), printable)
             ))),
@@ -366,35 +375,6 @@ impl Drop for Local {
     }
 }
 
-/// Bytes of an answer: a page of long entries is the longest that a server gives.
-const ANSWER_BYTES_MAX: u64 = 64 << 20;
-
-/// A token goes to a server only where nobody else can read it: encrypted, or on this machine.
-fn check_url(url: &str) -> Result<(), Failure> {
-    let refused = |problem: &str| Err(Failure::Usage(format!("{} {problem}", printable(url))));
-    let Ok(parsed) = url.parse::<ureq::http::Uri>() else { return refused("is no URL of a server") };
-    let (Some(scheme), Some(authority)) = (parsed.scheme_str(), parsed.authority()) else {
-        return refused("is no URL of a server, such as http://127.0.0.1:7171");
-    };
-    if authority.as_str().contains('@') {
-        // A password may stand beside it, so that the URL is not shown.
-        let problem = "the server's URL has a name in it, before an `@`; a token says who asks";
-        return Err(Failure::Usage(problem.to_owned()));
-    }
-    let host = authority.host();
-    let is_here = host.eq_ignore_ascii_case("localhost")
-        || host == "[::1]"
-        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
-    match scheme {
-        "https" => Ok(()),
-        "http" if is_here => Ok(()),
-        "http" => {
-            refused("would carry the token where others can read it; use https, or a server on this machine")
-        }
-        _ => refused("is no URL that this program can use; it takes https, and http on this machine"),
-    }
-}
-
 /// A signed note in a file.
 pub(crate) fn read_note(path: &Path) -> Result<SignedNote, Failure> {
     let bytes = Source::of(path).bytes()?;
@@ -434,93 +414,24 @@ impl Remote {
                 )
             })?,
         };
-        check_url(url)?;
-        /// Longer than any wait that a server grants.
-        const TIMEOUT: Duration = Duration::from_secs(120);
-        let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(TIMEOUT))
-            // Nothing is sent to where somebody else says.
-            .max_redirects(0)
-            .build();
-        Ok(Self {
-            agent: config.new_agent(),
-            url: url.trim_end_matches('/').to_owned(),
-            token: token.trim().to_owned(),
+        let transport = HttpTransport::new(url, &token).map_err(|error| {
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            Failure::Usage(printable(&format!("{error}{hint}")).into_owned())
+        })?;
+        Ok(Self { url: transport.address().to_string(), transport })
+    }
+
+    fn send(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Reply, Failure> {
+        let wait = Duration::from_secs(POLL_SECONDS_MAX);
+        let request = Request { method, path: path.to_owned(), body, wait };
+        self.transport.send(&request).map_err(|error| match error {
+            TransportError::Unreachable { address, reason, hint: Some(hint) } => {
+                Failure::Server(format!("{address}: {reason}; {hint}"))
+            }
+            TransportError::Unreachable { address, reason, hint: None } => {
+                Failure::Server(format!("{address}: {reason}"))
+            }
+            error => Failure::Usage(error.to_string()),
         })
-    }
-
-    fn send(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Reply, Failure> {
-        let url = format!("{}{path}", self.url);
-        let failed = |error: ureq::Error| {
-            let problem = error.to_string();
-            let hint = match problem.contains("InvalidContentType") {
-                true => "; it does not speak TLS: is it http://?",
-                false => "",
-            };
-            Failure::Server(format!("{}: {problem}{hint}", self.url))
-        };
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(&url)
-            .header("authorization", format!("Bearer {}", self.token))
-            .header("content-type", "application/json");
-        let wrong = |error: ureq::http::Error| Failure::Usage(format!("{url}: {error}"));
-        let response = match body {
-            Some(body) => self.agent.run(request.body(body).map_err(wrong)?),
-            None => self.agent.run(request.body(()).map_err(wrong)?),
-        };
-        let mut response = response.map_err(failed)?;
-        let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
-        let content_type = content_type.unwrap_or_default().to_owned();
-        let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec().map_err(failed)?;
-        Ok(Reply { status: response.status().as_u16(), content_type, body })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_stays_on_this_machine_or_is_encrypted() {
-        for url in [
-            "http://127.0.0.1",
-            "http://127.0.0.1:7171/",
-            "http://127.1.2.3:7171",
-            "http://localhost:7171",
-            "http://LOCALHOST",
-            "http://[::1]:7171",
-            "https://gate.example",
-            "https://10.0.0.5:7171/ordain",
-            "HTTPS://gate.example",
-        ] {
-            assert!(check_url(url).is_ok(), "{url}");
-        }
-        for url in [
-            "http://gate.example",
-            "http://localhost.evil.example",
-            "http://localhost@evil.example",
-            "http://localhost:7171@evil.example",
-            "http://127.0.0.1.evil.example",
-            "http://127.0.0.1@evil.example",
-            "http://user@127.0.0.1",
-            "http://10.0.0.5",
-            "http://0.0.0.0:7171",
-            "http://[::2]",
-            "http://[::ffff:10.0.0.5]",
-            "http://127.1",
-            "http://0x7f000001",
-            "https://user:secret@gate.example",
-            "ftp://127.0.0.1",
-            "localhost:7171",
-            "//localhost",
-            "http://",
-            "https://",
-            "",
-            "nonsense",
-        ] {
-            assert!(check_url(url).is_err(), "{url}");
-        }
     }
 }

@@ -119,11 +119,7 @@ impl Gate {
 
     /// The action that a call with this deed joins: one that is open, one that is approved and unused, or one that somebody
     /// rejected, until its window ends.
-    async fn joined(
-        &self,
-        hold: &Versioned<DeedHold>,
-        act: &Act<'_>,
-    ) -> Result<Option<Joined>, GateError> {
+    async fn joined(&self, hold: &Versioned<DeedHold>, act: &Act<'_>) -> Result<Option<Joined>, GateError> {
         let Some(DeedHold { action_id, until_ms }) = &hold.body else { return Ok(None) };
         let known = Versioned::<Action>::read(&self.store, action_id.as_str()).await?;
         let Some(action) = known.body.clone() else { return Ok(None) };
@@ -250,7 +246,8 @@ impl Gate {
     ) -> Result<Step<ActAnswer>, GateError> {
         let status = self.status(caller, &incoming.id).await?;
         let documents = self.action_documents(action).await?;
-        let before = Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let before =
+            Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let now = Value::read(&case.proposal)?;
         let same = if incoming.document.get("time_window").is_some() {
             before.same_as(&now)

@@ -64,7 +64,8 @@ impl Gate {
         check_open(&action, action_id, now_ms)?;
         self.check_not_own(caller, &action, &loaded).await?;
         let evidence = self.shared_documents(&action.evidence_documents).await?;
-        let proposal = Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let proposal =
+            Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let shown = view(Packets::Whole, &loaded, &control_body, action_id, &action, &proposal, &evidence)?;
         if shown.digest != request.view_digest {
             return Err(Conflict::View {

@@ -360,7 +360,10 @@ impl Walk {
         match found {
             Some(_) => self.documents += 1,
             None => {
-                self.wrong(Some(index), format!("names the document {name}, which is missing or was changed"));
+                self.wrong(
+                    Some(index),
+                    format!("names the document {name}, which is missing or was changed"),
+                );
             }
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! Who asks, and what they may do.
 
-use super::error::GateError;
 use ordain_api::Role;
 use std::collections::BTreeSet;
 
@@ -54,19 +53,5 @@ impl Caller {
             Names::Any => actor.to_owned(),
             Names::These(_) => self.principal.clone(),
         }
-    }
-
-    /// Refuses a caller that has none of the roles.
-    pub fn must_be(&self, roles: &[Role]) -> Result<(), GateError> {
-        if roles.iter().any(|role| self.is(*role)) {
-            return Ok(());
-        }
-        let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
-        let problem = format!(
-            "this takes a token with the role {}; the token of `{}` has not",
-            names.join(" or "),
-            self.principal
-        );
-        Err(GateError::Forbidden(problem))
     }
 }

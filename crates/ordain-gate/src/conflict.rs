@@ -66,7 +66,9 @@ impl Conflict {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::OtherContent { .. } | Self::OtherSuperseded { .. } | Self::OtherPacket { .. } => "use a new id",
+            Self::OtherContent { .. } | Self::OtherSuperseded { .. } | Self::OtherPacket { .. } => {
+                "use a new id"
+            }
             Self::View { .. } => "look at the action again, then decide",
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
             Self::Unsettled { .. } => "find out whether it happened, and settle it: `ordain permit outcome`",
@@ -98,5 +100,7 @@ fn in_brackets(text: &Option<String>) -> String {
 }
 
 fn last_use(last: &Option<(String, u64)>) -> String {
-    last.as_ref().map(|(worker, at_ms)| format!(", last by `{worker}` at {}", moment(*at_ms))).unwrap_or_default()
+    last.as_ref()
+        .map(|(worker, at_ms)| format!(", last by `{worker}` at {}", moment(*at_ms)))
+        .unwrap_or_default()
 }

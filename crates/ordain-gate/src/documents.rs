@@ -45,7 +45,8 @@ impl ActionDocuments {
     /// The permit of an action that has one.
     pub(crate) fn permit(&self, action: &Action) -> Result<Option<Minted>, GateError> {
         let Some(permit) = &action.permit else { return Ok(None) };
-        let tokens = self.decided.documents.iter().filter_map(|(_, bytes)| String::from_utf8(bytes.clone()).ok());
+        let tokens =
+            self.decided.documents.iter().filter_map(|(_, bytes)| String::from_utf8(bytes.clone()).ok());
         let mut permits = tokens.filter_map(Minted::of);
         let minted = permits.find(|minted| minted.claims.jti == permit.id.as_str());
         let damaged = || GateError::Damaged(format!("the permit `{}` is missing", permit.id));

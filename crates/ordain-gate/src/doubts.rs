@@ -90,10 +90,7 @@ impl Fold {
         let soon = inputs.now_ms <= at_ms && at_ms - inputs.now_ms <= CLOCKS_APART_MS_MAX;
         let claims = [
             (inputs.proposal_document == action.proposal_document, "by another proposal than was submitted"),
-            (
-                inputs.approval_documents == action.approval_documents(),
-                "by other approvals than were given",
-            ),
+            (inputs.approval_documents == action.approval_documents(), "by other approvals than were given"),
             (
                 inputs.evidence_documents.iter().all(|packet| self.packets.contains(packet)),
                 "by evidence that nobody had brought",

@@ -102,7 +102,8 @@ impl DocumentReader {
             }
             Event::PermitMinted { permit_document, .. } => {
                 if let Some(hash) = ContentHash::parse(permit_document) {
-                    let token = self.find(store, &hash).await?.and_then(|bytes| String::from_utf8(bytes).ok());
+                    let token =
+                        self.find(store, &hash).await?.and_then(|bytes| String::from_utf8(bytes).ok());
                     documents.permit = token.and_then(Minted::of);
                 }
             }
@@ -127,7 +128,9 @@ impl Fold {
         let (at_ms, by) = (entry.at_ms, entry.by);
         match entry.event {
             Event::Opened { origin } => self.origin = Some(origin),
-            Event::Submitted { action_id, actor, proposal_document, supersedes, submitted_by, deed, .. } => {
+            Event::Submitted {
+                action_id, actor, proposal_document, supersedes, submitted_by, deed, ..
+            } => {
                 self.deeds_of_actions.extend(deed.map(|deed| (action_id.clone(), deed)));
                 let action = Action {
                     state: ActionState::Denied,
@@ -224,11 +227,16 @@ impl Fold {
             }
             Event::PermitSettled { permit_id, number, outcome, .. } => {
                 let Some(folded) = self.permits.get_mut(&permit_id) else { return };
-                let is_this = |open: &EffectUse| open.permit_id.as_str() == permit_id && open.number == number;
+                let is_this =
+                    |open: &EffectUse| open.permit_id.as_str() == permit_id && open.number == number;
                 let effect = folded.effect_key.as_ref().and_then(|key| self.effects.get_mut(key));
                 if let Some(effect) = effect {
                     if outcome == UseOutcome::Unknown {
-                        effect.open.iter_mut().filter(|open| is_this(open)).for_each(|open| open.unknown = true);
+                        effect
+                            .open
+                            .iter_mut()
+                            .filter(|open| is_this(open))
+                            .for_each(|open| open.unknown = true);
                     } else {
                         effect.open.retain(|open| !is_this(open));
                     }

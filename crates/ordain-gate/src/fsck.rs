@@ -99,7 +99,8 @@ impl Check<'_> {
                     }
                     Ok(body) => {
                         if body.state() != record.state {
-                            let listed = format!("{name} is listed as {} and is {}", record.state, body.state());
+                            let listed =
+                                format!("{name} is listed as {} and is {}", record.state, body.state());
                             self.wrong(None, listed);
                         }
                         found.bodies.insert(record.id, body);
@@ -163,7 +164,10 @@ impl Check<'_> {
             if let (Some(record), Some(ledger), Some(permit)) = (uses(action), uses(should), &should.permit)
                 && record != ledger
             {
-                return format!("submits the action `{id}`, of whose permit `{}` the ledger has {ledger} uses and the record {record}", permit.id);
+                return format!(
+                    "submits the action `{id}`, of whose permit `{}` the ledger has {ledger} uses and the record {record}",
+                    permit.id
+                );
             }
             if action.evidence_documents != should.evidence_documents {
                 return format!("submits the action `{id}`, whose record names other evidence");
@@ -177,9 +181,10 @@ impl Check<'_> {
     async fn effects(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Effect>().await?;
         // Of an effect whose uses are all over, the record need not exist.
-        let expected = fold.effects.iter().filter(|(id, effect)| {
-            !effect.open.is_empty() || found.bodies.contains_key(*id)
-        });
+        let expected = fold
+            .effects
+            .iter()
+            .filter(|(id, effect)| !effect.open.is_empty() || found.bodies.contains_key(*id));
         let expected = expected.map(|(id, effect)| (id.clone(), effect.clone())).collect();
         let difference = |_: &str, effect: &Effect, should: &Effect| {
             let record: BTreeSet<_> = effect.open.iter().collect();
@@ -188,7 +193,10 @@ impl Check<'_> {
                 .symmetric_difference(&ledger)
                 .map(|open| format!("use {} of `{}`", open.number, open.permit_id))
                 .collect();
-            format!("{} is open in one of record and ledger only, so that its effect is guarded wrongly", uses.join(", "))
+            format!(
+                "{} is open in one of record and ledger only, so that its effect is guarded wrongly",
+                uses.join(", ")
+            )
         };
         self.compare("effect", &found, &expected, |_| None, difference);
         Ok(())
@@ -196,8 +204,9 @@ impl Check<'_> {
 
     async fn evidence(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Evidence>().await?;
-        let difference =
-            |id: &str, _: &Evidence, _: &Evidence| format!("receives the evidence `{id}`, whose record says something else");
+        let difference = |id: &str, _: &Evidence, _: &Evidence| {
+            format!("receives the evidence `{id}`, whose record says something else")
+        };
         let place = |evidence: &Evidence| Some(evidence.received_index);
         self.compare("evidence packet", &found, &fold.evidence, place, difference);
         Ok(())

@@ -3,8 +3,8 @@
 use super::error::GateError;
 use super::keyring::Keyring;
 use super::open::Gate;
-use super::transaction::{Reading, time_of};
 use super::records::{CONTROL_ID, Control, Key, Versioned, list};
+use super::transaction::{Reading, time_of};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::VerifyingKey;
 use ordain_api::LedgerEntry;

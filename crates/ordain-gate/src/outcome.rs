@@ -13,7 +13,9 @@ use super::status::{Shown, no_permit};
 use super::submit::name_problem;
 use super::transaction::{Step, Writing, document};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
-use ordain_api::{ActionState, Event, FileChange, OutcomeReport, PermitStatus, Role, Settled, Use, UseOutcome};
+use ordain_api::{
+    ActionState, Event, FileChange, OutcomeReport, PermitStatus, Role, Settled, Use, UseOutcome,
+};
 use ordain_canon::is_sha256;
 use ordain_decision::Claims;
 use ordain_store::Guard;
@@ -53,7 +55,9 @@ impl Gate {
         let documents = self.action_documents(&action).await?;
         let minted = documents.permit(&action)?;
         let permit = action.permit.as_mut().filter(|permit| permit.id == *permit_id);
-        let (Some(minted), Some(permit)) = (minted, permit) else { return Err(no_permit(permit_id.as_str())) };
+        let (Some(minted), Some(permit)) = (minted, permit) else {
+            return Err(no_permit(permit_id.as_str()));
+        };
         if let Some(change) = &report.change {
             check_change_of(permit_id, change, &documents.proposal)?;
         }
@@ -93,7 +97,8 @@ impl Gate {
         // A change beyond what the permit allows is not recorded as one that was allowed.
         let change = report.change.clone().filter(|_| settled.outcome == UseOutcome::Succeeded);
         let number = report.number;
-        let (step, guards) = self.settling(action_id, known, action, &minted, number, settled, change).await?;
+        let (step, guards) =
+            self.settling(action_id, known, action, &minted, number, settled, change).await?;
         let action_id = action_id.to_owned();
         Ok(Step::write(guards, move |writing| {
             let action = step(writing)?;
@@ -113,7 +118,8 @@ impl Gate {
         number: u64,
         settled: Settled,
         change: Option<FileChange>,
-    ) -> Result<(impl FnOnce(&mut Writing) -> Result<Action, GateError> + Send + use<>, Vec<Guard>), GateError> {
+    ) -> Result<(impl FnOnce(&mut Writing) -> Result<Action, GateError> + Send + use<>, Vec<Guard>), GateError>
+    {
         let key = effect_key(&minted.claims);
         let effect = Versioned::<Effect>::read(&self.store, &key).await?;
         let guards = vec![known.guard(), effect.guard()];

@@ -58,7 +58,8 @@ impl Mint {
         };
         let claims = self.claims_at(Some(decided_index));
         let (valid_from_ms, valid_until_ms) = claims.window_ms().map_err(refused)?;
-        let token = mint(&self.grant, self.keyring.key(), self.minting(Some(decided_index))).map_err(refused)?;
+        let token =
+            mint(&self.grant, self.keyring.key(), self.minting(Some(decided_index))).map_err(refused)?;
         Ok(Minted { token, claims, valid_from_ms, valid_until_ms })
     }
 }
@@ -93,7 +94,12 @@ impl Minted {
     }
 
     /// The permit as it is shown, with the uses of its record.
-    pub(crate) fn status(&self, action_id: &str, permit: &super::records::Permit, with_token: bool) -> PermitStatus {
+    pub(crate) fn status(
+        &self,
+        action_id: &str,
+        permit: &super::records::Permit,
+        with_token: bool,
+    ) -> PermitStatus {
         PermitStatus {
             permit_id: permit.id.to_string(),
             action_id: action_id.to_owned(),

@@ -231,7 +231,10 @@ impl<T: Stored> Versioned<T> {
 }
 
 /// All records of a kind; only for kinds of which there are few.
-pub(crate) async fn list<T: Stored>(store: &Store, state: Option<&str>) -> Result<Vec<Versioned<T>>, GateError> {
+pub(crate) async fn list<T: Stored>(
+    store: &Store,
+    state: Option<&str>,
+) -> Result<Vec<Versioned<T>>, GateError> {
     let mut all = Vec::new();
     let mut pages = Pages::new(state);
     while let Some(page) = pages.next(store).await? {

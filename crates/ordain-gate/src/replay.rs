@@ -117,7 +117,9 @@ async fn decide_again(
     documents: EntryDocuments,
 ) -> Result<(Decision, Option<Decision>), GateError> {
     let (Some(was), Some(inputs)) = (documents.decision, documents.inputs) else {
-        return Err(GateError::Damaged(format!("the decision {decision_document} or its inputs cannot be read")));
+        return Err(GateError::Damaged(format!(
+            "the decision {decision_document} or its inputs cannot be read"
+        )));
     };
     let loaded = match (other, sets.get(&inputs.files_document)) {
         (Some(other), _) => other.clone(),
@@ -138,7 +140,8 @@ async fn decide_again(
     let (_, action) = gate.action(&action_id).await?;
     let recorded = gate.action_documents(&action).await?;
     let evidence = gate.shared_documents(&inputs.evidence_documents).await?;
-    let approvals = recorded.approvals.iter().filter(|text| inputs.approval_documents.contains(&ContentHash::of(text)));
+    let approvals =
+        recorded.approvals.iter().filter(|text| inputs.approval_documents.contains(&ContentHash::of(text)));
     let approvals: Vec<Vec<u8>> = approvals.cloned().collect();
     let proposal = Value::read(&recorded.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
     let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };

@@ -78,7 +78,8 @@ impl Gate {
     /// The claims of a permit whose signature holds, now.
     async fn verified(&self, permit: &str) -> Result<Claims, GateError> {
         let now_ms = self.clock.now_ms();
-        let refused = |error: ordain_decision::PermitError| GateError::Forbidden(format!("the permit {error}"));
+        let refused =
+            |error: ordain_decision::PermitError| GateError::Forbidden(format!("the permit {error}"));
         let known = self.public_keys(Reading::Cached).await?;
         match verify_permit(permit, &known, &self.settings.audience, now_ms) {
             // Another process may have made a new key.
@@ -154,7 +155,8 @@ impl Gate {
         let now_ms = self.clock.now_ms();
         check_nothing_unknown(&effect, now_ms)?;
         let evidence = self.shared_documents(&action.evidence_documents).await?;
-        let proposal = Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let proposal =
+            Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let inputs = Inputs::of(action, loaded, control, now_ms);
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &documents.approvals };
         let judged = judge(loaded, &inputs, &texts)?;
@@ -210,7 +212,11 @@ impl NewUse {
     }
 
     /// Writes the use, and what it changes about the action. The record of the action is left to the caller.
-    pub(crate) fn write(mut self, writing: &mut Writing, action: &mut Action) -> Result<UseReceipt, GateError> {
+    pub(crate) fn write(
+        mut self,
+        writing: &mut Writing,
+        action: &mut Action,
+    ) -> Result<UseReceipt, GateError> {
         let permit_id = self.minted.claims.jti.clone();
         let Some(permit) = &mut action.permit else { return Err(no_permit(&permit_id)) };
         // By the time at which it is written, which may be later by the clock of another node.

@@ -108,7 +108,11 @@ impl Gate {
 
     /// A cheap look at an action, for a caller that waits for a change: two that are equal were of the same status. A token
     /// that ended meanwhile is noticed.
-    pub async fn fingerprint(&self, caller: &Caller, action_id: &str) -> Result<StatusFingerprint, GateError> {
+    pub async fn fingerprint(
+        &self,
+        caller: &Caller,
+        action_id: &str,
+    ) -> Result<StatusFingerprint, GateError> {
         self.check_token(caller).await?;
         let (version, action) = self.visible_action(caller, action_id).await?;
         let (_, control) = self.control(Reading::Fresh).await?;
@@ -157,7 +161,8 @@ impl Gate {
             Packets::Hashed => Vec::new(),
             Packets::Whole | Packets::Named => self.shared_documents(&action.evidence_documents).await?,
         };
-        let proposal = Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let proposal =
+            Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let view = view(packets, loaded, control, action_id, action, &proposal, &evidence)?;
         let minted = documents.permit(action)?;
         let decision = documents.decision(action)?;
@@ -197,8 +202,9 @@ impl Gate {
             let wanted = state.is_none_or(|wanted| wanted == action.state_at(now_ms));
             if wanted && may_see(caller, &action) {
                 let loaded = self.policies(&control).await?;
-                let status =
-                    self.status_of(caller, &versioned.id, &action, &loaded, &control, Packets::Hashed).await?;
+                let status = self
+                    .status_of(caller, &versioned.id, &action, &loaded, &control, Packets::Hashed)
+                    .await?;
                 bytes += serde_json::to_vec(&status).map_or(0, |text| text.len());
                 found.push(status);
             }

@@ -75,7 +75,8 @@ impl Gate {
                     by: TIME.to_owned(),
                     at_ms: now_ms,
                 };
-                let settling = self.settling(action_id, known, action, &minted, number, settled, None).await?;
+                let settling =
+                    self.settling(action_id, known, action, &minted, number, settled, None).await?;
                 let (step, guards) = settling;
                 Ok(Step::write(guards, move |writing| step(writing).map(|_| true)))
             }

@@ -81,8 +81,9 @@ impl Writing {
     }
 
     pub(crate) fn put<R: Stored>(&mut self, id: &str, record: &R) -> Result<(), GateError> {
-        let body = serde_json::to_string(record)
-            .map_err(|error| GateError::Damaged(format!("the {} `{id}` cannot be written: {error}", R::KIND)))?;
+        let body = serde_json::to_string(record).map_err(|error| {
+            GateError::Damaged(format!("the {} `{id}` cannot be written: {error}", R::KIND))
+        })?;
         let state = record.state().to_owned();
         self.records.push(NewRecord { kind: R::KIND.to_owned(), id: id.to_owned(), state, body });
         Ok(())

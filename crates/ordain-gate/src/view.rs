@@ -57,11 +57,11 @@ pub(crate) fn view(
     let hashes = &action.evidence_documents;
     let evidence: Vec<Json> = match packets {
         Packets::Hashed => hashes.iter().map(|hash| json!({"packet_hash": hash})).collect(),
-        Packets::Whole => evidence.iter().map(|text| loaded.set.redacted(&read(text), &control.salt)).collect(),
+        Packets::Whole => {
+            evidence.iter().map(|text| loaded.set.redacted(&read(text), &control.salt)).collect()
+        }
         Packets::Named => {
-            let named = |(text, hash): (&Vec<u8>, &ContentHash)| {
-                json!({"evidence_id": read(text).get("evidence_id"), "packet_hash": hash})
-            };
+            let named = |(text, hash): (&Vec<u8>, &ContentHash)| json!({"evidence_id": read(text).get("evidence_id"), "packet_hash": hash});
             evidence.iter().zip(hashes).map(named).collect()
         }
     };

@@ -67,7 +67,10 @@ async fn an_allowed_call_is_used_in_the_same_step() {
     let acting = Acting::new().await;
     let size = acting.scene.gate.size().await.unwrap();
     let answer = acting.act(&proposal("c1", "read")).await.unwrap();
-    assert_eq!((answer.outcome, answer.joined, answer.action.state), (Outcome::Allow, false, ActionState::Running));
+    assert_eq!(
+        (answer.outcome, answer.joined, answer.action.state),
+        (Outcome::Allow, false, ActionState::Running)
+    );
     let used = answer.used.unwrap();
     assert_eq!((used.number, used.uses_left), (1, 1));
     let entries = acting.scene.gate.ledger_entries(size, 10).await.unwrap();
@@ -112,7 +115,10 @@ async fn a_held_call_is_joined_and_runs_once_after_approval() {
     let call = proposal("c1", "write");
     let held = acting.act(&call).await.unwrap();
     let joined = acting.act(&again(&call, "c2")).await.unwrap();
-    assert_eq!((joined.outcome, joined.joined, &joined.action.action_id), (Outcome::Hold, true, &"c1".to_owned()));
+    assert_eq!(
+        (joined.outcome, joined.joined, &joined.action.action_id),
+        (Outcome::Hold, true, &"c1".to_owned())
+    );
     let status = acting.scene.gate.status(&acting.scene.operator, "c1").await.unwrap();
     acting.scene.say("ann", &status, Verdict::Approve).await.unwrap();
     assert_eq!(acting.act(&again(&call, "c3")).await.unwrap().outcome, Outcome::Hold);
@@ -138,7 +144,8 @@ async fn of_many_calls_that_wait_one_runs() {
     let calls: Vec<Json> = (0..16).map(|number| again(&call, &format!("w{number}"))).collect();
     let calls = calls.iter().map(|call| acting.call(call, None, Some("c1")));
     let answers = futures_util::future::join_all(calls).await;
-    let ran = answers.iter().filter(|answer| matches!(answer, Ok(answer) if answer.outcome == Outcome::Allow));
+    let ran =
+        answers.iter().filter(|answer| matches!(answer, Ok(answer) if answer.outcome == Outcome::Allow));
     assert_eq!(ran.count(), 1);
     let told = answers.iter().filter(|answer| matches!(answer, Err(GateError::Conflict(_))));
     assert_eq!(told.count(), 15);
@@ -190,7 +197,7 @@ async fn a_halt_stops_a_call_that_was_approved() {
 fn full_call(id: &str) -> Json {
     json!({"proposal_id": id, "ts_ms": NOW, "actor": "agent", "action_type": "write",
         "target": {"resource_type": "crm_record", "resource_id": "cafe\u{301} 7", "domain": "crm",
-            "constraints": {"allowed_fields": ["email", "name"], "depth": 3}},
+            "constraints": {"tags": ["email", "name"], "depth": 3}},
         "parameters": {"updates": [{"email": "x@example.org"}, {"email": "y@example.org"}], "count": 2,
             "text": "two words", "flag": true, "none": null},
         "preconditions": [{"field": "a", "operator": "eq", "value": 1, "evidence_ref": "e1"}],
@@ -206,7 +213,8 @@ fn full_call(id: &str) -> Json {
 fn changed(value: &Json) -> Vec<Json> {
     match value {
         Json::String(text) => {
-            let mut others = vec![json!(format!("{text} ")), json!(format!(" {text}")), json!(format!("{text}x"))];
+            let mut others =
+                vec![json!(format!("{text} ")), json!(format!(" {text}")), json!(format!("{text}x"))];
             let composed = text.replace("e\u{301}", "\u{e9}");
             others.extend((composed != *text).then(|| json!(composed)));
             others.extend(text.contains(' ').then(|| json!(text.replace(' ', "  "))));
@@ -246,7 +254,10 @@ fn pointers(value: &Json, at: &str, found: &mut Vec<String>) {
             members.iter().for_each(|(name, value)| pointers(value, &format!("{at}/{name}"), found))
         }
         Json::Array(elements) => {
-            elements.iter().enumerate().for_each(|(number, value)| pointers(value, &format!("{at}/{number}"), found));
+            elements
+                .iter()
+                .enumerate()
+                .for_each(|(number, value)| pointers(value, &format!("{at}/{number}"), found));
         }
         _ => {}
     }
@@ -256,6 +267,10 @@ fn pointers(value: &Json, at: &str, found: &mut Vec<String>) {
 #[tokio::test]
 async fn any_other_call_does_not_join() {
     let acting = Acting::new().await;
+    let mut files = scene::policies("1");
+    let sensors = "[sensors.crm]\n";
+    files.insert("sensors.toml".to_owned(), sensors.to_owned());
+    acting.scene.gate.set_policy(&acting.scene.operator, &files).await.unwrap();
     let evidence = |value: u64| {
         let payload = json!({"a": value});
         let hash = ordain_canon::PayloadHash::of(&mut ordain_canon::Canonicalizer::new(), &payload).unwrap();

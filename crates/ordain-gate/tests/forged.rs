@@ -280,8 +280,20 @@ async fn records_are_as_their_entries_say() {
         ("token", &token, "/expires_at_ms", &json!(NOW), (None, "its secret, or until when it holds")),
         ("action", &"read".to_owned(), "/proposal_document", &nothing, (Some(submitted), action)),
         ("action", &"read".to_owned(), "/submitted_at_ms", &json!(NOW - 1), (Some(submitted), action)),
-        ("action", &"read".to_owned(), "/permit/uses/0/spent_at_ms", &json!(NOW - 1), (Some(submitted), action)),
-        ("action", &"read".to_owned(), "/permit/used", &json!(0), (Some(submitted), "the ledger has 1 uses and the record 0")),
+        (
+            "action",
+            &"read".to_owned(),
+            "/permit/uses/0/spent_at_ms",
+            &json!(NOW - 1),
+            (Some(submitted), action),
+        ),
+        (
+            "action",
+            &"read".to_owned(),
+            "/permit/used",
+            &json!(0),
+            (Some(submitted), "the ledger has 1 uses and the record 0"),
+        ),
     ] {
         let mut forged = honest.clone();
         *forged.record(kind, id).pointer_mut(pointer).unwrap() = value.clone();

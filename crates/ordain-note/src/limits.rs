@@ -1,13 +1,12 @@
 //! Everything from outside has a limit, and the limit has a name.
 
-/// Characters of a prompt or a refined text, at least.
-pub const TEXT_CHARS_MIN: usize = 8;
+pub use ordain_api::limits::{
+    CONTEXT_REF_CHARACTERS_MAX as REF_CHARS_MAX, CONTEXT_REFS_MAX as REFS_MAX,
+    NOTE_TEXT_CHARACTERS_MIN as TEXT_CHARS_MIN,
+};
+
 /// Characters of a prompt or a refined text; what is longer is cut.
 pub const TEXT_CHARS_MAX: usize = 20_000;
-/// Context references of a request.
-pub const REFS_MAX: usize = 8;
-/// Characters of one of them.
-pub const REF_CHARS_MAX: usize = 512;
 /// Characters of a note that the model is given as context; what is longer is cut.
 pub const CONTEXT_CHARS_MAX: usize = 8_000;
 /// Characters of an answer that the model is shown again when it is asked to repair it.

@@ -9,6 +9,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
+use ordain_api::{Problem, ProblemCode};
+use ordain_client::Reply;
 use ordain_gate::{Caller, Gate};
 use ordain_note::Drafter;
 use std::collections::BTreeMap;
@@ -39,16 +41,6 @@ pub(crate) struct Shared {
 
 /// Reads the policy folder.
 pub type Reload = Box<dyn Fn() -> Result<BTreeMap<String, String>, String> + Send + Sync>;
-
-/// An answer to a request that took no network.
-pub struct Reply {
-    /// The HTTP status.
-    pub status: u16,
-    /// What kind of body.
-    pub content_type: String,
-    /// The body.
-    pub body: Vec<u8>,
-}
 
 impl App {
     /// An application. `reload` reads the policy folder, where there is one.
@@ -95,15 +87,21 @@ impl App {
         }
         let request = request.extension(caller).body(Body::from(body.unwrap_or_default()));
         let Ok(request) = request else {
-            let body = b"{\"detail\":\"the path is not one\"}".to_vec();
-            return Reply { status: 400, content_type: "application/problem+json".to_owned(), body };
+            let problem = Problem::new(ProblemCode::Invalid, format!("`{path}` is not a path"));
+            let body = serde_json::to_vec(&problem).unwrap_or_default();
+            return Reply {
+                status: problem.status,
+                content_type: "application/problem+json".to_owned(),
+                body,
+            };
         };
         let response = match self.router().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         };
-        let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
-        let (status, content_type) = (response.status(), content_type.unwrap_or_default().to_owned());
+        let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        let status = response.status();
         match response.into_body().collect().await {
             Ok(body) => Reply { status: status.as_u16(), content_type, body: body.to_bytes().to_vec() },
             Err(_) => Reply { status: StatusCode::BAD_GATEWAY.as_u16(), content_type, body: Vec::new() },

@@ -1,17 +1,18 @@
 //! What every request passes: it gets an id, limits hold, it is found out who asks, and it is logged without its content.
 
 use crate::app::App;
+use crate::error::ErrorResponse;
 use crate::limits::ANSWER_WAIT;
 use crate::place::Place;
-use crate::problem::Problem;
 use crate::request::RequestId;
-use crate::routes::Who;
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use crate::routes;
+use axum::extract::{MatchedPath, Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use ordain_gate::{Caller, GateError};
+use ordain_api::{Access, ActionQuery, LongPoll, Operation, Problem, ProblemCode};
+use ordain_gate::Caller;
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
@@ -26,16 +27,16 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     // Who is known already asks without a network.
     let is_local = request.extensions().get::<Caller>().is_some();
     let answered = AssertUnwindSafe(answer(&app, request, next, &route)).catch_unwind().await;
-    let (mut response, principal) = answered.unwrap_or_else(|_| (broken_off().into_response(), None));
-    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        let mut named = Problem { correlation_id: Some(id.clone()), ..problem.scrubbed() };
-        named.log();
+    let (mut response, principal) = answered.unwrap_or_else(|_| (response_of(broken_off()), None));
+    if let Some(error) = response.extensions_mut().remove::<ErrorResponse>() {
+        let mut error = error.for_request(id.clone());
+        error.log();
         if !is_local {
-            named = named.for_others();
+            error = error.for_others();
         }
         // The headers stay: a refused method comes with those that are allowed.
         let headers = std::mem::take(response.headers_mut());
-        response = named.into_response();
+        response = error.into_response();
         let own = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
         for (name, value) in own.filter(|(name, _)| *name != header::CONTENT_LENGTH) {
             response.headers_mut().insert(name, value);
@@ -62,18 +63,21 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
 
 /// The answer, and who asked.
 async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Response, Option<String>) {
-    // What tells whether the server lives must be answered when it is busiest.
-    if crate::routes::is_open(route) {
-        return (in_turn(app, request, next, route).await, None);
+    let operation = routes::find(request.method(), route);
+    // Health must be answered when the server is busiest.
+    if routes::is_open(route) {
+        let takes_turns = operation.is_some_and(|operation| operation.takes_turns);
+        return (answer_open(app, request, next, takes_turns).await, None);
     }
     // Those who wait for something have a limit of their own.
-    let waits = crate::routes::waits(route, request.uri().query());
-    let working = match waits {
-        true => None,
-        false => match app.shared.working.try_acquire() {
+    let waits = operation.is_some_and(|operation| waits(operation, request.uri()));
+    let working = if waits {
+        None
+    } else {
+        match app.shared.working.try_acquire() {
             Ok(working) => Some(working),
-            Err(_) => return (Problem::busy("too many requests at once").into_response(), None),
-        },
+            Err(_) => return (response_of(Problem::busy("too many requests at once")), None),
+        }
     };
     let caller = match request.extensions().get::<Caller>() {
         Some(caller) => Ok(caller.clone()),
@@ -82,11 +86,11 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
     };
     let caller = match caller {
         Ok(caller) => caller,
-        Err(problem) => return (problem.into_response(), None),
+        Err(error) => return (error.into_response(), None),
     };
     let principal = Some(caller.principal().to_owned());
-    let response = match admit(app, &mut request, caller, route) {
-        Err(problem) => problem.into_response(),
+    let response = match admit(app, &mut request, caller, operation) {
+        Err(error) => error.into_response(),
         Ok(_place) if waits => next.run(request).await,
         Ok(_place) => in_time(request, next).await,
     };
@@ -94,20 +98,35 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
     (response, principal)
 }
 
-/// What is wrong with the program must not take the connection with it.
-fn broken_off() -> Problem {
-    let problem = "the server made a mistake; what was asked may have been done";
-    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", problem)
+/// Whether a request may take as long as it asks for.
+fn waits(operation: &Operation, uri: &Uri) -> bool {
+    match operation.long_poll {
+        LongPoll::Never => false,
+        LongPoll::Always => true,
+        LongPoll::OnRequest => {
+            Query::<ActionQuery>::try_from_uri(uri).is_ok_and(|Query(query)| query.wait.is_some())
+        }
+    }
 }
 
-/// Nobody has to say who they are for these, so those that ask the store take turns: it is for those who do.
-async fn in_turn(app: &App, request: Request, next: Next, route: &str) -> Response {
-    if !matches!(route, "/ready" | "/metrics" | "/.well-known/jwks.json") {
+fn response_of(problem: Problem) -> Response {
+    ErrorResponse::from(problem).into_response()
+}
+
+/// A bug in the program must not take the connection with it.
+fn broken_off() -> Problem {
+    let problem = "the server has a bug; the request may have been carried out";
+    Problem::new(ProblemCode::Internal, problem)
+}
+
+/// Callers without a token take turns at the store, so that it is free for those with one.
+async fn answer_open(app: &App, request: Request, next: Next, takes_turns: bool) -> Response {
+    if !takes_turns {
         return in_time(request, next).await;
     }
     match tokio::time::timeout(ANSWER_WAIT, app.shared.open.acquire()).await {
         Ok(_turn) => in_time(request, next).await,
-        Err(_) => Problem::busy("too many ask without a token").into_response(),
+        Err(_) => response_of(Problem::busy("too many requests without a token")),
     }
 }
 
@@ -115,42 +134,63 @@ async fn in_time(request: Request, next: Next) -> Response {
     match tokio::time::timeout(ANSWER_WAIT, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let problem =
-                "the answer took too long, and what was asked may have been done; look before you ask again";
-            Problem::uncertain(problem).into_response()
+            let problem = "the answer took too long, and the request may have been carried out";
+            response_of(Problem::uncertain(problem))
         }
     }
 }
 
 /// Lets a caller in that has a place and one of the roles that the table asks for. Its body is not read before.
-fn admit(app: &App, request: &mut Request, caller: Caller, route: &str) -> Result<Place, Problem> {
+fn admit(
+    app: &App,
+    request: &mut Request,
+    caller: Caller,
+    operation: Option<&'static Operation>,
+) -> Result<Place, ErrorResponse> {
     let place = Place::take(app, caller.principal())?;
-    if let Some(Who::Roles(roles)) = crate::routes::who(request.method(), route) {
-        caller.must_be(roles)?;
+    if let Some(operation) = operation {
+        check_roles(&caller, operation.access)?;
+        request.extensions_mut().insert(operation);
     }
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(place.clone());
     Ok(place)
 }
 
-async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {
-    let missing = "this takes a token: `Authorization: Bearer ordain_…`; `ordain token create` makes one";
-    let mut given = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (given.next(), given.next()) else {
-        return Err(GateError::Unauthenticated(missing.to_owned()).into());
+fn check_roles(caller: &Caller, access: Access) -> Result<(), ErrorResponse> {
+    let (allowed, roles, word) = match access {
+        Access::Anybody | Access::AnyToken => return Ok(()),
+        Access::Roles(roles) => (roles.iter().any(|role| caller.is(*role)), roles, " or "),
+        Access::AllRoles(roles) => (roles.iter().all(|role| caller.is(*role)), roles, " and "),
     };
+    if allowed {
+        return Ok(());
+    }
+    let names: Vec<String> = roles.iter().map(|role| format!("`{}`", role.name())).collect();
+    let what = if names.len() == 1 { "role" } else { "roles" };
+    let problem = format!("token of `{}` lacks the {what} {}", caller.principal(), names.join(word));
+    Err(Problem::new(ProblemCode::Forbidden, problem).into())
+}
+
+async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Caller, ErrorResponse> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (given.next(), given.next()) else { return Err(no_token().into()) };
     let value = value.to_str().unwrap_or_default();
     let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let Some((_, token)) = token else {
-        return Err(GateError::Unauthenticated(missing.to_owned()).into());
-    };
+    let Some((_, token)) = token else { return Err(no_token().into()) };
     Ok(app.gate.authenticate(token.trim()).await?)
+}
+
+/// The request names no token.
+pub(crate) fn no_token() -> Problem {
+    Problem::new(ProblemCode::Unauthenticated, "the request has no token")
+        .with_hint("create one with `ordain token create` and send `Authorization: Bearer TOKEN`")
 }
 
 /// The client's, if it is harmless; else a new one.
 fn request_id(headers: &HeaderMap) -> String {
     const LENGTH_MAX: usize = 64;
-    let given = headers.get(&REQUEST_ID).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let harmless = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if (1..=LENGTH_MAX).contains(&given.len()) && given.bytes().all(harmless) {
         return given.to_owned();
@@ -161,15 +201,13 @@ fn request_id(headers: &HeaderMap) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(crate) async fn no_route() -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "no_route",
-        "there is nothing here; GET /openapi.json says what there is",
-    )
+pub(crate) async fn no_route() -> ErrorResponse {
+    Problem::new(ProblemCode::NoRoute, "the server has no such path").with_hint(SEE_DESCRIPTION).into()
 }
 
-pub(crate) async fn no_method(method: Method) -> Problem {
-    let problem = format!("{method} is not possible here; GET /openapi.json says what is");
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "no_method", problem)
+pub(crate) async fn no_method(method: Method) -> ErrorResponse {
+    let problem = format!("the path does not take {method}");
+    Problem::new(ProblemCode::NoMethod, problem).with_hint(SEE_DESCRIPTION).into()
 }
+
+const SEE_DESCRIPTION: &str = "GET /openapi.json describes every path";

@@ -4,7 +4,7 @@
 pub mod limits;
 
 mod app;
-mod problem;
+mod error;
 mod request;
 mod scrub;
 
@@ -14,13 +14,13 @@ mod notes;
 mod place;
 
 mod api;
-mod openapi;
 mod routes;
 
+mod in_process;
 mod patience;
 mod serve;
 
-pub use app::{App, Reload, Reply};
-pub use openapi::openapi;
-pub use problem::Problem;
+pub use app::{App, Reload};
+pub use error::ErrorResponse;
+pub use in_process::InProcess;
 pub use serve::{Background, Listening, ServeError, listen};

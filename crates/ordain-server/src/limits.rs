@@ -1,9 +1,8 @@
 //! Everything from outside has a limit, and the limit has a name.
 
+use ordain_api::limits::STREAM_SECONDS_MAX;
 use std::time::Duration;
 
-/// Bytes of a request's body.
-pub const BODY_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a request's line and headers.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 /// How long a client may take to send them.
@@ -14,10 +13,8 @@ pub const BODY_WAIT: Duration = Duration::from_secs(15);
 pub const READ_WAIT: Duration = Duration::from_secs(20);
 /// How long an answer may take.
 pub const ANSWER_WAIT: Duration = Duration::from_secs(30);
-/// How long `?wait=` may wait, in seconds.
-pub const POLL_SECONDS_MAX: u64 = 60;
 /// How long a stream of events lives.
-pub const STREAM_WAIT: Duration = Duration::from_secs(3_600);
+pub const STREAM_WAIT: Duration = Duration::from_secs(STREAM_SECONDS_MAX);
 /// How often a waiting request looks whether another node changed something.
 pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Connections at once.

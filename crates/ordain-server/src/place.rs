@@ -2,8 +2,7 @@
 
 use crate::app::App;
 use crate::limits::REQUESTS_OF_ONE_MAX;
-use crate::problem::Problem;
-use axum::http::StatusCode;
+use ordain_api::{Problem, ProblemCode};
 use std::sync::{Arc, PoisonError};
 
 /// A principal's place. A stream keeps it until it ends.
@@ -23,7 +22,7 @@ impl Place {
         let count = of_one.entry(principal.to_owned()).or_default();
         if *count >= REQUESTS_OF_ONE_MAX {
             let problem = format!("`{principal}` has {REQUESTS_OF_ONE_MAX} requests under way already");
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many", problem));
+            return Err(Problem::new(ProblemCode::TooMany, problem));
         }
         *count += 1;
         Ok(Self(Arc::new(Taken { app: app.clone(), principal: principal.to_owned() })))

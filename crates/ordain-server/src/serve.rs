@@ -1,6 +1,7 @@
 //! The listener, and what happens beside requests: time passes, the head is signed, policies are read again.
 
 use crate::app::App;
+use crate::error::ErrorResponse;
 use crate::limits::{
     CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY, SWEEP_SHARE,
 };
@@ -175,7 +176,7 @@ async fn read_again(app: &App) {
             tracing::info!(policy_hash, "other policies are in force, on every node");
         }
         Ok(false) => tracing::info!("the policies are as they were"),
-        Err(problem) => {
+        Err(ErrorResponse { problem, .. }) => {
             tracing::error!(detail = problem.detail, errors = ?problem.errors, "the policies were not changed")
         }
     }

@@ -1,8 +1,8 @@
 //! The changes of one transaction: checked in order, each seeing the ones before, and put together as rows.
 
 use crate::limits::BATCH_BYTES_MAX;
-use crate::queue::{Answer, Counts, Job};
 use crate::pack::pack;
+use crate::queue::{Answer, Counts, Job};
 use crate::{Change, Committed, End, Guard, Head, Record, StoreError, checks};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Edge, Hash, Tiles};

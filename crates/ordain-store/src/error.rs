@@ -62,7 +62,9 @@ pub enum StoreError {
         known: u64,
     },
     /// Written by a program whose stores are not read any more.
-    #[error("{0} was written by ordain 0.1; this version cannot read it. Keep it with the old program, and start a new gate")]
+    #[error(
+        "{0} was written by ordain 0.1; this version cannot read it. Keep it with the old program, and start a new gate"
+    )]
     Older(String),
     /// There is no room left.
     #[error("{0}: no room is left; nothing was written; make room and try again")]

@@ -283,7 +283,12 @@ mod tests {
     fn documents_come_back_as_they_were() {
         let digits = "0123456789abcdef".repeat(70);
         let hash = format!("sha256:{}", &digits[..64]);
-        let token = format!("{}.{}.{}", base64url(b"{\"alg\":1}"), base64url(hash.as_bytes()), base64url(&[255, 0, 7]));
+        let token = format!(
+            "{}.{}.{}",
+            base64url(b"{\"alg\":1}"),
+            base64url(hash.as_bytes()),
+            base64url(&[255, 0, 7])
+        );
         for text in [
             String::new(),
             hash.clone(),
@@ -305,7 +310,9 @@ mod tests {
 
     #[test]
     fn a_decision_with_its_permit_takes_little_room() {
-        let hash = |number: u32| format!("sha256:{}", format!("{:08x}", number.wrapping_mul(2_654_435_769)).repeat(8));
+        let hash = |number: u32| {
+            format!("sha256:{}", format!("{:08x}", number.wrapping_mul(2_654_435_769)).repeat(8))
+        };
         let decision = format!(
             r#"{{"approvals":{{"class":"none","have":[],"required":0}},"decided_at_ms":1767614400123,"decision_schema_version":"0.1.0","evidence_set_hash":"{}","outcome":"ALLOW","policy_hash":"{}","proposal_hash":"{}","proposal_id":"bench-12345","reasons":[]}}"#,
             hash(1),

@@ -137,7 +137,9 @@ pub(crate) fn missing_entry(index: u64) -> StoreError {
 pub(crate) fn attached_of(index: u64, packed: Option<&[u8]>) -> Result<Vec<Vec<u8>>, StoreError> {
     let Some(packed) = packed else { return Ok(Vec::new()) };
     unpack(packed, CHANGE_BYTES_MAX).ok_or_else(|| {
-        StoreError::Corrupt(format!("the documents of entry {index} were altered; restore the store from a backup"))
+        StoreError::Corrupt(format!(
+            "the documents of entry {index} were altered; restore the store from a backup"
+        ))
     })
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod page;
 
 use crate::exit::Failure;
 use crate::report::printable;
-use ordain_server::Problem;
+use ordain_api::Problem;
 use serde::Deserialize;
 
 /// A problem as people read it: what, and below it each fault and each of the kernel's reasons.

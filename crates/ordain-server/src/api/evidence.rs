@@ -1,7 +1,7 @@
 //! Evidence packets come in.
 
 use crate::app::App;
-use crate::problem::Problem;
+use crate::error::ErrorResponse;
 use crate::request::{By, JsonBytes, answer};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,7 +11,7 @@ pub(crate) async fn add(
     State(app): State<App>,
     By(caller): By,
     JsonBytes(body): JsonBytes,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let received = app.gate.receive(&caller, &body).await?;
     answer(if received.new { StatusCode::CREATED } else { StatusCode::OK }, &received)
 }

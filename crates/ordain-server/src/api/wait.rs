@@ -1,16 +1,16 @@
 //! Waiting for a decision: a long poll, or a stream of events.
 
 use crate::app::App;
+use crate::error::ErrorResponse;
 use crate::limits::{LOOK_EVERY, STREAM_WAIT};
 use crate::place::Place;
-use crate::problem::Problem;
 use crate::request::{By, Named, RequestId};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use ordain_api::{ActionState, ActionStatus};
+use ordain_api::{ActionState, ActionStatus, Problem};
 use ordain_canon::Canonicalizer;
 use ordain_gate::{Caller, GateError, StatusFingerprint};
 use std::convert::Infallible;
@@ -80,7 +80,7 @@ pub(crate) async fn until_decided(
     caller: &Caller,
     id: &str,
     time: Duration,
-) -> Result<ActionStatus, Problem> {
+) -> Result<ActionStatus, ErrorResponse> {
     let mut watch = Watch::new(app, caller, id, time)?;
     while watch.fingerprint().await?.state == ActionState::Held && !watch.is_over() {
         watch.changed().await;
@@ -123,10 +123,9 @@ impl Stream {
             Ok(None) => None,
             Err(error) => {
                 self.ended = true;
-                let correlation_id = Some(std::mem::take(&mut self.request_id));
-                let problem = Problem { correlation_id, ..Problem::from(error).scrubbed() };
-                problem.log();
-                let data = serde_json::to_string(&problem.for_others()).unwrap_or_default();
+                let error = ErrorResponse::from(error).for_request(std::mem::take(&mut self.request_id));
+                error.log();
+                let data = serde_json::to_string(&error.for_others().problem).unwrap_or_default();
                 Some(Event::default().event("error").data(data))
             }
         }
@@ -154,7 +153,7 @@ pub(crate) async fn events(
     Named(id): Named,
     RequestId(request_id): RequestId,
     place: Option<Extension<Place>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ErrorResponse> {
     let watch = Watch::new(&app, &caller, &id, STREAM_WAIT)?;
     // What is not there or not for this caller is said with a status, before a stream begins.
     watch.fingerprint().await?;

@@ -1,8 +1,7 @@
 //! Who asks: tokens that hold and tokens that do not, and what each role may do.
 
 use crate::support::{NOW, Server, exchange, packet, proposal};
-use ordain_api::Role;
-use ordain_server::openapi;
+use ordain_api::{Role, openapi};
 use serde_json::json;
 
 fn with_headers(server: &Server, headers: &str) -> crate::support::Reply {

@@ -277,7 +277,7 @@ fn documents_are_transformed_and_verified() {
     assert_eq!((text(&verified["kind"]), &verified["report"]["ok"]), ("action", &json!(true)));
     let verified = server.post("andy", "/v1/verify?kind=packet", &proposal("p1", "read")).expect(200);
     assert_eq!(verified["report"]["ok"], json!(false));
-    server.post("andy", "/v1/verify?kind=poem", &json!({})).refused(400, "no kind of document");
+    server.post("andy", "/v1/verify?kind=poem", &json!({})).refused(400, "not a kind of document");
     let intent = json!({"goal": "Rename the field `a` to `b` in `src/x.rs`"});
     server.post("andy", "/v1/transform", &intent).expect(200);
 }

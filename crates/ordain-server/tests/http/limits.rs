@@ -155,8 +155,8 @@ fn a_mistake_of_the_program_is_an_answer_and_the_next_request_is_another() {
     let server = Server::new();
     let read = proposal("p1", "read");
     server.set_clock(crate::support::BROKEN);
-    server.post("andy", "/v1/actions", &read).refused(500, "made a mistake");
-    server.get("andy", "/v1/gate").refused(500, "made a mistake");
+    server.post("andy", "/v1/actions", &read).refused(500, "has a bug");
+    server.get("andy", "/v1/gate").refused(500, "has a bug");
     server.ask_with(None, "GET", "/health", None).expect(200);
     // What happens beside requests is broken off too, and goes on.
     std::thread::sleep(ordain_server::limits::SWEEP_EVERY);

@@ -2,7 +2,8 @@
 
 use crate::support::{NOW, Server, begin, exchange, proposal, raw, read_reply, text};
 use ordain_api::Role;
-use ordain_server::limits::{BODY_BYTES_MAX, BODY_WAIT, HEAD_WAIT};
+use ordain_api::limits::BODY_BYTES_MAX;
+use ordain_server::limits::{BODY_WAIT, HEAD_WAIT};
 use serde_json::{Value as Json, json};
 use std::io::{BufReader, Read, Write};
 use std::time::{Duration, Instant};
@@ -275,7 +276,7 @@ fn a_fault_of_a_body_has_a_place() {
         assert!(!reply.text().contains("secret"), "{}", reply.text());
     }
     let reply = server.get("everybody", "/v1/actions?limit=-1");
-    reply.refused(400, "the query cannot be used: limit: ");
+    reply.refused(400, "the query is not valid: limit: ");
 }
 
 #[test]

@@ -63,7 +63,8 @@ impl Deed {
         let bound = |bindings: &'_ Vec<EvidenceBinding>| -> bool {
             bindings.iter().any(|binding| !is_source(binding.evidence_id.as_str()))
         };
-        let evidence_bindings = evidence_bindings.as_ref().filter(|bindings| bindings.is_empty() || bound(bindings));
+        let evidence_bindings =
+            evidence_bindings.as_ref().filter(|bindings| bindings.is_empty() || bound(bindings));
         let evidence_bindings = evidence_bindings.map(|bindings| {
             bindings.iter().filter(|binding| !is_source(binding.evidence_id.as_str())).collect()
         });

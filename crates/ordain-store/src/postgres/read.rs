@@ -4,7 +4,9 @@ use super::error::of_postgres;
 use super::session::Session;
 use crate::batch::Key;
 use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, STATEMENT_WAIT};
-use crate::tree::{attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
+use crate::tree::{
+    attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned,
+};
 use crate::{EntryRow, Head, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Hash, TileId, Tiles};

@@ -68,7 +68,9 @@ pub(super) async fn check(client: &mut Client, place: &str) -> Result<(), StoreE
     let transaction = client.transaction().await.map_err(|error| of_postgres(place, &error))?;
     let found = version(&transaction, place).await?;
     if found == 0 {
-        return Err(StoreError::Corrupt(format!("{place} has no tables of a store: there is no ledger in it")));
+        return Err(StoreError::Corrupt(format!(
+            "{place} has no tables of a store: there is no ledger in it"
+        )));
     }
     if is_known(found, place)? {
         return Ok(());

@@ -2,7 +2,9 @@
 
 use super::error::of_sqlite;
 use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX};
-use crate::tree::{attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned};
+use crate::tree::{
+    attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned,
+};
 use crate::{EntryRow, Head, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Hash, TileId, Tiles};
@@ -71,8 +73,7 @@ impl Rows<'_> {
         let failed = |error: rusqlite::Error| of_sqlite(self.place, &error);
         let Ok(from) = to_signed(from) else { return Ok(Vec::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let sql =
-            "SELECT position, bytes, leaf_hash, attached FROM entries WHERE position >= ?1 ORDER BY position LIMIT ?2";
+        let sql = "SELECT position, bytes, leaf_hash, attached FROM entries WHERE position >= ?1 ORDER BY position LIMIT ?2";
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
         let mut rows = statement.query((from, limit)).map_err(failed)?;
         let mut entries: Vec<EntryRow> = Vec::new();

@@ -171,7 +171,8 @@ fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
         return run(rows, "ROLLBACK", []);
     }
     batch.seal();
-    let mut put = Put::new(rows, "INSERT INTO entries (position, bytes, leaf_hash, attached) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut put =
+        Put::new(rows, "INSERT INTO entries (position, bytes, leaf_hash, attached) VALUES (?1, ?2, ?3, ?4)")?;
     for entry in &batch.entries {
         put.row((to_signed(entry.index)?, &entry.bytes, entry.leaf_hash.as_bytes(), &entry.attached))?;
     }

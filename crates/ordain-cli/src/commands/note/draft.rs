@@ -15,7 +15,7 @@ use crate::view;
 use clap::Args;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_note::{Drafter, EXAMPLES};
-use ordain_server::Problem;
+use ordain_server::ErrorResponse;
 use ordain_spec::note::Proposal;
 use ordain_spec::{Facts, Kind, Verified, verify_as};
 use ordain_vault::Vault;
@@ -191,7 +191,7 @@ fn refused(failure: ordain_note::Failure) -> Failure {
     if let Some(answer) = &failure.payload {
         show_answer(answer);
     }
-    Failure::Gate(Box::new(Problem::from(&failure)))
+    Failure::Gate(Box::new(ErrorResponse::from(&failure).problem))
 }
 
 fn show_answer(answer: &str) {

@@ -1,0 +1,420 @@
+//! The one table of operations, in the order of [`OperationId`].
+
+use crate::action::{ActAnswer, ActionPage, ActionState, ActionStatus, VerdictRequest};
+use crate::document::VerifyResult;
+use crate::evidence::EvidenceReceipt;
+use crate::gate::{GateStatus, KeyStatus, PolicyReload, ReasonRequest};
+use crate::ledger::{ConsistencyProof, EntryPage};
+use crate::limits::{BODY_BYTES_MAX, NAME_CHARACTERS_MAX, NAME_PATTERN, SMALL_BODY_BYTES_MAX};
+use crate::note::{DraftRequest, FailedDraft, NoteValidation};
+use crate::operation::{
+    Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, SchemaOf, json, problem, query,
+    schema, text,
+};
+use crate::permit::{KernelUseRequest, OutcomeReport, PermitStatus, UseReceipt, UseRequest};
+use crate::problem::Problem;
+use crate::query::{
+    ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, ProofQuery, SubmitQuery, VerifyQuery,
+};
+use crate::role::Role;
+use crate::server::{Health, Jwks, Ready};
+use crate::token::{CreatedToken, NewToken, TokenList, TokenStatus};
+use ordain_spec::action::{KernelRequest, Proposal};
+use ordain_spec::note;
+use ordain_spec::packet::EvidencePacket;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value as Json;
+
+/// Roles that see actions and permits. An actor sees its own, the others see all.
+const SEES: &[Role] = &[Role::Actor, Role::Approver, Role::Operator, Role::Worker, Role::Auditor];
+/// Roles that read the ledger.
+const READS_LEDGER: &[Role] = &[Role::Auditor, Role::Operator];
+
+const CONFLICT: Answer = problem(409, "The request conflicts with the current state");
+const UNKNOWN: Answer = problem(404, "Nothing has this id");
+
+/// A body with a document.
+const fn document(schema: SchemaOf) -> Option<Body> {
+    Some(Body { schema, bytes_max: BODY_BYTES_MAX })
+}
+
+/// A body without one.
+const fn small(schema: SchemaOf) -> Option<Body> {
+    Some(Body { schema, bytes_max: SMALL_BODY_BYTES_MAX })
+}
+
+/// An operation that takes nothing and answers at once; rows say what they add.
+const PLAIN: Operation = Operation {
+    id: OperationId::GetGate,
+    method: Method::Get,
+    path: "",
+    summary: "",
+    access: Access::AnyToken,
+    query: None,
+    body: None,
+    answers: &[],
+    long_poll: LongPoll::Never,
+    takes_turns: false,
+};
+
+/// All operations.
+pub static OPERATIONS: &[Operation] = &[
+    Operation {
+        id: OperationId::SubmitAction,
+        method: Method::Post,
+        path: "/v1/actions",
+        summary: "Submit an action proposal or a KernelRequest; the gate decides at once",
+        access: Access::Roles(&[Role::Actor]),
+        query: Some(query::<SubmitQuery>),
+        body: document(action_schema),
+        answers: &[
+            json(201, "Decided and on the ledger", schema::<ActionStatus>),
+            json(200, "Submitted before; the recorded answer", schema::<ActionStatus>),
+            UNKNOWN,
+            CONFLICT,
+        ],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::Act,
+        method: Method::Post,
+        path: "/v1/act",
+        summary: "Decide a call and, if it is allowed, use its permit in the same step; for callers that execute at once",
+        access: Access::AllRoles(&[Role::Actor, Role::Worker]),
+        query: Some(query::<ActQuery>),
+        body: document(action_schema),
+        answers: &[json(200, "Decided and on the ledger", schema::<ActAnswer>), UNKNOWN, CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ListActions,
+        path: "/v1/actions",
+        summary: "List actions in the order in which they last changed",
+        query: Some(query::<ActionsQuery>),
+        answers: &[json(200, "A page of actions", schema::<ActionPage>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetAction,
+        path: "/v1/actions/{id}",
+        summary: "Get the status of an action; with `wait`, the answer comes when it is no longer held",
+        access: Access::Roles(SEES),
+        query: Some(query::<ActionQuery>),
+        answers: &[json(200, "The status", schema::<ActionStatus>), UNKNOWN],
+        long_poll: LongPoll::OnRequest,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::StreamActionEvents,
+        path: "/v1/actions/{id}/events",
+        summary: "Stream the status of an action, one event for each change, until nothing more can happen",
+        access: Access::Roles(SEES),
+        answers: &[
+            Answer {
+                status: 200,
+                summary: "Server-sent events; the data of each is the status as JSON",
+                content: Content::Events(event_schema),
+            },
+            UNKNOWN,
+        ],
+        long_poll: LongPoll::Always,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::RecordVerdict,
+        method: Method::Post,
+        path: "/v1/actions/{id}/approvals",
+        summary: "Approve or reject a held action",
+        access: Access::Roles(&[Role::Approver]),
+        body: small(schema::<VerdictRequest>),
+        answers: &[json(200, "Decided again", schema::<ActionStatus>), UNKNOWN, CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::AddEvidence,
+        method: Method::Post,
+        path: "/v1/evidence",
+        summary: "Put an evidence packet on record",
+        access: Access::Roles(&[Role::Sensor]),
+        body: document(packet_schema),
+        answers: &[
+            json(201, "On record", schema::<EvidenceReceipt>),
+            json(200, "On record before", schema::<EvidenceReceipt>),
+            CONFLICT,
+        ],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetPermit,
+        path: "/v1/permits/{id}",
+        summary: "Get a permit and its uses",
+        access: Access::Roles(SEES),
+        answers: &[json(200, "The permit", schema::<PermitStatus>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::UsePermit,
+        method: Method::Post,
+        path: "/v1/permits/{id}/use",
+        summary: "Spend one use of a permit; the gate checks everything again",
+        access: Access::Roles(&[Role::Worker]),
+        body: document(use_schema),
+        answers: &[json(200, "One use is spent: act now", schema::<UseReceipt>), UNKNOWN, CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ReportOutcome,
+        method: Method::Post,
+        path: "/v1/permits/{id}/outcome",
+        summary: "Report how a use went, or settle a use whose outcome is unknown",
+        access: Access::Roles(&[Role::Worker, Role::Operator]),
+        body: small(schema::<OutcomeReport>),
+        answers: &[json(200, "Recorded", schema::<PermitStatus>), UNKNOWN, CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetCheckpoint,
+        path: "/v1/ledger/checkpoint",
+        summary: "Get the signed head of the ledger (C2SP tlog-checkpoint)",
+        answers: &[text("A signed note")],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetProof,
+        path: "/v1/ledger/proof",
+        summary: "Get a proof that an entry is on the ledger (C2SP tlog-proof), with the entry",
+        access: Access::Roles(READS_LEDGER),
+        query: Some(query::<ProofQuery>),
+        answers: &[text("A proof file"), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetConsistency,
+        path: "/v1/ledger/consistency",
+        summary: "Get a proof that the ledger only grew between two sizes (RFC 6962)",
+        access: Access::Roles(READS_LEDGER),
+        query: Some(query::<ConsistencyQuery>),
+        answers: &[json(200, "The proof", schema::<ConsistencyProof>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ListEntries,
+        path: "/v1/ledger/entries",
+        summary: "List entries of the ledger",
+        access: Access::Roles(READS_LEDGER),
+        query: Some(query::<EntriesQuery>),
+        answers: &[json(200, "Entries", schema::<EntryPage>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetGate,
+        path: "/v1/gate",
+        summary: "Get the status of the gate: halted or not, and the policies in force",
+        answers: &[json(200, "The gate", schema::<GateStatus>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::Halt,
+        method: Method::Post,
+        path: "/v1/halt",
+        summary: "Halt the gate: it allows nothing and no permit can be spent",
+        access: Access::Roles(&[Role::Operator]),
+        body: small(schema::<ReasonRequest>),
+        answers: &[json(200, "Halted", schema::<GateStatus>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::Resume,
+        method: Method::Post,
+        path: "/v1/resume",
+        summary: "Lift a halt",
+        access: Access::Roles(&[Role::Operator]),
+        body: small(schema::<ReasonRequest>),
+        answers: &[json(200, "Open", schema::<GateStatus>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ReloadPolicy,
+        method: Method::Post,
+        path: "/v1/policy/reload",
+        summary: "Read the policy folder again and put it in force; an invalid folder changes nothing",
+        access: Access::Roles(&[Role::Operator]),
+        answers: &[json(200, "In force", schema::<PolicyReload>), CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::RotateKey,
+        method: Method::Post,
+        path: "/v1/keys/rotate",
+        summary: "Sign with a new key from now on",
+        access: Access::Roles(&[Role::Operator]),
+        answers: &[json(200, "The new key", schema::<KeyStatus>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::CreateToken,
+        method: Method::Post,
+        path: "/v1/tokens",
+        summary: "Create a token",
+        access: Access::Roles(&[Role::Operator]),
+        body: small(schema::<NewToken>),
+        answers: &[json(201, "The token, which is shown only now", schema::<CreatedToken>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ListTokens,
+        path: "/v1/tokens",
+        summary: "List tokens, without their secrets",
+        access: Access::Roles(&[Role::Operator, Role::Auditor]),
+        answers: &[json(200, "Tokens", schema::<TokenList>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::RevokeToken,
+        method: Method::Delete,
+        path: "/v1/tokens/{id}",
+        summary: "Revoke a token, at once and everywhere",
+        access: Access::Roles(&[Role::Operator]),
+        answers: &[json(200, "Revoked", schema::<TokenStatus>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::TransformIntent,
+        method: Method::Post,
+        path: "/v1/transform",
+        summary: "Transform an intent into a bundle",
+        body: document(any_schema),
+        answers: &[json(200, "A bundle, a bundle with questions, or a refusal", object_schema)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::VerifyDocument,
+        method: Method::Post,
+        path: "/v1/verify",
+        summary: "Verify a document of any kind",
+        query: Some(query::<VerifyQuery>),
+        body: document(any_schema),
+        answers: &[json(200, "The report", schema::<VerifyResult>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::DraftNote,
+        method: Method::Post,
+        path: "/proposal",
+        summary: "Let a model draft a note; the answer is a verified note proposal",
+        access: Access::Roles(&[Role::Actor]),
+        body: document(schema::<DraftRequest>),
+        answers: &[
+            json(200, "The proposal; it is on the ledger", schema::<note::Proposal>),
+            problem(422, "The model's answer is invalid, or none is recorded for this prompt"),
+            problem(502, "The model's answer cannot be used, or its provider refuses"),
+            problem(504, "The model did not answer in time"),
+        ],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetFailedDraft,
+        path: "/proposal/failures/{id}",
+        summary: "Get the model's answer to a failed request of your own, redacted; it can be read once",
+        access: Access::Roles(&[Role::Actor]),
+        answers: &[json(200, "The answer, which is now deleted", schema::<FailedDraft>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ValidateNote,
+        method: Method::Post,
+        path: "/validate",
+        summary: "Validate a note proposal against the contract, the vault's routing and its notes",
+        body: document(any_schema),
+        answers: &[json(200, "The findings", schema::<NoteValidation>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetHealth,
+        path: "/health",
+        summary: "Check that the server is running",
+        access: Access::Anybody,
+        answers: &[json(200, "It is running", schema::<Health>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetReady,
+        path: "/ready",
+        summary: "Check that the server can work: the store answers, the policies in force can be read, and the ledger's head fits its entries",
+        access: Access::Anybody,
+        answers: &[json(200, "It can work", schema::<Ready>)],
+        takes_turns: true,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetMetrics,
+        path: "/metrics",
+        summary: "Get metrics in Prometheus' text format",
+        access: Access::Anybody,
+        answers: &[text("Metrics")],
+        takes_turns: true,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetKeys,
+        path: "/.well-known/jwks.json",
+        summary: "Get the public keys of permits",
+        access: Access::Anybody,
+        answers: &[json(200, "A JWK set", schema::<Jwks>)],
+        takes_turns: true,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetDescription,
+        path: "/openapi.json",
+        summary: "Get this description",
+        access: Access::Anybody,
+        answers: &[json(200, "OpenAPI 3.1", object_schema)],
+        ..PLAIN
+    },
+];
+
+fn action_schema(generator: &mut SchemaGenerator) -> Schema {
+    let (proposal, request) = (schema::<Proposal>(generator), schema::<KernelRequest>(generator));
+    let names = names(&["proposal_id", "request_id", "actor"]);
+    json_schema!({"anyOf": [proposal, request], "properties": names})
+}
+
+fn use_schema(generator: &mut SchemaGenerator) -> Schema {
+    let (action, request) = (schema::<UseRequest>(generator), schema::<KernelUseRequest>(generator));
+    json_schema!({"anyOf": [action, request]})
+}
+
+fn packet_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"allOf": [schema::<EvidencePacket>(generator)], "properties": names(&["evidence_id", "sensor_id"])})
+}
+
+/// The gate's rules for fields that become names on record, beyond those of the contracts.
+fn names(fields: &[&str]) -> serde_json::Map<String, Json> {
+    let name = serde_json::json!({"maxLength": NAME_CHARACTERS_MAX, "pattern": NAME_PATTERN});
+    fields.iter().map(|field| ((*field).to_owned(), name.clone())).collect()
+}
+
+/// An event of a stream.
+fn event_schema(generator: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = ActionState::ALL.iter().map(|state| state.name()).chain(["error"]).collect();
+    let status = json_schema!({"anyOf": [schema::<ActionStatus>(generator), schema::<Problem>(generator)]});
+    json_schema!({
+        "type": "object",
+        "description": "One event; the last may be an error, whose data is a problem.",
+        "properties": {
+            "event": {"type": "string", "enum": names},
+            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": status},
+        },
+        "required": ["event", "data"],
+    })
+}
+
+fn object_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object"})
+}
+
+/// Any document: the answer says what is wrong with it.
+fn any_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({})
+}

@@ -1,0 +1,414 @@
+//! The client: one method for each operation of the table.
+
+use crate::address::AddressError;
+use crate::transport::{Reply, Request, Transport, TransportError};
+use ordain_api::limits::{POLL_SECONDS_MAX, STREAM_SECONDS_MAX};
+use ordain_api::{
+    ActAnswer, ActQuery, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ConsistencyProof,
+    ConsistencyQuery, CreatedToken, DraftRequest, EntriesQuery, EntryPage, EvidenceReceipt, FailedDraft,
+    GateStatus, Health, Jwks, KernelUseRequest, KeyStatus, NewToken, NoteValidation, OperationId,
+    OutcomeReport, PermitStatus, PolicyReload, Problem, ProblemCode, ProofQuery, Ready, ReasonRequest,
+    SubmitQuery, TokenList, TokenStatus, UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
+};
+use ordain_spec::{Kind, note};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use std::time::Duration;
+
+/// A client of the gate.
+pub struct Client {
+    transport: Box<dyn Transport>,
+}
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The gate refused or failed.
+    #[error("{}", .0.detail)]
+    Problem(Box<Problem>),
+    /// The gate cannot be reached.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The gate's address cannot be used.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The answer is not what the table says.
+    #[error("cannot read the answer of `{operation}`: {reason}")]
+    BadAnswer {
+        /// The operation.
+        operation: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// The request cannot be written.
+    #[error("cannot write the request of `{operation}`: {reason}")]
+    BadRequest {
+        /// The operation.
+        operation: &'static str,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// The answer to a submission.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SubmitAnswer {
+    /// Whether the proposal was new; otherwise this is the recorded answer.
+    pub new: bool,
+    /// The status of the action.
+    pub status: ActionStatus,
+}
+
+/// An event of a stream.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ActionEvent {
+    /// The action changed.
+    Changed(Box<ActionStatus>),
+    /// The stream ended early.
+    Failed(Box<Problem>),
+}
+
+impl ClientError {
+    /// The code of the gate's problem, if it is one.
+    pub fn code(&self) -> Option<ProblemCode> {
+        match self {
+            Self::Problem(problem) => Some(problem.code),
+            _ => None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Problem(problem) => problem.hint.as_deref(),
+            Self::Transport(TransportError::Unreachable { hint, .. }) => hint.as_deref(),
+            Self::Address(error) => error.hint(),
+            Self::Transport(TransportError::Unsendable { .. })
+            | Self::BadAnswer { .. }
+            | Self::BadRequest { .. } => None,
+        }
+    }
+}
+
+/// The parts of a request that an operation leaves open.
+#[derive(Default)]
+struct Call<'a> {
+    id: Option<&'a str>,
+    query: String,
+    body: Option<Vec<u8>>,
+    wait: Duration,
+}
+
+/// Actions and evidence.
+impl Client {
+    /// A client over this transport.
+    pub fn new(transport: impl Transport + 'static) -> Self {
+        Self { transport: Box::new(transport) }
+    }
+
+    /// Submits an action proposal or a KernelRequest, as JSON. It may replace a held proposal.
+    pub fn submit(&self, document: &[u8], supersedes: Option<&str>) -> Result<SubmitAnswer, ClientError> {
+        let id = OperationId::SubmitAction;
+        let query = encode(id, &SubmitQuery { supersedes: supersedes.map(str::to_owned) })?;
+        let reply = self.call(id, Call { query, body: Some(document.to_vec()), ..Call::default() })?;
+        Ok(SubmitAnswer { new: reply.status == CREATED, status: read(id, &reply)? })
+    }
+
+    /// Decides a call and, if it is allowed, uses its permit in the same step.
+    pub fn act(&self, document: &[u8], query: &ActQuery) -> Result<ActAnswer, ClientError> {
+        let id = OperationId::Act;
+        let query = encode(id, query)?;
+        let reply = self.call(id, Call { query, body: Some(document.to_vec()), ..Call::default() })?;
+        read(id, &reply)
+    }
+
+    /// A page of actions.
+    pub fn actions(&self, query: &ActionsQuery) -> Result<ActionPage, ClientError> {
+        self.ask(OperationId::ListActions, None, encode(OperationId::ListActions, query)?)
+    }
+
+    /// The status of an action, or nothing if there is none with this id.
+    pub fn action(&self, id: &str) -> Result<Option<ActionStatus>, ClientError> {
+        known(self.ask(OperationId::GetAction, Some(id), String::new()))
+    }
+
+    /// The status of an action, when it is no longer held or the time is over. At most
+    /// [`POLL_SECONDS_MAX`] seconds; ask again to wait longer.
+    pub fn wait_for_action(&self, id: &str, seconds: u64) -> Result<Option<ActionStatus>, ClientError> {
+        let operation = OperationId::GetAction;
+        let seconds = seconds.min(POLL_SECONDS_MAX);
+        let query = encode(operation, &ActionQuery { wait: Some(seconds) })?;
+        let wait = Duration::from_secs(seconds);
+        let reply = self.call(operation, Call { id: Some(id), query, wait, ..Call::default() });
+        known(reply.and_then(|reply| read(operation, &reply)))
+    }
+
+    /// Every change of an action until nothing more can happen, or until the server ends the stream.
+    pub fn action_events(&self, id: &str) -> Result<Vec<ActionEvent>, ClientError> {
+        let operation = OperationId::StreamActionEvents;
+        let wait = Duration::from_secs(STREAM_SECONDS_MAX);
+        let reply = self.call(operation, Call { id: Some(id), wait, ..Call::default() })?;
+        events(operation, &String::from_utf8_lossy(&reply.body))
+    }
+
+    /// Approves or rejects a held action.
+    pub fn record_verdict(&self, id: &str, verdict: &VerdictRequest) -> Result<ActionStatus, ClientError> {
+        self.send(OperationId::RecordVerdict, Some(id), verdict)
+    }
+
+    /// Puts an evidence packet on record, as JSON.
+    pub fn add_evidence(&self, packet: &[u8]) -> Result<EvidenceReceipt, ClientError> {
+        let id = OperationId::AddEvidence;
+        let reply = self.call(id, Call { body: Some(packet.to_vec()), ..Call::default() })?;
+        let receipt: EvidenceReceipt = read(id, &reply)?;
+        Ok(EvidenceReceipt { new: reply.status == CREATED, ..receipt })
+    }
+}
+
+/// Permits.
+impl Client {
+    /// A permit and its uses, or nothing if there is none with this id.
+    pub fn permit(&self, id: &str) -> Result<Option<PermitStatus>, ClientError> {
+        known(self.ask(OperationId::GetPermit, Some(id), String::new()))
+    }
+
+    /// Spends one use of a permit for the action of a proposal.
+    pub fn use_permit(&self, id: &str, request: &UseRequest) -> Result<UseReceipt, ClientError> {
+        self.send(OperationId::UsePermit, Some(id), request)
+    }
+
+    /// Spends one use of a permit for a KernelRequest.
+    pub fn use_permit_for_request(
+        &self,
+        id: &str,
+        request: &KernelUseRequest,
+    ) -> Result<UseReceipt, ClientError> {
+        self.send(OperationId::UsePermit, Some(id), request)
+    }
+
+    /// Reports how a use went, or settles a use whose outcome is unknown.
+    pub fn report_outcome(&self, id: &str, report: &OutcomeReport) -> Result<PermitStatus, ClientError> {
+        self.send(OperationId::ReportOutcome, Some(id), report)
+    }
+}
+
+/// The ledger.
+impl Client {
+    /// The signed head of the ledger, a C2SP checkpoint.
+    pub fn checkpoint(&self) -> Result<String, ClientError> {
+        self.text(OperationId::GetCheckpoint, String::new())
+    }
+
+    /// A proof that an entry is on the ledger, a C2SP proof file.
+    pub fn proof(&self, index: u64) -> Result<String, ClientError> {
+        self.text(OperationId::GetProof, encode(OperationId::GetProof, &ProofQuery { index })?)
+    }
+
+    /// A proof that the ledger only grew between two sizes.
+    pub fn consistency(&self, old: u64, new: u64) -> Result<ConsistencyProof, ClientError> {
+        let id = OperationId::GetConsistency;
+        self.ask(id, None, encode(id, &ConsistencyQuery { old, new })?)
+    }
+
+    /// A page of entries.
+    pub fn entries(&self, query: &EntriesQuery) -> Result<EntryPage, ClientError> {
+        self.ask(OperationId::ListEntries, None, encode(OperationId::ListEntries, query)?)
+    }
+}
+
+/// Operating the gate.
+impl Client {
+    /// The status of the gate.
+    pub fn gate(&self) -> Result<GateStatus, ClientError> {
+        self.ask(OperationId::GetGate, None, String::new())
+    }
+
+    /// Halts the gate.
+    pub fn halt(&self, reason: &str) -> Result<GateStatus, ClientError> {
+        self.send(OperationId::Halt, None, &ReasonRequest { reason: reason.to_owned() })
+    }
+
+    /// Lifts a halt.
+    pub fn resume(&self, reason: &str) -> Result<GateStatus, ClientError> {
+        self.send(OperationId::Resume, None, &ReasonRequest { reason: reason.to_owned() })
+    }
+
+    /// Reads the policy folder again and puts it in force.
+    pub fn reload_policy(&self) -> Result<PolicyReload, ClientError> {
+        self.ask(OperationId::ReloadPolicy, None, String::new())
+    }
+
+    /// Signs with a new key from now on.
+    pub fn rotate_key(&self) -> Result<KeyStatus, ClientError> {
+        self.ask(OperationId::RotateKey, None, String::new())
+    }
+
+    /// Creates a token. Its secret is in the answer and nowhere else.
+    pub fn create_token(&self, token: &NewToken) -> Result<CreatedToken, ClientError> {
+        self.send(OperationId::CreateToken, None, token)
+    }
+
+    /// All tokens, without their secrets.
+    pub fn tokens(&self) -> Result<TokenList, ClientError> {
+        self.ask(OperationId::ListTokens, None, String::new())
+    }
+
+    /// Revokes a token, or gives nothing if there is none with this id.
+    pub fn revoke_token(&self, id: &str) -> Result<Option<TokenStatus>, ClientError> {
+        known(self.ask(OperationId::RevokeToken, Some(id), String::new()))
+    }
+}
+
+/// Documents and notes.
+impl Client {
+    /// Transforms an intent, as JSON, into a bundle, a bundle with questions, or a refusal.
+    pub fn transform(&self, intent: &[u8]) -> Result<Json, ClientError> {
+        let id = OperationId::TransformIntent;
+        read(id, &self.call(id, Call { body: Some(intent.to_vec()), ..Call::default() })?)
+    }
+
+    /// Verifies a document, as JSON.
+    pub fn verify(&self, document: &[u8], kind: Option<Kind>) -> Result<VerifyResult, ClientError> {
+        let id = OperationId::VerifyDocument;
+        let query = encode(id, &VerifyQuery { kind: kind.map(|kind| kind.name().to_owned()) })?;
+        read(id, &self.call(id, Call { query, body: Some(document.to_vec()), ..Call::default() })?)
+    }
+
+    /// Lets a model draft a note.
+    pub fn draft_note(&self, request: &DraftRequest) -> Result<note::Proposal, ClientError> {
+        self.send(OperationId::DraftNote, None, request)
+    }
+
+    /// The model's answer to a failed request, or nothing if there is none. It can be read once.
+    pub fn draft_failure(&self, correlation_id: &str) -> Result<Option<FailedDraft>, ClientError> {
+        known(self.ask(OperationId::GetFailedDraft, Some(correlation_id), String::new()))
+    }
+
+    /// Validates a note proposal, as JSON, against the server's vault.
+    pub fn validate_note(&self, proposal: &[u8]) -> Result<NoteValidation, ClientError> {
+        let id = OperationId::ValidateNote;
+        read(id, &self.call(id, Call { body: Some(proposal.to_vec()), ..Call::default() })?)
+    }
+}
+
+/// The server itself.
+impl Client {
+    /// Whether the server is running.
+    pub fn health(&self) -> Result<Health, ClientError> {
+        self.ask(OperationId::GetHealth, None, String::new())
+    }
+
+    /// Whether the server can work.
+    pub fn ready(&self) -> Result<Ready, ClientError> {
+        self.ask(OperationId::GetReady, None, String::new())
+    }
+
+    /// Metrics in Prometheus' text format.
+    pub fn metrics(&self) -> Result<String, ClientError> {
+        self.text(OperationId::GetMetrics, String::new())
+    }
+
+    /// The public keys of permits.
+    pub fn keys(&self) -> Result<Jwks, ClientError> {
+        self.ask(OperationId::GetKeys, None, String::new())
+    }
+
+    /// The OpenAPI document.
+    pub fn description(&self) -> Result<Json, ClientError> {
+        self.ask(OperationId::GetDescription, None, String::new())
+    }
+}
+
+/// The status of an answer to something new.
+const CREATED: u16 = 201;
+
+impl Client {
+    /// Sends a request; an answer that is a problem becomes an error.
+    fn call(&self, id: OperationId, call: Call<'_>) -> Result<Reply, ClientError> {
+        let operation = id.operation();
+        let names: Vec<(&str, &str)> = operation.path_names().zip(call.id).collect();
+        let mut path = operation.path(&names);
+        if !call.query.is_empty() {
+            path = format!("{path}?{}", call.query);
+        }
+        let request = Request { method: operation.method, path, body: call.body, wait: call.wait };
+        let reply = self.transport.send(&request)?;
+        if operation.answers.iter().any(|answer| answer.status == reply.status && reply.status < 400) {
+            return Ok(reply);
+        }
+        match serde_json::from_slice::<Problem>(&reply.body) {
+            Ok(problem) => Err(ClientError::Problem(Box::new(problem))),
+            Err(_) => Err(bad_answer(id, format!("its status is {}", reply.status))),
+        }
+    }
+
+    /// A call without a body.
+    fn ask<T: DeserializeOwned>(
+        &self,
+        operation: OperationId,
+        id: Option<&str>,
+        query: String,
+    ) -> Result<T, ClientError> {
+        read(operation, &self.call(operation, Call { id, query, ..Call::default() })?)
+    }
+
+    /// A call with a typed body.
+    fn send<T: DeserializeOwned>(
+        &self,
+        operation: OperationId,
+        id: Option<&str>,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| bad_request(operation, &error))?;
+        read(operation, &self.call(operation, Call { id, body: Some(body), ..Call::default() })?)
+    }
+
+    /// A call that is answered with plain text.
+    fn text(&self, operation: OperationId, query: String) -> Result<String, ClientError> {
+        let reply = self.call(operation, Call { query, ..Call::default() })?;
+        String::from_utf8(reply.body).map_err(|error| bad_answer(operation, error.to_string()))
+    }
+}
+
+fn encode(operation: OperationId, query: &impl Serialize) -> Result<String, ClientError> {
+    serde_urlencoded::to_string(query).map_err(|error| bad_request(operation, &error))
+}
+
+fn read<T: DeserializeOwned>(operation: OperationId, reply: &Reply) -> Result<T, ClientError> {
+    serde_json::from_slice(&reply.body).map_err(|error| bad_answer(operation, error.to_string()))
+}
+
+/// Nothing, where the gate knows nothing with this id.
+fn known<T>(answer: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.code() == Some(ProblemCode::Unknown) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads server-sent events.
+fn events(operation: OperationId, text: &str) -> Result<Vec<ActionEvent>, ClientError> {
+    let mut events = Vec::new();
+    for block in text.split("\n\n") {
+        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim_start);
+        let Some(data) = field("data:") else { continue };
+        let unreadable = |error: serde_json::Error| bad_answer(operation, error.to_string());
+        events.push(if field("event:") == Some("error") {
+            ActionEvent::Failed(serde_json::from_str(data).map_err(unreadable)?)
+        } else {
+            ActionEvent::Changed(serde_json::from_str(data).map_err(unreadable)?)
+        });
+    }
+    Ok(events)
+}
+
+fn bad_answer(operation: OperationId, reason: String) -> ClientError {
+    ClientError::BadAnswer { operation: operation.name(), reason }
+}
+
+fn bad_request(operation: OperationId, error: &dyn std::error::Error) -> ClientError {
+    ClientError::BadRequest { operation: operation.name(), reason: error.to_string() }
+}
