@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             tracing::info!(policy, policy_hash, "other policies are in force, on every node");
         }
         let tokens =
-            gate.tokens(&operator).await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
+            gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
         if !args.listen.ip().is_loopback() && tokens == 0 {
             let problem = format!("other machines can reach {}, and there are no tokens", args.listen);
             return Err(Failure::Usage(problem).with_hint("run `ordain token create NAME --role ROLE` first"));
