@@ -38,12 +38,12 @@ fn after() -> Json {
 
 fn diff(name: &str, args: &[&str], before: &Json, after: &Json) -> Ran {
     let file = TempFile::new(name, &before.to_string());
-    ordain(&[&["diff", file.path(), "-"], args].concat(), &after.to_string())
+    ordain(&[&["diff", file.path(), "-"], args].concat(), after.to_string())
 }
 
 #[test]
 fn what_changed() {
-    assert_eq!(ordain(&["verify", "-"], &after().to_string()).code, 0);
+    assert_eq!(ordain(&["verify", "-"], after().to_string()).code, 0);
     let ran = diff("changed.json", &[], &before(), &after());
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     assert_snapshot!(ran.stdout, @r"

@@ -6,7 +6,7 @@ use ordain_testkit::vectors;
 use serde_json::json;
 
 fn show(document: &serde_json::Value, args: &[&str]) -> String {
-    let ran = ordain(&[&["show", "-"], args].concat(), &document.to_string());
+    let ran = ordain(&[&["show", "-"], args].concat(), document.to_string());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     ran.stdout
 }
@@ -19,7 +19,7 @@ fn a_bundle() {
     bundle["root_node"]["children"][1]["goal"] =
         json!("Count requests\nfor each key, whatever address they come from");
     let bundle = settled(bundle);
-    assert_eq!(ordain(&["verify", "-"], &bundle.to_string()).code, 0);
+    assert_eq!(ordain(&["verify", "-"], bundle.to_string()).code, 0);
     assert_snapshot!(show(&bundle, &[]), @r"
     bundle  bundle_d036b660435a97f7
     status      incomplete
@@ -527,7 +527,7 @@ fn hostile_strings_are_harmless() {
         let Some(accept) = vector.file("accept.json") else { continue };
         let mut document: serde_json::Value = serde_json::from_str(&accept).unwrap();
         poison(&mut document, hostile);
-        let ran = ordain(&["show", "--full", "--kind", vector.kind.name(), "-"], &document.to_string());
+        let ran = ordain(&["show", "--full", "--kind", vector.kind.name(), "-"], document.to_string());
         assert_eq!(ran.code, 0, "{vector}: {}", ran.stderr);
         check(ran.stdout);
     }

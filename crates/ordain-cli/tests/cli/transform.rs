@@ -91,7 +91,7 @@ fn a_goal_may_be_plain_text() {
         ordain(&["transform", "--goal", goal], ""),
         ordain(&["transform", "--goal", "-"], goal),
         ordain(&["transform", &text, "--goal"], ""),
-        ordain(&["transform", "-"], &json!({"goal": goal}).to_string()),
+        ordain(&["transform", "-"], json!({"goal": goal}).to_string()),
     ];
     for ran in &outputs {
         assert_eq!((ran.code, &ran.stdout), (0, &outputs[0].stdout), "{}", ran.stderr);
