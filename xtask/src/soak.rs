@@ -7,10 +7,9 @@ use std::time::Instant;
 const CASES: &str = "200000";
 /// Each of these writes to a disk and waits for it.
 const WORKSPACE_CASES: &str = "10000";
-const WORKSPACE_TESTS: &str = "package(ordain-harness) + binary(apply_faults)";
+const WORKSPACE_TESTS: &str = "package(ordain-harness) + package(ordain-cli) & test(/^apply_faults::/)";
 const HTTP_TESTS: &str = "test(strangers)";
-const SERVER_TESTS: &str =
-    "binary(exactly_once) & package(ordain-cli) + binary(kills) + binary(tamper) + binary(steady)";
+const SERVER_TESTS: &str = "package(ordain-cli) & test(/^(exactly_once|kills|tamper|steady)::/)";
 const FUZZ_SECONDS: u64 = 600;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

@@ -1,0 +1,89 @@
+//! `ordain status`: its exit codes, its waiting, and lists that are longer than a page.
+
+use crate::harness::{Kind, Project, proposal};
+use serde_json::Value as Json;
+
+/// Spends the permit of a new action and reports how it went.
+fn went(room: &Project, id: &str, number: u64, outcome: &str) {
+    let file = format!("{id}.json");
+    room.write(&file, &proposal(id, "crm", number).to_string());
+    let status = room.run(&["submit", &file, "--json"]).ended(0).json();
+    let permit = status["permit"]["permit_id"].as_str().unwrap();
+    room.run(&["permit", "use", permit, "--for", &file]).ended(0);
+    room.run(&["status", id]).ended(0).says("running");
+    room.run(&["permit", "outcome", permit, outcome]).ended(0);
+}
+
+#[test]
+fn the_exit_code_says_where_an_action_stands() {
+    let room = Project::with_gate(Kind::File);
+    for (number, (outcome, code)) in
+        [("succeeded", 0), ("failed", 22), ("unknown", 23)].into_iter().enumerate()
+    {
+        went(&room, outcome, number as u64, outcome);
+        room.run(&["status", outcome]).ended(code).says(outcome);
+        room.run(&["status", outcome, "--json"]).ended(code);
+        // The same proposal again gives the recorded answer.
+        room.run(&["submit", &format!("{outcome}.json")]).ended(code);
+    }
+    room.write("held.json", &proposal("held", "sales", 7).to_string());
+    room.run(&["submit", "held.json"]).ended(20);
+    room.run(&["status", "held"]).ended(20);
+    room.run(&["reject", "held", "--reason", "no"]).ended(21);
+    room.run(&["status", "held"]).ended(21);
+    room.run(&["status"]).ended(0);
+    room.run(&["status", "nobody"]).ended(1);
+}
+
+#[test]
+fn nobody_waits_longer_than_there_is_time() {
+    let room = Project::with_gate(Kind::File);
+    room.write("p.json", &proposal("p", "crm", 1).to_string());
+    room.run(&["submit", "p.json", "--wait", "18446744073709551615"]).ended(0);
+    for wait in ["18446744073709551615", "9223372036854775808", "0"] {
+        room.run(&["status", "p", "--wait", wait]).ended(0).says("allowed");
+    }
+}
+
+#[test]
+fn a_list_is_followed_to_its_end() {
+    let room = Project::with_gate(Kind::File);
+    let ids: Vec<String> = (0..7).map(|number| format!("p{number}")).collect();
+    for (number, id) in ids.iter().enumerate() {
+        let mut long = proposal(id, "crm", number as u64);
+        long["parameters"]["updates"]["note"] = Json::String("x".repeat(900_000));
+        room.write("p.json", &long.to_string());
+        room.run(&["submit", "p.json"]).calm();
+    }
+    let token = room.token("audrey", &["auditor"]);
+    let server = room.serve();
+    let listed = |ran: crate::harness::Ran| -> Vec<String> {
+        ran.ended(0).lines().iter().map(|it| it["action_id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(listed(room.run(&["status", "--json"])), ids);
+    let mut remote = room.command(&["status", "--json", "--server", &server.url()]);
+    assert_eq!(listed(crate::harness::ran(remote.env("ORDAIN_TOKEN", token))), ids);
+    server.stop();
+}
+
+#[test]
+fn what_is_asked_of_the_wrong_place_is_told() {
+    let room = Project::with_gate(Kind::File);
+    room.write("p.json", &proposal("p", "crm", 1).to_string());
+    room.run(&["submit", "p.json"]).ended(0);
+    room.run(&["halt", "--reason", "smoke in the room"]).ended(0);
+    for status in [&["status"][..], &["status", "p"]] {
+        room.run(status).ended(0).says("halted by alice since 20").says("smoke in the room");
+    }
+    room.run(&["ledger", "show", "99"]).ended(0).says("there are no entries from 99 on; the ledger has");
+    room.run(&["status", "--store", "mysql://db/ordain"]).ended(64).says("postgres://");
+    let token = room.token("audrey", &["auditor"]);
+    let server = room.serve();
+    let remote = |url: &str| {
+        crate::harness::ran(room.command(&["status", "--server", url]).env("ORDAIN_TOKEN", &token)).ended(1)
+    };
+    let url = server.url();
+    remote(&format!("{url}/v1")).says("name the server by its address alone");
+    remote(&url.replace("http:", "https:")).says("does not speak TLS");
+    server.stop();
+}

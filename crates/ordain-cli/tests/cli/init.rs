@@ -1,0 +1,143 @@
+//! `ordain init`: what it writes is valid, tested and laid out, and it overwrites nothing.
+
+use crate::harness::Project;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// All files below a folder, with their texts.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => {
+                    let name = path.strip_prefix(folder).unwrap().display().to_string();
+                    found.push((name, std::fs::read_to_string(path).unwrap()));
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn the_starter_is_valid_without_a_warning() {
+    let project = Project::started();
+    let checked = project.run(&["policy", "check", "--deny-warnings", "--json"]).ended(0).json();
+    assert_eq!(checked["problems"], json!([]));
+    assert_eq!((checked["permits"].as_u64(), checked["forbids"].as_u64()), (Some(6), Some(4)));
+    project.run(&["policy", "fmt", "--check"]).ended(0);
+}
+
+#[test]
+fn its_cases_hold_and_reach_every_policy() {
+    let project = Project::started();
+    let ran = project.run(&["policy", "test", "--json"]).ended(0);
+    let cases: Vec<Json> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(cases.len() >= 40, "{}", cases.len());
+    let mut named = BTreeSet::new();
+    for case in &cases {
+        for reason in case["decision"]["reasons"].as_array().unwrap() {
+            // A near miss reaches nothing.
+            let decided = reason["rule_id"] != "G12" || case["decision"]["outcome"] != "DENY";
+            named.extend(
+                reason["policies"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|_| decided)
+                    .map(|id| id.as_str().unwrap().to_owned()),
+            );
+        }
+    }
+    let mut written = BTreeSet::new();
+    for (_, text) in files(&project.path("policy")).iter().filter(|(name, _)| name.ends_with(".cedar")) {
+        written.extend(text.split("@id(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
+    }
+    assert_eq!(named, written);
+    let outcomes: BTreeSet<&str> =
+        cases.iter().map(|case| case["decision"]["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, BTreeSet::from(["ALLOW", "DENY", "HOLD"]));
+}
+
+/// A case that would pass whatever the policy says shows nothing: without a policy at least one must fail.
+#[test]
+fn each_policy_matters_to_a_case() {
+    let project = Project::started();
+    for (name, text) in files(&project.path("policy")).iter().filter(|(name, _)| name.ends_with(".cedar")) {
+        let file = format!("policy/{name}");
+        let ids: Vec<&str> =
+            text.split("@id(\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        for id in ids {
+            let (before, rest) = text.split_once(&format!("@id(\"{id}\")")).unwrap();
+            let after = rest.split_once("};").or_else(|| rest.split_once(");")).unwrap().1;
+            project.write(&file, &format!("{before}{after}"));
+            project.run(&["policy", "test"]).ended(1).says_all(&["failed"]);
+        }
+        project.write(&file, text);
+    }
+    project.run(&["policy", "test"]).ended(0);
+}
+
+#[test]
+fn its_proposals_can_be_decided_at_once() {
+    let project = Project::started();
+    let proposals = files(&project.path("policy/tests/proposals"));
+    assert_eq!(proposals.len(), 7);
+    for (name, _) in proposals {
+        let file = format!("policy/tests/proposals/{name}");
+        let code = if name == "read.json" { 0 } else { 20 };
+        project.run(&["decide", &file]).ended(code);
+        project.run(&["verify", &file]).ended(0);
+    }
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    for there in ["ordain.toml", "policy", "policy/mine.cedar"] {
+        let project = Project::empty();
+        match there {
+            "policy" => std::fs::create_dir(project.path(there)).unwrap(),
+            _ => project.write(there, "mine"),
+        }
+        let before = files(&project.path(""));
+        let named = there.split('/').next().unwrap();
+        project.run(&["init"]).ended(1).says_all(&[named, "already; nothing was written"]);
+        assert_eq!(files(&project.path("")), before);
+    }
+    // A link that leads nowhere is something too.
+    let project = Project::empty();
+    std::os::unix::fs::symlink("nowhere", project.path("ordain.toml")).unwrap();
+    project.run(&["init"]).ended(1).says_all(&["ordain.toml"]);
+    assert!(!project.path("policy").exists() && !project.path("nowhere").exists());
+}
+
+#[test]
+fn a_folder_may_be_named_and_is_made() {
+    let project = Project::empty();
+    let listed = project.run(&["init", "a/b", "--json"]).ended(0).json();
+    let mut listed: Vec<&str> =
+        listed["files"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    listed.sort_unstable();
+    let written = files(&project.path(""));
+    let written: Vec<&str> = written.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(listed, written);
+    project.run_in(Path::new("a/b"), &["policy", "test"], "").ended(0);
+    project.run(&["init", "a/b"]).ended(1).says_all(&[
+        "error: a/b/ordain.toml and a/b/policy: exist already; nothing was written",
+        "hint: move them away, or name another folder",
+    ]);
+}
+
+/// A starter file that is not written would be lost, and one that is not there does not compile.
+#[test]
+fn every_file_of_the_starter_is_written() {
+    let project = Project::started();
+    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands/init/starter");
+    assert_eq!(files(&project.path("")), files(&starter));
+}

@@ -1,0 +1,68 @@
+//! The real binary, as a user, an agent and an operator meet it: one module for each topic, one harness for all.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    reason = "a test may fail loudly"
+)]
+
+mod harness;
+
+mod agent;
+mod apply;
+mod apply_faults;
+mod apply_races;
+mod checkable;
+mod commands;
+mod decide;
+mod diff;
+mod evidence_pack;
+mod exactly_once;
+mod gate_files;
+mod gate_files_server;
+mod gate_look;
+mod gate_status;
+mod growth;
+mod growth_transform;
+mod init;
+mod kernel_request;
+mod kills;
+mod ledger_server;
+mod note;
+mod note_hostile;
+mod plan;
+mod policy;
+mod proposals;
+mod readme;
+mod run;
+mod sandbox;
+mod show;
+mod steady;
+mod tamper;
+mod transform;
+mod unavailable;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A file that is no module here is never compiled, and its tests never run.
+#[test]
+fn no_test_file_is_forgotten() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let names = |folder: &Path| -> BTreeSet<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    assert_eq!(names(&tests), BTreeSet::from(["cli".to_owned()]), "tests are modules of tests/cli/main.rs");
+    let declared = include_str!("main.rs").lines();
+    let declared = declared.filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let declared: BTreeSet<String> = declared.map(str::to_owned).collect();
+    let found = names(&tests.join("cli"));
+    let found =
+        found.iter().map(|name| name.trim_end_matches(".rs").to_owned()).filter(|name| name != "main");
+    assert_eq!(found.collect::<BTreeSet<_>>(), declared, "every file in tests/cli is a module of main.rs");
+}
