@@ -2,13 +2,13 @@
 
 use crate::clock::parse_time;
 use clap::{Args, Subcommand, ValueEnum};
-use std::net::SocketAddr;
+use ordain_server::ListenAddress;
 use std::path::PathBuf;
 
 /// Which gate, and who asks.
 #[derive(Args)]
 pub(crate) struct Connect {
-    /// A server, such as http://127.0.0.1:7171; its token comes from ORDAIN_TOKEN. Without it the store of this project
+    /// A server, such as http://127.0.0.1:7171 or unix:PATH; its token comes from ORDAIN_TOKEN. Without it the store of this project
     #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", conflicts_with = "store", hide_env_values = true)]
     pub(crate) server: Option<String>,
     /// Read the token from this file
@@ -469,6 +469,7 @@ pub(crate) struct Replay {
 Examples:
   ordain serve
   ordain serve --store postgres://ordain@db/ordain --listen 10.0.0.5:7171
+  ordain serve --listen unix:/run/ordain/gate.sock
 
 Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and \
 /.well-known/jwks.json. On another address than a loopback one it starts only if there are tokens; put a proxy with TLS \
@@ -477,9 +478,9 @@ before it. A hangup signal reads the policies and the key again. Logs are JSON l
 PostgreSQL on another machine is reached with TLS, and its certificate is verified; `?sslrootcert=FILE` in the URL names an \
 authority of your own, `?sslmode=disable` does without. Version 14 or newer.")]
 pub(crate) struct Serve {
-    /// Where to listen
+    /// Where to listen: a TCP address, or unix:PATH for a socket; may be given several times
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: Vec<ListenAddress>,
     /// The policy folder; without it what ordain.toml says
     #[arg(long, value_name = "DIR")]
     pub(crate) policy: Option<PathBuf>,

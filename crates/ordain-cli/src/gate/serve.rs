@@ -8,7 +8,7 @@ use crate::policy;
 use crate::project::Project;
 use crate::report::{GREEN, YELLOW, printable};
 use ordain_gate::{Caller, Clock, Gate, Settings};
-use ordain_server::{App, Background, Reload, listen};
+use ordain_server::{App, Background, ListenAddress, Reload, listen};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -49,30 +49,37 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             tracing::info!(policy, policy_hash, "other policies are in force, on every node");
         }
         let tokens = gate.tokens(&operator).await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
-        if !args.listen.ip().is_loopback() && tokens == 0 {
+        let is_public = |address: &&ListenAddress| match address {
+            ListenAddress::Tcp(address) => !address.ip().is_loopback(),
+            ListenAddress::Socket(_) => false,
+        };
+        if tokens == 0 && let Some(address) = args.listen.iter().find(is_public) {
             return Err(Failure::Usage(format!(
-                "{} can be reached by others, and there are no tokens; make some first: ordain token create NAME --role …",
-                args.listen
+                "{address} can be reached by others, and there are no tokens; make some first: ordain token create NAME --role …"
             )));
         }
         let app = App::new(gate, reload).with_notes(drafter);
-        let listening = listen(app, args.listen).await;
+        let listening = listen(app, &args.listen).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
-        let address = listening.address()?;
-        told(&address.to_string(), tokens, json)?;
-        tracing::info!(address = address.to_string(), store = place.location.to_string(), "listening");
+        let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
+        told(&addresses, tokens, json)?;
+        for address in addresses {
+            tracing::info!(address, store = place.location.to_string(), "listening");
+        }
         listening.run(Background { checkpoint_file: place.checkpoint() }, stopped()).await;
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })
 }
 
-fn told(address: &str, tokens: usize, json: bool) -> Result<(), Failure> {
+fn told(addresses: &[String], tokens: usize, json: bool) -> Result<(), Failure> {
     let mut stdout = anstream::stdout().lock();
     if json {
-        writeln!(stdout, "{}", json!({"listening": format!("http://{address}")}))?;
+        writeln!(stdout, "{}", json!({"listening": addresses.first(), "addresses": addresses}))?;
     } else {
-        writeln!(stdout, "{GREEN}listening{GREEN:#}  http://{}", printable(address))?;
+        for address in addresses {
+            writeln!(stdout, "{GREEN}listening{GREEN:#}  {}", printable(address))?;
+        }
         if tokens == 0 {
             writeln!(
                 stdout,
