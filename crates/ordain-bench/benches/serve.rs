@@ -11,7 +11,7 @@
 use ordain_api::{NewToken, Role};
 use ordain_decision::PolicyFiles;
 use ordain_gate::{Caller, Clock, Gate, Keyring, Settings};
-use ordain_server::{App, Background, listen};
+use ordain_server::{App, Background, ListenAddress, listen};
 use ordain_store::{Location, Store};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -109,8 +109,10 @@ impl Contestant {
             expires_at_ms: None,
         };
         let (_, token) = gate.create_token(&operator, &new).await.unwrap();
-        let listening = listen(App::new(gate.clone(), None), "127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let address = listening.address().unwrap();
+        let listening =
+            listen(App::new(gate.clone(), None), &["127.0.0.1:0".parse().unwrap()]).await.unwrap();
+        let addresses = listening.addresses().unwrap();
+        let Some(ListenAddress::Tcp(address)) = addresses.first().cloned() else { panic!("{addresses:?}") };
         tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
         Self { name, address, token, gate, per_second: vec![], latencies: vec![], batches: 0, decisions: 0 }
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Which gate, and who asks.
 #[derive(Args)]
 pub(crate) struct Connect {
-    /// A server, such as http://127.0.0.1:7171; its token comes from ORDAIN_TOKEN. Without it the store of this project
+    /// A server, such as http://127.0.0.1:7171 or unix:PATH; its token comes from ORDAIN_TOKEN. Without it the store of this project
     #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", conflicts_with = "store", hide_env_values = true)]
     pub(crate) server: Option<String>,
     /// Read the token from this file

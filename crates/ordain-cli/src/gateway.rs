@@ -119,7 +119,7 @@ impl Gateway {
             return Ok(reply);
         }
         match serde_json::from_slice::<Problem>(&reply.body) {
-            Ok(Problem { code, .. }) if code == ProblemCode::NoRoute => Err(Failure::Server(format!(
+            Ok(Problem { code: ProblemCode::NoRoute, .. }) => Err(Failure::Server(format!(
                 "{} has no {path}; name the server by its address alone, as in https://gate.example, and check that it is of this version",
                 self.server().map_or(Cow::Borrowed("the gate"), printable)
             ))),

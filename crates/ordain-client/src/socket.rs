@@ -59,7 +59,11 @@ impl Transport for SocketTransport {
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
         self.stream.set_write_timeout(timeout.not_zero().map(|limit| *limit))?;
         let output = self.buffers.output().get(..amount).unwrap_or_default();
-        self.stream.write_all(output).map_err(|error| timed_out(error, &timeout))
+        match self.stream.write_all(output) {
+            // A server that refuses a request does not read all of it; its answer is there to be read.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|error| timed_out(error, &timeout)),
+        }
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {

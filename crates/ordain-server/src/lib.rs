@@ -17,10 +17,12 @@ mod api;
 mod routes;
 
 mod in_process;
+mod listen;
 mod patience;
 mod serve;
 
 pub use app::{App, Reload};
 pub use error::ErrorResponse;
 pub use in_process::InProcess;
-pub use serve::{Background, Listening, ServeError, listen};
+pub use listen::{ListenAddress, ServeError};
+pub use serve::{Background, Listening, listen};

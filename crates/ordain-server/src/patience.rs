@@ -5,18 +5,17 @@ use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A connection that waits so long for its client and no longer.
-pub(crate) struct Patient {
-    stream: TcpStream,
+pub(crate) struct Patient<S> {
+    stream: S,
     /// When patience ends; nothing while the client keeps up.
     end: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
-    pub(crate) fn new(stream: TcpStream) -> Self {
+impl<S> Patient<S> {
+    pub(crate) fn new(stream: S) -> Self {
         Self { stream, end: None }
     }
 
@@ -36,7 +35,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -46,7 +45,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         let done = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.waited(context, done)

@@ -5,37 +5,23 @@ use crate::error::ErrorResponse;
 use crate::limits::{
     CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY, SWEEP_SHARE,
 };
-use crate::patience::Patient;
+use crate::listen::{ListenAddress, Listener, ServeError};
+use axum::Router;
+use futures_util::future::join_all;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use ordain_gate::Caller;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-
-/// Why the server could not start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {error}")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        error: std::io::Error,
-    },
-}
 
 /// A server that listens.
 pub struct Listening {
-    listener: TcpListener,
+    listeners: Vec<Listener>,
     app: App,
 }
 
@@ -47,60 +33,34 @@ pub struct Background {
 }
 
 /// Starts listening; connections wait until [`Listening::run`].
-pub async fn listen(app: App, address: SocketAddr) -> Result<Listening, ServeError> {
-    let failed = |error| ServeError::Listen { address, error };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    Ok(Listening { listener, app })
+pub async fn listen(app: App, addresses: &[ListenAddress]) -> Result<Listening, ServeError> {
+    let mut listeners = Vec::new();
+    for address in addresses {
+        listeners.push(Listener::bind(address).await?);
+    }
+    Ok(Listening { listeners, app })
 }
 
 impl Listening {
-    /// Where.
-    pub fn address(&self) -> std::io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// Where, in the order that was asked for.
+    pub fn addresses(&self) -> std::io::Result<Vec<ListenAddress>> {
+        self.listeners.iter().map(Listener::address).collect()
     }
 
     /// Serves until `stop` is done, ends what is under way, and closes the store.
     pub async fn run(self, background: Background, stop: impl Future<Output = ()>) {
-        let Self { listener, app } = self;
+        let Self { listeners, app } = self;
         let (stopping, stopped) = watch::channel(false);
         let beside = tokio::spawn(always_beside(app.clone(), background, stopped));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let service = TowerToHyperService::new(app.router());
-        let mut stop = std::pin::pin!(stop);
-        loop {
-            // A connection is taken when there is a place for it; the others wait in the kernel's queue.
-            let accepted = async {
-                let place = places.clone().acquire_owned().await;
-                (listener.accept().await, place)
-            };
-            let (accepted, place) = tokio::select! {
-                accepted = accepted => accepted,
-                () = &mut stop => break,
-            };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    // Out of descriptors, most likely: give others time to close theirs.
-                    tracing::warn!(error = %error, "cannot accept a connection");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                    continue;
-                }
-            };
-            let _ = stream.set_nodelay(true);
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_WAIT)
-                .max_buf_size(HEAD_BYTES_MAX)
-                .serve_connection(TokioIo::new(Patient::new(stream)), service.clone());
-            let connection = graceful.watch(connection);
-            tokio::spawn(async move {
-                // A client that goes away is no failure of ours.
-                let _ = connection.await;
-                drop(place);
-            });
+        let accepting = listeners.iter().map(|listener| accept(listener, &service, &places, &graceful));
+        tokio::select! {
+            _ = join_all(accepting) => {}
+            () = stop => {}
         }
-        drop(listener);
+        drop(listeners);
         // Those who wait get what there is now; everybody else gets their answer.
         app.shared.stopping.send_replace(true);
         if tokio::time::timeout(STOP_WAIT, graceful.shutdown()).await.is_err() {
@@ -114,7 +74,40 @@ impl Listening {
     }
 }
 
-/// What is wrong with the program must not keep time from passing.
+/// Serves the connections of one listener.
+async fn accept(
+    listener: &Listener,
+    service: &TowerToHyperService<Router>,
+    places: &Arc<Semaphore>,
+    graceful: &GracefulShutdown,
+) {
+    loop {
+        // A connection is taken when there is a place for it; the others wait in the kernel's queue.
+        let place = places.clone().acquire_owned().await;
+        let stream = match listener.accept().await {
+            Ok(stream) => stream,
+            Err(error) => {
+                // Out of descriptors, most likely: give others time to close theirs.
+                tracing::warn!(error = %error, "cannot accept a connection");
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_WAIT)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .serve_connection(TokioIo::new(stream), service.clone());
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            // A client that goes away is no failure of ours.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+}
+
+/// A bug in the program must not keep time from passing.
 async fn always_beside(app: App, background: Background, stopped: watch::Receiver<bool>) {
     while tokio::spawn(beside(app.clone(), background.clone(), stopped.clone())).await.is_err() {
         tracing::error!("what happens beside requests was broken off, and begins again");

@@ -9,10 +9,9 @@ use crate::project::Project;
 use crate::report::{GREEN, YELLOW, printable, write_hint};
 use clap::Args;
 use ordain_gate::{Caller, Clock, Gate, Settings};
-use ordain_server::{App, Background, Reload, listen};
+use ordain_server::{App, Background, ListenAddress, Reload, listen};
 use serde_json::json;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -20,6 +19,7 @@ use std::path::PathBuf;
 Examples:
   ordain serve
   ordain serve --store postgres://ordain@db/ordain --listen 10.0.0.5:7171
+  ordain serve --listen unix:/run/ordain/gate.sock
 
 Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and \
 /.well-known/jwks.json. On another address than a loopback one it starts only if there are tokens; put a proxy with TLS \
@@ -28,9 +28,9 @@ before it. A hangup signal reads the policies and the key again. Logs are JSON l
 PostgreSQL on another machine is reached with TLS, and its certificate is verified; `?sslrootcert=FILE` in the URL names an \
 authority of your own, `?sslmode=disable` does without. Version 14 or newer.", exit::PLAIN))]
 pub(crate) struct Serve {
-    /// Where to listen
+    /// Where to listen: a TCP address, or unix:PATH for a socket; may be given several times
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: Vec<ListenAddress>,
     /// The policy folder; without it what ordain.toml says
     #[arg(long, value_name = "DIR")]
     pub(crate) policy: Option<PathBuf>,
@@ -74,30 +74,39 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             let policy = path.display().to_string();
             tracing::info!(policy, policy_hash, "other policies are in force, on every node");
         }
-        let tokens =
-            gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
-        if !args.listen.ip().is_loopback() && tokens == 0 {
-            let problem = format!("other machines can reach {}, and there are no tokens", args.listen);
+        let tokens = gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
+        let is_public = |address: &&ListenAddress| match address {
+            ListenAddress::Tcp(address) => !address.ip().is_loopback(),
+            ListenAddress::Socket(_) => false,
+        };
+        if tokens == 0
+            && let Some(address) = args.listen.iter().find(is_public)
+        {
+            let problem = format!("other machines can reach {address}, and there are no tokens");
             return Err(Failure::Usage(problem).with_hint("run `ordain token create NAME --role ROLE` first"));
         }
         let app = App::new(gate, reload).with_notes(drafter);
-        let listening = listen(app, args.listen).await;
+        let listening = listen(app, &args.listen).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
-        let address = listening.address()?;
-        told(&address.to_string(), tokens, json)?;
-        tracing::info!(address = address.to_string(), store = place.location.to_string(), "listening");
+        let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
+        told(&addresses, tokens, json)?;
+        for address in addresses {
+            tracing::info!(address, store = place.location.to_string(), "listening");
+        }
         listening.run(Background { checkpoint_file: place.checkpoint() }, stopped()).await;
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })
 }
 
-fn told(address: &str, tokens: usize, json: bool) -> Result<(), Failure> {
+fn told(addresses: &[String], tokens: usize, json: bool) -> Result<(), Failure> {
     let mut stdout = anstream::stdout().lock();
     if json {
-        writeln!(stdout, "{}", json!({"listening": format!("http://{address}")}))?;
+        writeln!(stdout, "{}", json!({"listening": addresses.first(), "addresses": addresses}))?;
     } else {
-        writeln!(stdout, "{GREEN}listening{GREEN:#}  http://{}", printable(address))?;
+        for address in addresses {
+            writeln!(stdout, "{GREEN}listening{GREEN:#}  {}", printable(address))?;
+        }
         if tokens == 0 {
             writeln!(stdout, "{YELLOW}note:{YELLOW:#} there are no tokens yet")?;
             write_hint(&mut stdout, Some("run `ordain token create NAME --role actor`"))?;

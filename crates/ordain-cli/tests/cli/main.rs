@@ -41,6 +41,7 @@ mod readme;
 mod run;
 mod sandbox;
 mod show;
+mod socket;
 mod steady;
 mod tamper;
 mod transform;

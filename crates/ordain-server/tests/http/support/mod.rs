@@ -9,7 +9,7 @@ use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::PolicyFiles;
 use ordain_gate::{Caller, Clock, Gate, Keyring, Settings};
 use ordain_note::{Drafter, EXAMPLES};
-use ordain_server::{App, Background, listen};
+use ordain_server::{App, Background, ListenAddress, listen};
 use ordain_store::{Location, Store};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -71,9 +71,10 @@ impl Server {
                 ordain_model::Settings::default().provider(|_| None, Path::new("."), EXAMPLES).unwrap();
             let drafter = Drafter::new(provider, &vault.0, false);
             let app = App::new(gate.clone(), Some(reload)).with_notes(drafter);
-            (gate, listen(app, (Ipv4Addr::LOCALHOST, 0).into()).await.unwrap())
+            (gate, listen(app, &[ListenAddress::Tcp((Ipv4Addr::LOCALHOST, 0).into())]).await.unwrap())
         });
-        let address = listening.address().unwrap();
+        let addresses = listening.addresses().unwrap();
+        let [ListenAddress::Tcp(address)] = addresses[..] else { panic!("{addresses:?}") };
         let (stop, stopped) = oneshot::channel::<()>();
         let running = runtime.spawn(listening.run(Background { checkpoint_file: None }, async move {
             let _ = stopped.await;

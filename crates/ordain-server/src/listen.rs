@@ -1,0 +1,222 @@
+//! Where the server listens: TCP addresses and unix sockets.
+
+use crate::patience::Patient;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+
+/// Where to listen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ListenAddress {
+    /// A TCP address.
+    Tcp(SocketAddr),
+    /// A unix socket, which only the user of the server may connect to.
+    Socket(PathBuf),
+}
+
+/// The prefix of a unix socket.
+const SOCKET_PREFIX: &str = "unix:";
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix(SOCKET_PREFIX) {
+            return if path.is_empty() {
+                Err("`unix:` needs the path of a socket".to_owned())
+            } else {
+                Ok(Self::Socket(path.into()))
+            };
+        }
+        let address = text.parse().map_err(|_| "expected an address such as 127.0.0.1:7171, or unix:PATH")?;
+        Ok(Self::Tcp(address))
+    }
+}
+
+/// As a client names it.
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "http://{address}"),
+            Self::Socket(path) => write!(f, "{SOCKET_PREFIX}{}", path.display()),
+        }
+    }
+}
+
+/// Why the server could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// Where.
+        address: ListenAddress,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Another server listens on the socket.
+    #[error("cannot listen on {address}: another server listens there")]
+    InUse {
+        /// Where.
+        address: ListenAddress,
+    },
+    /// The path of the socket is another file's.
+    #[error("cannot listen on {address}: the file there is not a socket")]
+    NotASocket {
+        /// Where.
+        address: ListenAddress,
+    },
+    /// The server was built for a system without unix sockets.
+    #[error("cannot listen on {address}: this system has no unix sockets")]
+    NoSockets {
+        /// Where.
+        address: ListenAddress,
+    },
+}
+
+/// A connection, whichever way it came.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Socket(unix::SocketListener),
+}
+
+impl Listener {
+    pub(crate) async fn bind(address: &ListenAddress) -> Result<Self, ServeError> {
+        match address {
+            ListenAddress::Tcp(tcp) => match TcpListener::bind(tcp).await {
+                Ok(listener) => Ok(Self::Tcp(listener)),
+                Err(error) => Err(ServeError::Listen { address: address.clone(), error }),
+            },
+            #[cfg(unix)]
+            ListenAddress::Socket(path) => unix::SocketListener::bind(path).map(Self::Socket),
+            #[cfg(not(unix))]
+            ListenAddress::Socket(_) => Err(ServeError::NoSockets { address: address.clone() }),
+        }
+    }
+
+    /// Where it listens; a port that the system chose is known now.
+    pub(crate) fn address(&self) -> io::Result<ListenAddress> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().map(ListenAddress::Tcp),
+            #[cfg(unix)]
+            Self::Socket(listener) => Ok(ListenAddress::Socket(listener.path().to_owned())),
+        }
+    }
+
+    pub(crate) async fn accept(&self) -> io::Result<Patient<Box<dyn Stream>>> {
+        let stream: Box<dyn Stream> = match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let _ = stream.set_nodelay(true);
+                Box::new(stream)
+            }
+            #[cfg(unix)]
+            Self::Socket(listener) => Box::new(listener.accept().await?),
+        };
+        Ok(Patient::new(stream))
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::{ListenAddress, ServeError};
+    use std::fs::{self, DirBuilder, Permissions};
+    use std::io::{self, ErrorKind};
+    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+    use std::path::{Path, PathBuf};
+    use tokio::net::{UnixListener, UnixStream};
+
+    /// A socket whose file is removed at the end.
+    pub(crate) struct SocketListener {
+        listener: UnixListener,
+        path: PathBuf,
+        /// By which the file is told from one that another server put in its place.
+        inode: (u64, u64),
+    }
+
+    impl SocketListener {
+        pub(crate) fn bind(path: &Path) -> Result<Self, ServeError> {
+            let address = || ListenAddress::Socket(path.to_owned());
+            let failed = |error| ServeError::Listen { address: address(), error };
+            match fs::symlink_metadata(path) {
+                Ok(found) if !found.file_type().is_socket() => {
+                    return Err(ServeError::NotASocket { address: address() });
+                }
+                // A server that was killed leaves its socket behind, and nobody answers there.
+                Ok(_) => match std::os::unix::net::UnixStream::connect(path) {
+                    Ok(_) => return Err(ServeError::InUse { address: address() }),
+                    Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+                    Err(error) => return Err(failed(error)),
+                },
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(error)),
+            }
+            let (listener, inode) = bind_privately(path).map_err(failed)?;
+            Ok(Self { listener, path: path.to_owned(), inode })
+        }
+
+        pub(crate) fn path(&self) -> &Path {
+            &self.path
+        }
+
+        pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
+            self.listener.accept().await.map(|(stream, _)| stream)
+        }
+    }
+
+    /// Binds in a folder that nobody else can enter and moves the socket to its place, so that at no time others may connect.
+    fn bind_privately(path: &Path) -> io::Result<(UnixListener, (u64, u64))> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = parent.join(format!(".{}", std::process::id()));
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        let private = folder.join("s");
+        let bound = (|| {
+            let listener = UnixListener::bind(&private)?;
+            fs::set_permissions(&private, Permissions::from_mode(0o600))?;
+            let found = fs::symlink_metadata(&private)?;
+            fs::rename(&private, path)?;
+            Ok((listener, (found.dev(), found.ino())))
+        })();
+        if bound.is_err() {
+            let _ = fs::remove_file(&private);
+        }
+        let _ = fs::remove_dir(&folder);
+        bound
+    }
+
+    impl Drop for SocketListener {
+        fn drop(&mut self) {
+            let is_own = |found: fs::Metadata| (found.dev(), found.ino()) == self.inode;
+            if fs::symlink_metadata(&self.path).is_ok_and(is_own) {
+                let _ = fs::remove_file(&self.path);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_they_are_shown() {
+        let tcp: ListenAddress = "127.0.0.1:7171".parse().unwrap();
+        assert_eq!(tcp.to_string(), "http://127.0.0.1:7171");
+        let socket: ListenAddress = "unix:/run/gate.sock".parse().unwrap();
+        assert_eq!(socket, ListenAddress::Socket("/run/gate.sock".into()));
+        assert_eq!(socket.to_string(), "unix:/run/gate.sock");
+        for text in ["", "unix:", "127.0.0.1", "http://127.0.0.1:7171", "gate.example:80"] {
+            assert!(text.parse::<ListenAddress>().is_err(), "{text}");
+        }
+    }
+}
