@@ -1,4 +1,7 @@
-//! Decisions over HTTP by 64 clients: on disk beside the same server with its store in memory, in turn in one run.
+//! The service under load, each figure beside a peer of the same run: decisions by 64 clients beside the same server's
+//! `/health` and a bare axum handler, one client beside a raw `fdatasync`, bytes stored, and a store that grows.
+//!
+//! `cargo bench -p ordain-bench --bench serve [-- PART…]`; the parts are `load`, `single`, `storage` and `growth`.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,82 +11,261 @@
     reason = "a benchmark may fail loudly"
 )]
 
-use ordain_api::{NewToken, Role};
+use ordain_api::{NewToken, OutcomeReport, Role, UseOutcome};
 use ordain_decision::PolicyFiles;
-use ordain_gate::{Caller, Clock, Gate, Keyring, Settings};
+use ordain_gate::{Act, Caller, Clock, Gate, Keyring, Settings};
 use ordain_server::{App, Background, ListenAddress, listen};
 use ordain_store::{Location, Store};
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
 
-/// Rounds of all contestants in turn; the median of their ratios counts.
+/// Rounds of all contestants in turn; the median of each counts.
 const ROUNDS: usize = 7;
 const CLIENTS: usize = 64;
-const REQUESTS_OF_ONE: usize = 40;
+const ROUND: Duration = Duration::from_millis(1_500);
+const SINGLE_REQUESTS: usize = 400;
+const STORED: u64 = 100_000;
 
-struct Contestant {
-    name: &'static str,
-    address: SocketAddr,
-    token: String,
-    gate: Gate,
-    per_second: Vec<f64>,
-    latencies: Vec<Duration>,
-    batches: u64,
-    decisions: u64,
-}
+type Part = (&'static str, fn(&Path));
+
+const PARTS: [Part; 4] =
+    [("load", load), ("single", single), ("storage", storage), ("growth", growth)];
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ordain-serve-bench");
-    std::fs::remove_dir_all(&folder).ok();
-    std::fs::create_dir_all(&folder).unwrap();
-    runtime.block_on(async {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    for (name, run) in PARTS {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ordain-serve-{name}"));
+        std::fs::remove_dir_all(&folder).ok();
+        std::fs::create_dir_all(&folder).unwrap();
+        run(&folder);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap()
+}
+
+/// Numbers that no run before has used: the stores of PostgreSQL outlive a run.
+fn numbers() -> Arc<AtomicU64> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    Arc::new(AtomicU64::new(now.as_secs() << 24))
+}
+
+// ---------------------------------------------------------------------------------------------------------------- load
+
+fn load(folder: &Path) {
+    runtime().block_on(async {
+        let number = numbers();
+        let bare = bare_axum().await;
+        let sqlite = Server::start(&Location::File(folder.join("ordain.db")), None).await;
         let mut all = vec![
-            Contestant::new("in memory", &Location::Memory).await,
-            Contestant::new("SQLite", &Location::File(folder.join("ordain.db"))).await,
+            Contestant::new("bare axum handler", vec![Target::get(bare, "/health")]),
+            Contestant::new("/health", vec![Target::get(sqlite.address, "/health")]),
+            Contestant::new("decisions, SQLite", vec![sqlite.decisions()]),
         ];
         if let Ok(url) = std::env::var("ORDAIN_TEST_POSTGRES") {
-            all.push(Contestant::new("PostgreSQL", &Location::Postgres(url)).await);
+            let location = Location::Postgres(url);
+            let nodes = [Server::start(&location, None).await, Server::start(&location, None).await];
+            all.push(Contestant::new("decisions, PostgreSQL, two nodes", nodes.iter().map(Server::decisions).collect()));
         }
-        let number = Arc::new(AtomicU64::new(u64::from(std::process::id()) << 32));
         for contestant in &mut all {
             contestant.round(&number).await;
-            contestant.forget();
+            contestant.per_second.clear();
+            contestant.latencies.clear();
         }
         for _ in 0..ROUNDS {
             for contestant in &mut all {
                 contestant.round(&number).await;
             }
         }
-        print(&all);
+        println!("{CLIENTS} keep-alive clients with one token, ALLOW with a signed permit");
+        println!("{:<34} {:>9} {:>10} {:>9} {:>9} {:>9}", "", "per s", "of /health", "p50 µs", "p99 µs", "p99/p50");
+        let health = median(all[1].per_second.clone());
+        for contestant in &all {
+            let mut latencies = contestant.latencies.clone();
+            latencies.sort_unstable();
+            let p50 = latencies[latencies.len() / 2].as_micros();
+            let p99 = latencies[latencies.len() * 99 / 100].as_micros();
+            let per_second = median(contestant.per_second.clone());
+            println!(
+                "{:<34} {per_second:>9.0} {:>10.3} {p50:>9} {p99:>9} {:>9.1}",
+                contestant.name,
+                per_second / health,
+                p99 as f64 / p50 as f64
+            );
+        }
+        println!("limits: decisions on SQLite 0.15 of /health, two nodes 0.08; /health 0.8 of bare axum; p99 4 × p50");
+        let bare = median(all[0].per_second.clone());
+        println!("/health of the bare handler: {:.2}", health / bare);
     });
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
-fn print(all: &[Contestant]) {
-    println!("decisions over HTTP by {CLIENTS} clients, from the request to the answer with its permit");
-    println!(
-        "{:<12} {:>6} {:>9} {:>8} {:>9} {:>9}",
-        "store", "ratio", "per s", "a batch", "p50 µs", "p99 µs"
-    );
-    for contestant in all {
-        let ratios = contestant.per_second.iter().zip(&all[0].per_second).map(|(own, memory)| own / memory);
-        let mut latencies = contestant.latencies.clone();
-        latencies.sort_unstable();
-        println!(
-            "{:<12} {:>6.2} {:>9.0} {:>8.1} {:>9} {:>9}",
-            contestant.name,
-            median(ratios.collect()),
-            median(contestant.per_second.clone()),
-            contestant.decisions as f64 / contestant.batches.max(1) as f64,
-            latencies[latencies.len() / 2].as_micros(),
-            latencies[latencies.len() * 99 / 100].as_micros(),
-        );
+async fn bare_axum() -> SocketAddr {
+    let router = axum::Router::new().route("/health", axum::routing::get(async || "{\"status\":\"ok\"}"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+struct Server {
+    address: SocketAddr,
+    token: String,
+    gate: Gate,
+}
+
+impl Server {
+    async fn start(location: &Location, socket: Option<PathBuf>) -> Self {
+        let gate = open(location).await;
+        let new = NewToken {
+            principal: "agent".to_owned(),
+            roles: [Role::Actor, Role::Worker].into(),
+            names: Default::default(),
+            expires_at_ms: None,
+        };
+        let (_, token) = gate.create_token(&Caller::local("bench"), &new).await.unwrap();
+        let mut addresses: Vec<ListenAddress> = vec!["127.0.0.1:0".parse().unwrap()];
+        addresses.extend(socket.map(|path| format!("unix:{}", path.display()).parse::<ListenAddress>().unwrap()));
+        let listening = listen(App::new(gate.clone(), None), &addresses).await.unwrap();
+        let address = listening.addresses().unwrap().into_iter().find_map(|address| match address {
+            ListenAddress::Tcp(address) => Some(address),
+            ListenAddress::Socket(_) => None,
+        });
+        tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
+        Self { address: address.unwrap(), token, gate }
+    }
+
+    fn decisions(&self) -> Target {
+        Target { address: self.address, request: Request::Submit(self.token.clone()) }
+    }
+}
+
+async fn open(location: &Location) -> Gate {
+    let store = Store::open(location).await.unwrap();
+    let keyring = Keyring::ephemeral().unwrap();
+    let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await.unwrap();
+    let policy = "@id(\"read\") permit(principal, action == Action::\"read\", resource);";
+    let files = PolicyFiles::from([("read.cedar".to_owned(), policy.to_owned())]);
+    gate.set_policy(&Caller::local("bench"), &files).await.unwrap();
+    gate
+}
+
+#[derive(Clone)]
+struct Target {
+    address: SocketAddr,
+    request: Request,
+}
+
+#[derive(Clone)]
+enum Request {
+    Get(&'static str),
+    Submit(String),
+    Act(String),
+}
+
+impl Target {
+    fn get(address: SocketAddr, path: &'static str) -> Self {
+        Self { address, request: Request::Get(path) }
+    }
+}
+
+impl Request {
+    fn text(&self, number: &AtomicU64) -> String {
+        let (path, token) = match self {
+            Self::Get(path) => return format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n"),
+            Self::Submit(token) => ("/v1/actions", token),
+            Self::Act(token) => ("/v1/act", token),
+        };
+        let body = proposal(number.fetch_add(1, Ordering::Relaxed));
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+}
+
+/// About 250 bytes.
+fn proposal(id: u64) -> String {
+    format!(
+        "{{\"proposal_id\":\"bench-{id}\",\"ts_ms\":1767614400000,\"actor\":\"agent\",\"action_type\":\"read\",\
+         \"target\":{{\"resource_type\":\"crm_record\",\"resource_id\":\"contact-{id}\",\"domain\":\"crm\",\
+         \"constraints\":{{}}}},\"parameters\":{{\"fields\":[\"email\",\"name\"]}}}}"
+    )
+}
+
+struct Contestant {
+    name: &'static str,
+    targets: Vec<Target>,
+    per_second: Vec<f64>,
+    latencies: Vec<Duration>,
+}
+
+impl Contestant {
+    fn new(name: &'static str, targets: Vec<Target>) -> Self {
+        Self { name, targets, per_second: vec![], latencies: vec![] }
+    }
+
+    async fn round(&mut self, number: &Arc<AtomicU64>) {
+        let started = Instant::now();
+        let mut clients = Vec::new();
+        for client_number in 0..CLIENTS {
+            let target = self.targets[client_number % self.targets.len()].clone();
+            let number = number.clone();
+            clients.push(tokio::spawn(async move { client(&target, &number, started).await }));
+        }
+        let mut answers = 0;
+        for client in clients {
+            let latencies = client.await.unwrap();
+            answers += latencies.len();
+            self.latencies.extend(latencies);
+        }
+        self.per_second.push(answers as f64 / started.elapsed().as_secs_f64());
+    }
+}
+
+async fn client(target: &Target, number: &AtomicU64, started: Instant) -> Vec<Duration> {
+    let mut stream = TcpStream::connect(target.address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut latencies = Vec::new();
+    while started.elapsed() < ROUND {
+        latencies.push(ask(&mut stream, &target.request, number).await);
+    }
+    latencies
+}
+
+async fn ask<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, request: &Request, number: &AtomicU64) -> Duration {
+    let text = request.text(number);
+    let started = Instant::now();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let answer = answer(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    started.elapsed()
+}
+
+/// One answer with its whole body.
+async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> String {
+    let mut text = Vec::with_capacity(4_096);
+    loop {
+        let read = stream.read_buf(&mut text).await.unwrap();
+        assert!(read > 0, "the server closed the connection");
+        let Some(end) = text.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+        let head = std::str::from_utf8(&text[..end]).unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length: usize = length.unwrap().parse().unwrap();
+        if text.len() >= end + 4 + length {
+            return String::from_utf8(text).unwrap();
+        }
     }
 }
 
@@ -92,95 +274,136 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-impl Contestant {
-    async fn new(name: &'static str, location: &Location) -> Self {
-        let store = Store::open(location).await.unwrap();
-        let gate = Gate::open(store, Keyring::ephemeral().unwrap(), Clock::system(), Settings::default())
-            .await
-            .unwrap();
-        let operator = Caller::local("bench");
-        let policy = "@id(\"read\") permit(principal, action == Action::\"read\", resource);";
-        let files = PolicyFiles::from([("read.cedar".to_owned(), policy.to_owned())]);
-        gate.set_policy(&operator, &files).await.unwrap();
-        let new = NewToken {
-            principal: "agent".to_owned(),
-            roles: [Role::Actor].into(),
-            names: Default::default(),
-            expires_at_ms: None,
-        };
-        let (_, token) = gate.create_token(&operator, &new).await.unwrap();
-        let listening =
-            listen(App::new(gate.clone(), None), &["127.0.0.1:0".parse().unwrap()]).await.unwrap();
-        let addresses = listening.addresses().unwrap();
-        let Some(ListenAddress::Tcp(address)) = addresses.first().cloned() else { panic!("{addresses:?}") };
-        tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
-        Self { name, address, token, gate, per_second: vec![], latencies: vec![], batches: 0, decisions: 0 }
-    }
+// -------------------------------------------------------------------------------------------------------------- single
 
-    fn forget(&mut self) {
-        self.per_second.clear();
-        self.latencies.clear();
-        (self.batches, self.decisions) = (0, 0);
-    }
-
-    async fn round(&mut self, number: &Arc<AtomicU64>) {
-        let before = self.gate.store().counters();
-        let started = Instant::now();
-        let mut clients = Vec::new();
-        for _ in 0..CLIENTS {
-            let (address, token, number) = (self.address, self.token.clone(), number.clone());
-            clients.push(tokio::spawn(async move { client(address, &token, &number).await }));
+fn single(folder: &Path) {
+    runtime().block_on(async {
+        let socket = folder.join("gate.sock");
+        let server = Server::start(&Location::File(folder.join("ordain.db")), Some(socket.clone())).await;
+        let number = numbers();
+        let mut tcp = TcpStream::connect(server.address).await.unwrap();
+        tcp.set_nodelay(true).unwrap();
+        let mut unix = UnixStream::connect(&socket).await.unwrap();
+        let submit = Request::Submit(server.token.clone());
+        let act = Request::Act(server.token.clone());
+        let mut raw = std::fs::File::create(folder.join("raw")).unwrap();
+        let mut times: [Vec<Duration>; 3] = Default::default();
+        for _ in 0..SINGLE_REQUESTS {
+            times[0].push(sync(&mut raw));
+            times[1].push(ask(&mut tcp, &submit, &number).await);
+            times[2].push(ask(&mut unix, &act, &number).await);
         }
-        for client in clients {
-            self.latencies.extend(client.await.unwrap());
-        }
-        let decisions = CLIENTS * REQUESTS_OF_ONE;
-        self.per_second.push(decisions as f64 / started.elapsed().as_secs_f64());
-        let after = self.gate.store().counters();
-        self.batches += after.batches - before.batches;
-        self.decisions += decisions as u64;
-    }
+        let p50 = times.map(|mut times| {
+            times.sort_unstable();
+            times[times.len() / 2].as_micros()
+        });
+        println!("one client, p50 in µs, taking turns");
+        println!("raw fdatasync of 4 KiB           {:>6}", p50[0]);
+        println!("submit to permit over TCP        {:>6}  raw + {}", p50[1], p50[1] as i128 - p50[0] as i128);
+        println!("act over a unix socket           {:>6}  raw + {}", p50[2], p50[2] as i128 - p50[0] as i128);
+        println!("limit: raw + 300");
+    });
 }
 
-async fn client(address: SocketAddr, token: &str, number: &AtomicU64) -> Vec<Duration> {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
-    let mut latencies = Vec::with_capacity(REQUESTS_OF_ONE);
-    for _ in 0..REQUESTS_OF_ONE {
-        let id = number.fetch_add(1, Ordering::Relaxed);
-        let body = format!(
-            "{{\"proposal_id\":\"bench-{id}\",\"ts_ms\":1767614400000,\"actor\":\"agent\",\"action_type\":\"read\",\
-             \"target\":{{\"resource_type\":\"crm_record\",\"resource_id\":\"contact-{id}\",\"domain\":\"crm\",\
-             \"constraints\":{{}}}},\"parameters\":{{\"fields\":[\"email\",\"name\"]}}}}"
-        );
-        let request = format!(
-            "POST /v1/actions HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {token}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        let started = Instant::now();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let answer = answer(&mut stream).await;
-        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-        latencies.push(started.elapsed());
-    }
-    latencies
+/// Appends a page and waits until it is on the disk.
+fn sync(file: &mut std::fs::File) -> Duration {
+    let started = Instant::now();
+    file.write_all(&[7; 4_096]).unwrap();
+    file.sync_data().unwrap();
+    started.elapsed()
 }
 
-/// One answer with its whole body.
-async fn answer(stream: &mut TcpStream) -> String {
-    let mut text = Vec::new();
-    let mut buffer = [0; 16_384];
-    loop {
-        let read = stream.read(&mut buffer).await.unwrap();
-        assert!(read > 0, "the server closed the connection");
-        text.extend_from_slice(&buffer[..read]);
-        let head = String::from_utf8_lossy(&text).into_owned();
-        let Some(end) = head.find("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let length: usize = length.unwrap().parse().unwrap();
-        if text.len() >= end + 4 + length {
-            return head;
-        }
+// ------------------------------------------------------------------------------------------------------------- storage
+
+fn storage(folder: &Path) {
+    runtime().block_on(async {
+        let empty = stored_bytes(folder, "empty.db", 0, false).await;
+        let allowed = stored_bytes(folder, "allowed.db", STORED, false).await;
+        let settled = stored_bytes(folder, "settled.db", STORED, true).await;
+        let each = |bytes: u64| (bytes - empty) as f64 / STORED as f64;
+        println!("bytes in the database file for each of {STORED} actions with a proposal of {} bytes", proposal(1 << 40).len());
+        println!("ALLOW with its permit            {:>6.0}  (limit 2500)", each(allowed));
+        println!("the same, used and settled       {:>6.0}  (limit 4000)", each(settled));
+    });
+}
+
+/// The size of a database file, with its log written into it.
+async fn stored_bytes(folder: &Path, name: &str, count: u64, used: bool) -> u64 {
+    let path = folder.join(name);
+    let gate = open(&Location::File(path.clone())).await;
+    fill(&gate, &Arc::new(AtomicU64::new(1 << 40)), count, used).await;
+    gate.store().clone().close().await.unwrap();
+    drop(gate);
+    let size = std::fs::metadata(&path).unwrap().len();
+    std::fs::remove_file(&path).unwrap();
+    size
+}
+
+/// Lets 64 callers in this process act until there are so many more actions; how long that took.
+async fn fill(gate: &Gate, number: &Arc<AtomicU64>, count: u64, used: bool) -> Duration {
+    let started = Instant::now();
+    let end = number.load(Ordering::Relaxed) + count;
+    let mut callers = Vec::new();
+    for _ in 0..CLIENTS {
+        let (gate, number) = (gate.clone(), number.clone());
+        callers.push(tokio::spawn(async move {
+            let agent = Caller::local("agent");
+            loop {
+                let id = number.fetch_add(1, Ordering::Relaxed);
+                if id >= end {
+                    return;
+                }
+                let text = proposal(id);
+                if !used {
+                    gate.submit(&agent, text.as_bytes(), None).await.unwrap();
+                    continue;
+                }
+                let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None };
+                let receipt = gate.act(&agent, &act).await.unwrap().used.unwrap();
+                let report = OutcomeReport {
+                    number: receipt.number,
+                    outcome: UseOutcome::Succeeded,
+                    affected_records: Some(1),
+                    duration_ms: Some(12),
+                    reason: String::new(),
+                    change: None,
+                };
+                gate.settle(&agent, &receipt.permit_id, &report).await.unwrap();
+            }
+        }));
     }
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    number.store(end, Ordering::Relaxed);
+    started.elapsed()
+}
+
+// -------------------------------------------------------------------------------------------------------------- growth
+
+fn growth(folder: &Path) {
+    const WINDOW: u64 = 20_000;
+    runtime().block_on(async {
+        let gate = open(&Location::File(folder.join("ordain.db"))).await;
+        let number = Arc::new(AtomicU64::new(1 << 40));
+        println!("{:>12} {:>12} {:>10}", "stored", "per second", "MiB used");
+        let mut rates = Vec::new();
+        let mut stored = 0;
+        for target in [10_000, 100_000, 300_000, 1_000_000] {
+            fill(&gate, &number, target - stored, false).await;
+            let took = fill(&gate, &number, WINDOW, false).await;
+            stored = target + WINDOW;
+            let rate = WINDOW as f64 / took.as_secs_f64();
+            rates.push(rate);
+            println!("{target:>12} {rate:>12.0} {:>10}", resident_mib());
+        }
+        println!("last of first: {:.2}  (limit 0.8)", rates[rates.len() - 1] / rates[0]);
+        gate.store().clone().close().await.unwrap();
+    });
+}
+
+fn resident_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or_default() / 1_024
 }

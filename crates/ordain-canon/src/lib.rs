@@ -23,6 +23,13 @@ mod id;
 
 pub mod time;
 
+/// How often documents were read by this process.
+#[cfg(feature = "counting")]
+pub mod counting {
+    /// Calls of [`crate::Value::read`].
+    pub static READS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+}
+
 pub use check::is_canonical;
 pub use de::TypeError;
 pub use error::{ReadError, ReadErrorKind, WriteError};

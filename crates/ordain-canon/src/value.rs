@@ -31,6 +31,8 @@ pub type Member<'a> = (Cow<'a, str>, Value<'a>);
 impl<'a> Value<'a> {
     /// Reads a document strictly.
     pub fn read(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        #[cfg(feature = "counting")]
+        crate::counting::READS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         // One check of the whole text lets every string be a slice of it. A text that fails the check is read
         // all the same, to say where.
         let text = if bytes.len() > DOCUMENT_BYTES_MAX { None } else { std::str::from_utf8(bytes).ok() };
