@@ -34,6 +34,11 @@ impl Known {
 
     /// The same for the name of a host, which can be written in more ways.
     pub(crate) fn like_host(&self, name: &str) -> Option<&str> {
+        // Most names are plain, and then the host is the name itself.
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        if name.bytes().all(plain) && !name.ends_with('.') {
+            return self.like(name);
+        }
         self.like(name).or_else(|| {
             let host = host_of(name);
             match self.names.get(&host) {
