@@ -14,14 +14,13 @@ pub const SHA256_PREFIX: &str = "sha256:";
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn hex(bytes: &[u8; 32]) -> [u8; 64] {
     let mut text = [0; 64];
     let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().unwrap_or(b'0');
     for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
         pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
     }
-    let used = text.get(..2 * bytes.len()).unwrap_or(&text);
-    f.write_str(std::str::from_utf8(used).map_err(|_| fmt::Error)?)
+    text
 }
 
 /// Whether a text is `digits` lower-case hexadecimal digits.
@@ -43,14 +42,14 @@ macro_rules! hash_type {
         impl $name {
             /// Whether a document's field names this hash.
             pub fn is(&self, text: &str) -> bool {
-                text == self.to_string()
+                text.strip_prefix($prefix).is_some_and(|digits| digits.as_bytes() == hex(&self.0))
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str($prefix)?;
-                write_hex(&self.0, f)
+                f.write_str(std::str::from_utf8(&hex(&self.0)).map_err(|_| fmt::Error)?)
             }
         }
 

@@ -11,6 +11,7 @@ type Result<T = (), E = WriteError> = std::result::Result<T, E>;
 impl Draft {
     pub(crate) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         self.clear();
+        self.reserve();
         value.serialize(ValueWriter { draft: self, depth: 0 })?;
         if self.bytes.len() > DOCUMENT_BYTES_MAX { Err(WriteError::TooLong) } else { Ok(()) }
     }

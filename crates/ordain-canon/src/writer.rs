@@ -97,6 +97,7 @@ impl Canonicalizer {
         } else {
             let gathered = &mut self.ordered;
             gathered.clear();
+            gathered.reserve(self.draft.bytes.len().min(GATHERED_BYTES_MAX));
             self.draft.emit(&mut |bytes| {
                 // A hasher is slow on small pieces; large ones are not worth a copy.
                 if gathered.len() + bytes.len() > GATHERED_BYTES_MAX {
@@ -191,6 +192,14 @@ impl Draft {
         self.open.clear();
         self.unsorted.clear();
         self.sorted.clear();
+    }
+
+    /// Gives new buffers room for a common document at once, instead of letting them grow to it step by step.
+    pub(crate) fn reserve(&mut self) {
+        const BYTES: usize = 1_000;
+        const MEMBERS: usize = 16;
+        self.bytes.reserve(BYTES);
+        self.open.reserve(MEMBERS);
     }
 
     pub(crate) fn open_object(&mut self) -> OpenObject {

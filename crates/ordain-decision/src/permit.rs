@@ -46,36 +46,35 @@ impl Grant {
 
     /// What a permit of it says.
     pub fn claims(&self, key: &PublicKey, minting: Minting<'_>) -> Claims {
-        let id = ContentHash::of(format!("{}\n{}", self.proposal_hash, minting.nonce).as_bytes()).to_string();
-        let id: String = id.trim_start_matches(SHA256_PREFIX).chars().take(16).collect();
+        let proposal_hash = self.proposal_hash.to_string();
+        let id = ContentHash::of(&[proposal_hash.as_bytes(), b"\n", minting.nonce.as_bytes()].concat());
+        // A window that has begun began before the permit was there, to the second or not.
+        let has_begun = self.valid_from_ms <= self.decided_at_ms;
+        let not_before_ms = if has_begun { whole(self.valid_from_ms) } else { self.valid_from_ms };
         Claims {
-            iss: key.id(),
-            sub: self.actor.clone(),
-            aud: minting.audience.to_owned(),
-            // With the entry that decided, so that whoever has the id alone finds the action.
-            jti: match minting.ledger_index {
-                Some(index) => format!("permit_{index}_{id}"),
-                None => format!("permit_{id}"),
-            },
-            iat: seconds(whole(self.decided_at_ms)),
-            // A window that has begun began before the permit was there, to the second or not.
-            nbf: seconds(match self.valid_from_ms <= self.decided_at_ms {
-                true => whole(self.valid_from_ms),
-                false => self.valid_from_ms,
-            }),
-            exp: seconds(self.valid_until_ms),
-            proposal_id: self.proposal_id.clone(),
-            proposal_hash: self.proposal_hash.to_string(),
             action_type: self.action_type,
-            target_hash: self.target_hash.to_string(),
-            parameters_hash: self.parameters_hash.to_string(),
+            aud: minting.audience.to_owned(),
             evidence_set_hash: self.evidence_set_hash.to_string(),
-            policy_hash: self.policy_hash.to_string(),
-            max_executions: self.max_executions,
-            max_duration_ms: self.max_duration_ms,
-            max_affected_records: self.max_affected_records,
-            nonce: minting.nonce.to_owned(),
+            exp: seconds(self.valid_until_ms),
+            iat: seconds(whole(self.decided_at_ms)),
+            iss: key.id(),
+            // With the entry that decided, so that the action is found by the id alone.
+            jti: match minting.ledger_index {
+                Some(index) => format!("permit_{index}_{}", short_id(id)),
+                None => format!("permit_{}", short_id(id)),
+            },
             ledger_index: minting.ledger_index,
+            max_affected_records: self.max_affected_records,
+            max_duration_ms: self.max_duration_ms,
+            max_executions: self.max_executions,
+            nbf: seconds(not_before_ms),
+            nonce: minting.nonce.to_owned(),
+            parameters_hash: self.parameters_hash.to_string(),
+            policy_hash: self.policy_hash.to_string(),
+            proposal_hash,
+            proposal_id: self.proposal_id.clone(),
+            sub: self.actor.clone(),
+            target_hash: self.target_hash.to_string(),
         }
     }
 }
@@ -98,33 +97,40 @@ impl Claims {
     }
 }
 
-/// The claims of a permit.
+/// The first 16 hexadecimal digits of a hash.
+fn short_id(hash: ContentHash) -> String {
+    let text = hash.to_string();
+    let digits = text.strip_prefix(SHA256_PREFIX).unwrap_or(&text);
+    digits.get(..16).unwrap_or(digits).to_owned()
+}
+
+/// The claims of a permit, in the order of canonical JSON, so that writing them sorts nothing.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "docs/contracts/decision.md has a table of them")]
 pub struct Claims {
-    pub iss: String,
-    pub sub: String,
-    pub aud: String,
-    pub jti: String,
-    pub iat: f64,
-    pub nbf: f64,
-    pub exp: f64,
-    pub proposal_id: String,
-    pub proposal_hash: String,
     pub action_type: ActionType,
-    pub target_hash: String,
-    pub parameters_hash: String,
+    pub aud: String,
     pub evidence_set_hash: String,
-    pub policy_hash: String,
-    pub max_executions: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_duration_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_affected_records: Option<u64>,
-    pub nonce: String,
+    pub exp: f64,
+    pub iat: f64,
+    pub iss: String,
+    pub jti: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger_index: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_affected_records: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration_ms: Option<u64>,
+    pub max_executions: u64,
+    pub nbf: f64,
+    pub nonce: String,
+    pub parameters_hash: String,
+    pub policy_hash: String,
+    pub proposal_hash: String,
+    pub proposal_id: String,
+    pub sub: String,
+    pub target_hash: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,8 +163,7 @@ impl PublicKey {
 
     /// The first 16 hexadecimal digits of its hash.
     pub fn id(&self) -> String {
-        let hash = ContentHash::of(self.0.as_bytes()).to_string();
-        hash.trim_start_matches(SHA256_PREFIX).chars().take(16).collect()
+        short_id(ContentHash::of(self.0.as_bytes()))
     }
 }
 
@@ -218,40 +223,42 @@ pub fn mint(grant: &Grant, key: &SigningKey, minting: Minting<'_>) -> Result<Str
     let header = Header { alg: ALGORITHM.to_owned(), kid, typ: TOKEN_TYPE.to_owned() };
     let mut canon = Canonicalizer::new();
     let refused = |error: ordain_canon::WriteError| PermitError::Claims(error.to_string());
-    let mut token = String::with_capacity(2048);
+    let mut token = Vec::with_capacity(2048);
     push_base64url(&mut token, canon.value(&header).map_err(refused)?);
-    token.push('.');
+    token.push(b'.');
     push_base64url(&mut token, canon.value(&claims).map_err(refused)?);
-    let signature = key.sign(token.as_bytes()).to_bytes();
-    token.push('.');
+    let signature = key.sign(&token).to_bytes();
+    token.push(b'.');
     push_base64url(&mut token, &signature);
-    if token.len() > PERMIT_BYTES_MAX { Err(PermitError::TooLong) } else { Ok(token) }
+    if token.len() > PERMIT_BYTES_MAX {
+        return Err(PermitError::TooLong);
+    }
+    String::from_utf8(token).map_err(|_| PermitError::Form)
 }
 
 /// Base64url without padding. A permit holds no secret, so it need not take the same time for all bytes.
-fn push_base64url(text: &mut String, bytes: &[u8]) {
+fn push_base64url(text: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let digit = |value: u32| DIGITS.get(value as usize & 63).copied().unwrap_or(b'A');
-    let mut encoded = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    text.reserve(bytes.len().div_ceil(3) * 4);
     let mut chunks = bytes.chunks_exact(3);
     for chunk in &mut chunks {
         if let [first, second, third] = chunk {
             let bits = u32::from(*first) << 16 | u32::from(*second) << 8 | u32::from(*third);
-            encoded.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)]);
+            text.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)]);
         }
     }
     match chunks.remainder() {
         [first] => {
             let bits = u32::from(*first) << 16;
-            encoded.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12)]);
+            text.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12)]);
         }
         [first, second] => {
             let bits = u32::from(*first) << 16 | u32::from(*second) << 8;
-            encoded.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6)]);
+            text.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6)]);
         }
         _ => {}
     }
-    text.push_str(std::str::from_utf8(&encoded).unwrap_or_default());
 }
 
 /// Public keys by their id.
@@ -363,9 +370,9 @@ mod tests {
     fn base64url_is_that_of_the_library() {
         let bytes: Vec<u8> = (0..=255).cycle().take(700).collect();
         for length in (0..20).chain([255, 256, 257, 700]) {
-            let mut text = String::new();
+            let mut text = Vec::new();
             push_base64url(&mut text, &bytes[..length]);
-            assert_eq!(text, Base64UrlUnpadded::encode_string(&bytes[..length]));
+            assert_eq!(text, Base64UrlUnpadded::encode_string(&bytes[..length]).as_bytes());
         }
     }
 }

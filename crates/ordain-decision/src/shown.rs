@@ -90,6 +90,9 @@ impl PolicySet {
 
 /// The first character of a text that nobody sees: which, and where.
 pub(crate) fn unseen(text: &str) -> Option<String> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return None;
+    }
     let (at, character) = text.chars().enumerate().find(|(_, it)| is_unseen(*it))?;
     let sort = if character.is_control() { "a control character" } else { "an invisible character" };
     Some(format!("{sort}, U+{:04X}, at position {}", u32::from(character), at + 1))

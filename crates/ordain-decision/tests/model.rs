@@ -1,5 +1,11 @@
 //! The decision kernel against the slow model of `ordain-testkit`, which was written from the contracts alone.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly"
+)]
 
 use ordain_canon::Value;
 use ordain_decision::{Case, PolicySet, decide_text};

@@ -28,6 +28,8 @@ pub mod note;
 
 pub mod routing;
 
+pub mod name;
+
 mod facts;
 mod kind;
 mod report;

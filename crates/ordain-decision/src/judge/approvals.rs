@@ -3,7 +3,7 @@
 use super::reasons::Reasons;
 use crate::limits::{APPROVAL_MS_MAX, APPROVALS_MAX};
 use crate::policy::PolicySet;
-use ordain_canon::Value;
+use ordain_canon::{ActionHash, Value};
 use ordain_spec::action::{ApprovalClass, Proposal};
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::gate;
@@ -30,7 +30,7 @@ impl<'s> Approved<'s> {
         set: &'s PolicySet,
         actor: &'s str,
         approvers: &'s BTreeSet<String>,
-        proposal_hash: &str,
+        proposal_hash: &ActionHash,
         documents: &[Value<'_>],
         now_ms: u64,
         reasons: &mut Reasons,
@@ -71,12 +71,12 @@ impl<'s> Approved<'s> {
         set: &'s PolicySet,
         approvers: &'s BTreeSet<String>,
         approval: &Approval,
-        proposal_hash: &str,
+        proposal_hash: &ActionHash,
         now_ms: u64,
         reasons: &mut Reasons,
     ) -> Result<(), String> {
         let id = approval.approver.as_str();
-        if approval.proposal_hash.as_str() != proposal_hash {
+        if !proposal_hash.is(approval.proposal_hash.as_str()) {
             return Err("it is for another proposal".to_owned());
         }
         if !set.people.has_actor(id) {

@@ -2,7 +2,7 @@
 
 use super::subject::Asker;
 use crate::limits::{MISSES_LOOKED_AT, MISSES_TOLD};
-use crate::policy::{Condition, PolicySet, Reads, Statement, depends_on_request};
+use crate::policy::{Condition, EntityReads, PolicySet, Statement, depends_on_request};
 use cedar_policy::{Effect, EvalResult, Expression, eval_expression};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ impl<'a> Examiner<'a> {
     /// Looks at all policies about a subject's action, those of its scope or near it first.
     pub(crate) fn examine(&mut self, at: usize, action: &str, effect: Option<Effect>) -> Vec<Examined> {
         let (set, asker) = (self.set, self.asker);
-        let Ok((request, entities)) = asker.question(at, self.approvals, &Reads::all()) else {
+        let Ok((request, entities)) = asker.question(at, self.approvals, EntityReads::all()) else {
             return Vec::new();
         };
         let about = |statement: &&Statement| {

@@ -231,7 +231,7 @@ impl<'a> Judge<'a> {
             set,
             proposal.actor.as_str(),
             &approvers,
-            &hash.to_string(),
+            &hash,
             self.case.approvals,
             self.case.now_ms,
             &mut self.reasons,

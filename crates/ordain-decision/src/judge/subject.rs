@@ -5,7 +5,7 @@ use super::reasons::Reasons;
 use crate::limits::NOW_MS_MAX;
 use crate::policy::people::{actor_uid, resource_type_uid, resource_uid};
 use crate::policy::schema::action_name;
-use crate::policy::{Declared, InScope, Mismatch, Place, PolicySet, Reads, Statement, Verdicts};
+use crate::policy::{Declared, EntityReads, InScope, Mismatch, Place, PolicySet, Statement, Verdicts};
 use crate::shown::{unseen, visible};
 use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpression as Expression};
 use ordain_canon::Value;
@@ -229,7 +229,7 @@ impl<'a> Asker<'a> {
     /// What the policies say about a subject when that many approvals count.
     pub(crate) fn ask(&mut self, at: usize, approvals: usize) -> Result<Verdicts, String> {
         let in_scope = self.found.get(at).ok_or("there is no such subject")?;
-        let (request, entities) = self.question(at, approvals, &in_scope.reads)?;
+        let (request, entities) = self.question(at, approvals, in_scope.reads)?;
         let verdicts = in_scope.ask(&request, &entities);
         self.evaluated += verdicts.evaluated;
         Ok(verdicts)
@@ -258,7 +258,7 @@ impl<'a> Asker<'a> {
         &self,
         at: usize,
         approvals: usize,
-        reads: &Reads,
+        reads: EntityReads,
     ) -> Result<(Request, Entities), String> {
         let subject = self.subjects.get(at).ok_or("there is no such subject")?;
         let (resource, ancestors) = self.resources.get(at).ok_or("the resource has no name in Cedar")?;
@@ -278,9 +278,10 @@ impl<'a> Asker<'a> {
             let own: Vec<EntityUid> = entities.iter().map(Entity::uid).collect();
             entities.extend(self.set.always.iter().filter(|entity| !own.contains(&entity.uid())).cloned());
         }
-        let entities = match entities.is_empty() {
-            true => Entities::empty(),
-            false => Entities::from_entities(entities, None).map_err(|error| error.to_string())?,
+        let entities = if entities.is_empty() {
+            Entities::empty()
+        } else {
+            Entities::from_entities(entities, None).map_err(|error| error.to_string())?
         };
         let mut context = self.fixed.clone();
         if self.set.reads.context("parameters") {
@@ -319,8 +320,19 @@ fn resource_entity(
 
 /// The resource's entity and what it is in.
 fn resource_uids(set: &PolicySet, subject: &Subject<'_>) -> (EntityUid, Vec<EntityUid>) {
-    let escape = |text: &str| text.replace('~', "~0").replace('/', "~1");
-    let id = format!("{}/{}/{}", escape(subject.domain), escape(subject.resource_type), subject.resource_id);
+    let length = subject.domain.len() + subject.resource_type.len() + subject.resource_id.len();
+    let mut id = String::with_capacity(length + 16);
+    for part in [subject.domain, subject.resource_type] {
+        for character in part.chars() {
+            match character {
+                '~' => id.push_str("~0"),
+                '/' => id.push_str("~1"),
+                other => id.push(other),
+            }
+        }
+        id.push('/');
+    }
+    id.push_str(subject.resource_id);
     let mut ancestors = set.people.domains_of(subject.domain);
     ancestors.push(resource_type_uid(subject.resource_type));
     (resource_uid(&id), ancestors)
@@ -333,36 +345,46 @@ fn fixed_context(set: &PolicySet, proposal: &Proposal, observed: &Observed) -> V
     let texts = |texts: &mut dyn Iterator<Item = &String>| {
         Expression::new_set(texts.map(|text| Expression::new_string(text.clone())))
     };
-    // Record keys are given once each.
-    let record = |members: Vec<(&str, Expression)>| {
-        Expression::new_record(members.into_iter().map(|(name, it)| (name.to_owned(), it))).ok()
+    // A record has the members that some policy reads. Record keys are given once each.
+    let record = |name: &str, members: &[(&str, &dyn Fn() -> Expression)]| {
+        let read = members.iter().filter(|(member, _)| set.reads.member(name, member));
+        Expression::new_record(read.map(|(member, make)| ((*member).to_owned(), make()))).ok()
     };
     let evidence = || {
-        record(vec![
-            ("packets", long(observed.packets as u64)),
-            ("types", texts(&mut observed.types.iter())),
-            ("sensors", texts(&mut observed.sensors.iter())),
-            ("preconditions", long(observed.preconditions as u64)),
-            ("preconditions_hold", Expression::new_bool(observed.preconditions_hold)),
-            ("signed", Expression::new_bool(observed.signed)),
-        ])
+        record(
+            "evidence",
+            &[
+                ("packets", &|| long(observed.packets as u64)),
+                ("types", &|| texts(&mut observed.types.iter())),
+                ("sensors", &|| texts(&mut observed.sensors.iter())),
+                ("preconditions", &|| long(observed.preconditions as u64)),
+                ("preconditions_hold", &|| Expression::new_bool(observed.preconditions_hold)),
+                ("signed", &|| Expression::new_bool(observed.signed)),
+            ],
+        )
     };
     let envelope = || {
         let envelope = proposal.risk_envelope.as_ref()?;
-        record(vec![
-            ("allowed_side_effects", texts(&mut envelope.allowed_side_effects.iter())),
-            ("forbidden_effects", texts(&mut envelope.forbidden_effects.iter())),
-            ("max_affected_records", long(envelope.max_affected_records)),
-            ("reversible_required", Expression::new_bool(envelope.reversible_required)),
-        ])
+        record(
+            "envelope",
+            &[
+                ("allowed_side_effects", &|| texts(&mut envelope.allowed_side_effects.iter())),
+                ("forbidden_effects", &|| texts(&mut envelope.forbidden_effects.iter())),
+                ("max_affected_records", &|| long(envelope.max_affected_records)),
+                ("reversible_required", &|| Expression::new_bool(envelope.reversible_required)),
+            ],
+        )
     };
     let window = || {
         let window = proposal.time_window.as_ref()?;
-        record(vec![
-            ("valid_from_ms", long(window.valid_from_ms)),
-            ("valid_until_ms", long(window.valid_until_ms)),
-            ("max_duration_ms", long(window.max_duration_ms)),
-        ])
+        record(
+            "window",
+            &[
+                ("valid_from_ms", &|| long(window.valid_from_ms)),
+                ("valid_until_ms", &|| long(window.valid_until_ms)),
+                ("max_duration_ms", &|| long(window.max_duration_ms)),
+            ],
+        )
     };
     let class = || match proposal.approval_class.unwrap_or(ApprovalClass::None) {
         ApprovalClass::None => text("none"),

@@ -5,7 +5,7 @@
 //! scope, so Cedar is asked about conditions alone. That the answers are those of Cedar's plain `Authorizer` over the whole
 //! set is checked by a test.
 
-use super::statement::{Key, Reads, Scope, Statement};
+use super::statement::{EntityReads, Scope, Statement};
 use cedar_policy::{Authorizer, Effect, Entities, EntityUid, EvaluationError, PolicySet, Request};
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,15 +17,43 @@ struct Slice {
     /// The positions of the permits in the set.
     permit_positions: Vec<usize>,
     count: usize,
-    reads: Reads,
+    reads: EntityReads,
 }
 
-type ByEntity<T> = HashMap<Key, T>;
+/// Something for each scope.
+#[derive(Default)]
+struct ByScope<T> {
+    any: Option<T>,
+    is: HashMap<EntityUid, T>,
+    inside: HashMap<EntityUid, T>,
+}
+
+impl<T: Default> ByScope<T> {
+    fn entry(&mut self, scope: &Scope) -> Option<&mut T> {
+        match scope {
+            Scope::Any => Some(self.any.get_or_insert_default()),
+            Scope::Is(uid) => Some(self.is.entry(uid.clone()).or_default()),
+            Scope::In(uid) => Some(self.inside.entry(uid.clone()).or_default()),
+            Scope::Never => None,
+        }
+    }
+
+    /// Of the scopes that an entity with these ancestors fits: no scope, the entity itself, the entity as one that is in
+    /// itself, and what it is in.
+    fn find<'s, 'e>(
+        &'s self,
+        entity: &'e EntityUid,
+        ancestors: &'e [EntityUid],
+    ) -> impl Iterator<Item = &'s T> + use<'s, 'e, T> {
+        let inside = [entity].into_iter().chain(ancestors).filter_map(|uid| self.inside.get(uid));
+        self.any.iter().chain(self.is.get(entity)).chain(inside)
+    }
+}
 
 /// The index.
 #[derive(Default)]
 pub(crate) struct Index {
-    by_action: BTreeMap<&'static str, ByEntity<ByEntity<Slice>>>,
+    by_action: BTreeMap<&'static str, ByScope<ByScope<Slice>>>,
 }
 
 /// What policies say about a request.
@@ -55,13 +83,11 @@ impl Index {
     pub(crate) fn of(statements: &[Statement]) -> Result<Self, String> {
         let mut index = Self::default();
         for (position, statement) in statements.iter().enumerate() {
-            if [&statement.principal, &statement.resource].into_iter().any(|scope| *scope == Scope::Never) {
-                continue;
-            }
             for action in &statement.actions {
                 let by_principal = index.by_action.entry(action).or_default();
-                let by_resource = by_principal.entry(statement.principal.key()).or_default();
-                let slice = by_resource.entry(statement.resource.key()).or_default();
+                let by_resource = by_principal.entry(&statement.principal);
+                let slice = by_resource.and_then(|by_resource| by_resource.entry(&statement.resource));
+                let Some(slice) = slice else { continue };
                 let set = match statement.effect {
                     Effect::Permit => {
                         slice.permit_positions.push(position);
@@ -71,7 +97,7 @@ impl Index {
                 };
                 set.add(statement.unscoped.clone()).map_err(|error| error.to_string())?;
                 slice.count += 1;
-                slice.reads.add(&statement.reads);
+                slice.reads.add(statement.reads.entities);
             }
         }
         Ok(index)
@@ -79,15 +105,12 @@ impl Index {
 
     /// The policies whose scope a request fits.
     pub(crate) fn find(&self, place: &Place<'_>) -> InScope<'_> {
-        let mut found = InScope { slices: Vec::new(), reads: Reads::default() };
+        let mut found = InScope { slices: Vec::new(), reads: EntityReads::default() };
         let Some(by_principal) = self.by_action.get(place.action) else { return found };
-        for principal in keys(place.principal, place.principal_ancestors) {
-            let Some(by_resource) = by_principal.get(&principal) else { continue };
-            for resource in keys(place.resource, place.resource_ancestors) {
-                if let Some(slice) = by_resource.get(&resource) {
-                    found.slices.push(slice);
-                    found.reads.add(&slice.reads);
-                }
+        for by_resource in by_principal.find(place.principal, place.principal_ancestors) {
+            for slice in by_resource.find(place.resource, place.resource_ancestors) {
+                found.slices.push(slice);
+                found.reads.add(slice.reads);
             }
         }
         found
@@ -98,7 +121,7 @@ impl Index {
 pub(crate) struct InScope<'i> {
     slices: Vec<&'i Slice>,
     /// What their conditions look at.
-    pub(crate) reads: Reads,
+    pub(crate) reads: EntityReads,
 }
 
 impl InScope<'_> {
@@ -146,10 +169,4 @@ fn without_values(error: &EvaluationError) -> String {
         EvaluationError::NonValue(_) => "an expression has no value".to_owned(),
         other => other.to_string(),
     }
-}
-
-/// No scope, the entity itself, the entity as one that is in itself, and what it is in.
-fn keys(entity: &EntityUid, ancestors: &[EntityUid]) -> impl Iterator<Item = Key> {
-    let own = [Key::Any, Key::Is(entity.clone()), Key::In(entity.clone())];
-    own.into_iter().chain(ancestors.iter().cloned().map(Key::In))
 }

@@ -31,7 +31,7 @@ pub(crate) use index::{InScope, Index, Place, Verdicts};
 pub(crate) use names::{Known, fault as name_fault};
 pub use problem::{Problem, Severity};
 pub use schema::schema_text;
-pub(crate) use statement::{Condition, Reads, Statement, depends_on_request};
+pub(crate) use statement::{Condition, EntityReads, Reads, Statement, depends_on_request};
 
 /// The files of a policy folder: names and texts, without its tests.
 pub type PolicyFiles = BTreeMap<String, String>;

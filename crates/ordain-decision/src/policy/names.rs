@@ -1,6 +1,7 @@
 //! Names that look like other names.
 
 use crate::shown::{start_of, unseen, visible};
+use ordain_spec::name::violation;
 use std::collections::{BTreeMap, BTreeSet};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::confusable_detection::skeleton;
@@ -34,6 +35,11 @@ impl Known {
 
     /// The same for the name of a host, which can be written in more ways.
     pub(crate) fn like_host(&self, name: &str) -> Option<&str> {
+        // Most names are plain, and then the host is the name itself.
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        if name.bytes().all(plain) && !name.ends_with('.') {
+            return self.like(name);
+        }
         self.like(name).or_else(|| {
             let host = host_of(name);
             match self.names.get(&host) {
@@ -63,12 +69,18 @@ fn host_of(name: &str) -> String {
     host.trim().trim_end_matches('.').to_owned()
 }
 
-/// What is wrong with a name by itself, in a sentence.
+/// Why a name cannot be trusted by itself, in a sentence: it is not a name on record, or it is not what people see.
 pub(crate) fn fault(name: &str) -> Option<String> {
-    let wrong = match unseen(name) {
-        Some(unseen) => format!("has {unseen}"),
-        None if name.trim() != name => "starts or ends with a blank".to_owned(),
-        None => return None,
+    // An empty name is against the rules of the document.
+    if name.is_empty() {
+        return None;
+    }
+    let wrong = if let Some(unseen) = unseen(name) {
+        format!("has {unseen}")
+    } else if name.trim() != name {
+        "starts or ends with a blank".to_owned()
+    } else {
+        violation(name)?.to_string()
     };
     Some(format!("the name `{}` {wrong}", start_of(&visible(name))))
 }
@@ -120,5 +132,21 @@ mod tests {
             assert_eq!(fault(name).as_deref(), Some(expected));
         }
         assert_eq!(fault("Ágnes 東京"), None);
+        assert_eq!(fault(&"x".repeat(256)), None);
+        let shown = "x".repeat(60);
+        let expected = format!("the name `{shown}…` has more than 256 characters");
+        assert_eq!(fault(&"x".repeat(257)), Some(expected));
+    }
+
+    #[test]
+    fn only_names_on_record_can_be_trusted() {
+        for character in '\0'..='\u{ffff}' {
+            let name = format!("agent{character}7");
+            assert!(violation(&name).is_none() || fault(&name).is_some(), "{name:?}");
+            if let Some(violation) = violation(&name) {
+                assert!(fault(&name).is_some_and(|fault| fault.ends_with(&violation.to_string())));
+            }
+        }
+        assert!(fault(" ").is_some());
     }
 }

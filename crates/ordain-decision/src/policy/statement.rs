@@ -6,7 +6,7 @@ use super::schema::{ACTIONS, groups_of};
 use cedar_policy::pst::{self, BinaryOp, Clause, Expr, UnaryOp};
 use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy, PrincipalConstraint, ResourceConstraint};
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A policy of the set.
@@ -34,42 +34,82 @@ pub(crate) struct Statement {
 /// What conditions look at. Nothing else needs to be made ready for them.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Reads {
+    pub(crate) entities: EntityReads,
+    /// Attributes of the context.
+    context: BTreeMap<String, Members>,
+    /// The context as a whole.
+    whole_context: bool,
+}
+
+/// The entities that conditions look at.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct EntityReads {
     pub(crate) principal: bool,
     pub(crate) action: bool,
     pub(crate) resource: bool,
     /// Entities that conditions look into by name.
     pub(crate) named: bool,
-    /// Attributes of the context.
-    context: BTreeSet<String>,
-    /// The context as a whole.
-    whole_context: bool,
 }
 
-impl Reads {
+impl EntityReads {
     /// Everything.
     pub(crate) fn all() -> Self {
-        Self {
-            principal: true,
-            action: true,
-            resource: true,
-            named: true,
-            whole_context: true,
-            ..Self::default()
-        }
+        Self { principal: true, action: true, resource: true, named: true }
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.principal |= other.principal;
         self.action |= other.action;
         self.resource |= other.resource;
         self.named |= other.named;
+    }
+}
+
+/// The members that conditions look at in a record of the context.
+#[derive(Clone, Debug)]
+enum Members {
+    All,
+    Named(BTreeSet<String>),
+}
+
+impl Default for Members {
+    fn default() -> Self {
+        Self::Named(BTreeSet::new())
+    }
+}
+
+impl Members {
+    fn add(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::All, _) => {}
+            (this, Self::All) => *this = Self::All,
+            (Self::Named(names), Self::Named(others)) => names.extend(others.iter().cloned()),
+        }
+    }
+}
+
+impl Reads {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.entities.add(other.entities);
         self.whole_context |= other.whole_context;
-        self.context.extend(other.context.iter().cloned());
+        for (name, members) in &other.context {
+            self.context.entry(name.clone()).or_default().add(members);
+        }
     }
 
     /// Whether an attribute of the context is looked at.
     pub(crate) fn context(&self, name: &str) -> bool {
-        self.whole_context || self.context.contains(name)
+        self.whole_context || self.context.contains_key(name)
+    }
+
+    /// Whether a member of a record of the context is looked at.
+    pub(crate) fn member(&self, record: &str, name: &str) -> bool {
+        let in_record = || match self.context.get(record) {
+            Some(Members::All) => true,
+            Some(Members::Named(names)) => names.contains(name),
+            None => false,
+        };
+        self.whole_context || in_record()
     }
 
     fn walk(&mut self, json: &Json) {
@@ -77,20 +117,28 @@ impl Reads {
             Json::Array(elements) => elements.iter().for_each(|element| self.walk(element)),
             Json::Object(members) => {
                 for (operator, operands) in members {
-                    let left = operands.get("left").and_then(|left| left.get("Var"));
                     let attribute = operands.get("attr").and_then(Json::as_str);
+                    let record = operands.get("left").and_then(|left| left.get("."));
+                    let record = record.filter(|record| is_of_context(record));
+                    let record = record.and_then(|record| record.get("attr")?.as_str());
                     match (operator.as_str(), operands) {
                         ("Var", Json::String(variable)) => match variable.as_str() {
-                            "principal" => self.principal = true,
-                            "action" => self.action = true,
-                            "resource" => self.resource = true,
+                            "principal" => self.entities.principal = true,
+                            "action" => self.entities.action = true,
+                            "resource" => self.entities.resource = true,
                             _ => self.whole_context = true,
                         },
                         ("Record", Json::Object(members)) => members.values().for_each(|it| self.walk(it)),
-                        ("." | "has", _)
-                            if left.is_some_and(|left| left == "context") && attribute.is_some() =>
-                        {
-                            self.context.extend(attribute.map(str::to_owned));
+                        (".", _) if is_of_context(operands) && attribute.is_some() => {
+                            self.read_member(attribute, &Members::All);
+                        }
+                        // Whether it is there does not depend on what is in it.
+                        ("has", _) if is_of_context(operands) && attribute.is_some() => {
+                            self.read_member(attribute, &Members::default());
+                        }
+                        ("." | "has", _) if record.is_some() && attribute.is_some() => {
+                            let names = attribute.map(str::to_owned).into_iter().collect();
+                            self.read_member(record, &Members::Named(names));
                         }
                         _ => self.walk(operands),
                     }
@@ -99,6 +147,18 @@ impl Reads {
             _ => {}
         }
     }
+
+    fn read_member(&mut self, attribute: Option<&str>, members: &Members) {
+        if let Some(name) = attribute {
+            self.context.entry(name.to_owned()).or_default().add(members);
+        }
+    }
+}
+
+/// Whether the operands of `.` or `has` are about the context itself.
+fn is_of_context(operands: &Json) -> bool {
+    let variable = operands.get("left").and_then(|left| left.get("Var"));
+    variable.is_some_and(|variable| variable == "context")
 }
 
 /// Whom or what a policy is about.
@@ -113,24 +173,7 @@ pub(crate) enum Scope {
     Never,
 }
 
-/// Where an index keeps a policy.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    Any,
-    Is(EntityUid),
-    In(EntityUid),
-}
-
 impl Scope {
-    /// What an index finds it by.
-    pub(crate) fn key(&self) -> Key {
-        match self {
-            Self::Any | Self::Never => Key::Any,
-            Self::Is(uid) => Key::Is(uid.clone()),
-            Self::In(uid) => Key::In(uid.clone()),
-        }
-    }
-
     /// Whether an entity with these ancestors is in it.
     pub(crate) fn fits(&self, entity: &EntityUid, ancestors: &[EntityUid]) -> bool {
         match self {
@@ -196,7 +239,7 @@ impl Statement {
         reads.walk(conditions_json);
         let mut named = Vec::new();
         looked_into(conditions_json, &mut named);
-        reads.named = !named.is_empty();
+        reads.entities.named = !named.is_empty();
         let mut body = tree.body().clone();
         body.principal = pst::PrincipalConstraint::Any;
         body.action = pst::ActionConstraint::Any;
@@ -353,5 +396,56 @@ fn skip_literals(json: &Json, found: &mut Vec<EntityUid>) {
     match json.get("Set").and_then(Json::as_array) {
         Some(elements) => elements.iter().for_each(|element| skip_literals(element, found)),
         None => looked_into(json, found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reads;
+    use cedar_policy::Policy;
+
+    /// What a condition reads of `evidence` and `envelope`.
+    fn reads(condition: &str) -> String {
+        let text = format!("permit(principal, action, resource) when {{ {condition} }};");
+        let json = Policy::parse(None, &text).ok().and_then(|policy| policy.to_json().ok());
+        let mut reads = Reads::default();
+        reads.walk(&json.unwrap_or_default()["conditions"]);
+        let mut found = Vec::new();
+        for record in ["evidence", "envelope"] {
+            found.extend(reads.context(record).then(|| record.to_owned()));
+            for member in ["packets", "types", "reversible_required"] {
+                found.extend(reads.member(record, member).then(|| format!("{record}.{member}")));
+            }
+        }
+        found.join(" ")
+    }
+
+    #[test]
+    fn only_members_that_are_read_are_made() {
+        const EVIDENCE: &str = "evidence evidence.packets evidence.types evidence.reversible_required";
+        const ENVELOPE: &str = "envelope envelope.packets envelope.types envelope.reversible_required";
+        for (condition, expected) in [
+            ("true", ""),
+            ("context has envelope", "envelope"),
+            (
+                "context has envelope && context.envelope.reversible_required",
+                "envelope envelope.reversible_required",
+            ),
+            (
+                "context.evidence.packets > 1 || context.evidence[\"types\"].contains(\"x\")",
+                "evidence evidence.packets evidence.types",
+            ),
+            ("context.evidence has types", "evidence evidence.types"),
+            ("context.evidence == {}", EVIDENCE),
+            ("[context.evidence].contains(context.evidence)", EVIDENCE),
+            ("{a: context.evidence}.a.packets > 1", EVIDENCE),
+            ("(if context.evidence.packets > 1 then context.evidence else context.evidence) == {}", EVIDENCE),
+            // A path after `has` counts as the whole context.
+            ("context has envelope.reversible_required", &format!("{EVIDENCE} {ENVELOPE}")),
+            ("context == {}", &format!("{EVIDENCE} {ENVELOPE}")),
+            ("(if true then context else context).evidence.packets > 1", &format!("{EVIDENCE} {ENVELOPE}")),
+        ] {
+            assert_eq!(reads(condition), expected, "{condition}");
+        }
     }
 }

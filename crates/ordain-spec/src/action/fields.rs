@@ -148,8 +148,12 @@ impl Forbidden {
 
 /// A name as others may read it.
 fn plain(name: &str) -> String {
-    let plain: String = name.nfkc().filter(|it| !is_invisible(*it)).collect::<String>().to_lowercase();
-    plain.replace("~1", "/")
+    let plain = if name.is_ascii() {
+        name.to_ascii_lowercase()
+    } else {
+        name.nfkc().filter(|character| !is_invisible(*character)).collect::<String>().to_lowercase()
+    };
+    if plain.contains('~') { plain.replace("~1", "/") } else { plain }
 }
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {

@@ -64,9 +64,12 @@ fn parameters_are_bounded(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Fin
 
 fn check_bounds(open: Node<'_, '_>, found: &mut Findings) {
     let Some(value @ Value::Object(_)) = open.value() else { return };
-    let depth = depth(value);
+    let Extent { depth, bytes_at_most } = extent(value);
     if depth > OPEN_OBJECT_DEPTH_MAX {
         found.at(open, format!("is {depth} levels deep; at most {OPEN_OBJECT_DEPTH_MAX} are allowed"));
+    } else if bytes_at_most <= OPEN_OBJECT_BYTES_MAX {
+        // Most are so small that nobody needs to know how small.
+        return;
     }
     let bytes = Canonicalizer::new().value(value).map(<[u8]>::len).unwrap_or(usize::MAX);
     if bytes > OPEN_OBJECT_BYTES_MAX {
@@ -74,14 +77,45 @@ fn check_bounds(open: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// Levels of containers, the value itself included.
-fn depth(value: &Value<'_>) -> usize {
+#[derive(Default)]
+struct Extent {
+    /// Levels of containers, the value itself included.
+    depth: usize,
+    /// A bound on the canonical bytes.
+    bytes_at_most: usize,
+}
+
+impl Extent {
+    /// Takes in what is inside, with a comma.
+    fn add(&mut self, inner: &Self) {
+        self.depth = self.depth.max(1 + inner.depth);
+        self.bytes_at_most = self.bytes_at_most.saturating_add(inner.bytes_at_most).saturating_add(1);
+    }
+}
+
+fn extent(value: &Value<'_>) -> Extent {
+    /// No number is longer, and no other value without anything inside.
+    const PLAIN_BYTES_MAX: usize = 32;
+    // A byte becomes `\u001f` at most.
+    let string_bytes = |text: &str| text.len().saturating_mul(6).saturating_add(2);
     match value {
-        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or_default(),
-        Value::Object(members) => {
-            1 + members.iter().map(|(_, member)| depth(member)).max().unwrap_or_default()
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            Extent { depth: 0, bytes_at_most: PLAIN_BYTES_MAX }
         }
-        _ => 0,
+        Value::String(text) => Extent { depth: 0, bytes_at_most: string_bytes(text) },
+        Value::Array(elements) => {
+            let mut all = Extent { depth: 1, bytes_at_most: 2 };
+            elements.iter().for_each(|element| all.add(&extent(element)));
+            all
+        }
+        Value::Object(members) => {
+            let mut all = Extent { depth: 1, bytes_at_most: 2 };
+            for (key, member) in members {
+                all.add(&extent(member));
+                all.bytes_at_most = all.bytes_at_most.saturating_add(string_bytes(key)).saturating_add(1);
+            }
+            all
+        }
     }
 }
 
@@ -228,5 +262,29 @@ pub fn field_value<'v>(payload: &'v Value<'v>, field: &str) -> Option<&'v Value<
             Some(value) => Some(value),
             None => field.split('.').try_fold(payload, step),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::extent;
+    use ordain_canon::{Canonicalizer, Value};
+
+    #[test]
+    fn no_value_is_longer_than_its_bound() {
+        for (text, depth) in [
+            (r#"{}"#, 1),
+            (r#"{"a":[[],{}],"b":null}"#, 3),
+            (r#"["\u0001\u0002\u0003","\\\"\n","\u00e9\ud83d\ude00"]"#, 1),
+            (r#"{"\u001f\u001f":[-1.2345678901234567e-300,-9007199254740991,1e300,true,false,null]}"#, 2),
+            (r#"[-0.0000012345678901234567,-1.5,0.1]"#, 1),
+        ] {
+            let value = Value::read(text.as_bytes());
+            let value = value.unwrap_or(Value::Null);
+            let bytes = Canonicalizer::new().value(&value).map(<[u8]>::len).unwrap_or(usize::MAX);
+            let extent = extent(&value);
+            assert!(bytes <= extent.bytes_at_most, "{text}: {bytes} > {}", extent.bytes_at_most);
+            assert_eq!(extent.depth, depth, "{text}");
+        }
     }
 }

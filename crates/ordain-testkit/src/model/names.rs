@@ -48,7 +48,8 @@ pub(super) fn is_plain_path(text: &str) -> bool {
 
 /// Whether a name may not stand for an entity of that type.
 pub(super) fn misleads(folder: &ModelFolder, entity_type: &str, name: &str) -> bool {
-    if name.chars().any(|c| c.is_control() || invisible(c)) || name.trim() != name {
+    let unseen = name.chars().any(|c| c.is_control() || invisible(c));
+    if unseen || name.trim() != name || name.chars().count() > 256 {
         return true;
     }
     let Some(known) = folder.known.get(entity_type) else { return false };
