@@ -45,7 +45,13 @@ fn install_tools() -> std::result::Result<(), String> {
     let attempts = [
         tools::cargo_subcommand("nextest"),
         tools::debian_package("node", "nodejs"),
-        tools::npm_packages(&[("jose", "5.9.6"), ("@copilotkit/aimock", "1.43.0")]),
+        tools::npm_packages(&[
+            ("jose", "5.9.6"),
+            ("@copilotkit/aimock", "1.43.0"),
+            ("openapi-typescript", "7.13.0"),
+            ("openapi-fetch", "0.17.0"),
+            ("typescript", "5.9.3"),
+        ]),
         tools::debian_package("valgrind", "valgrind"),
         tools::debian_package("pytest-3", "python3-pytest"),
         tools::python_module("jwt", "python3-jwt"),

@@ -84,19 +84,26 @@ pub(crate) fn postgresql() -> Result<PathBuf, String> {
 pub(crate) const PYTHON_VARIABLE: &str = "ORDAIN_VENV";
 
 /// Python programs that Debian does not have, in an environment of their own below `target`: what asks an HTTP
-/// interface everything that its description allows, what checks the description itself, and a language model's
-/// provider that fails as told.
+/// interface everything that its description allows, a checker of the description, a generator of clients, and a language
+/// model's provider that fails as told.
 pub(crate) fn python_environment() -> Result<PathBuf, String> {
+    const GENERATOR_VERSION: &str = "0.29.1";
     let folder = root().join("target/python");
     let bin = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
     let there = |name: &str| works(&mut command(&bin(name), &["--version"]));
-    if there("st") && there("openapi-spec-validator") && works(&mut command(&bin("llmock"), &["--help"])) {
+    let version = output(&mut command(&bin("openapi-python-client"), &["--version"])).unwrap_or_default();
+    if there("st")
+        && there("openapi-spec-validator")
+        && version.contains(GENERATOR_VERSION)
+        && works(&mut command(&bin("llmock"), &["--help"]))
+    {
         return Ok(folder);
     }
     python_module("ensurepip", "python3-venv")?;
-    println!("installing schemathesis, llmock …");
+    println!("installing schemathesis, openapi-python-client, llmock …");
     run(command("/usr/bin/python3", &["-m", "venv", "--clear"]).arg(&folder))?;
-    let packages = ["schemathesis>=4.32", "openapi-spec-validator", "llmock==0.2.2"];
+    let generator = format!("openapi-python-client=={GENERATOR_VERSION}");
+    let packages = ["schemathesis>=4.32", "openapi-spec-validator", "llmock==0.2.2", &generator];
     run(command(&bin("pip"), &["install", "--quiet"]).args(packages))?;
     Ok(folder)
 }

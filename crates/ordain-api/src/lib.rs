@@ -21,6 +21,7 @@ mod token;
 mod openapi;
 mod operation;
 mod operations;
+mod plain_schema;
 
 pub use action::{ActAnswer, ActionPage, ActionState, ActionStatus, VerdictRequest};
 pub use document::{VerifyReport, VerifyResult, VerifyViolation};

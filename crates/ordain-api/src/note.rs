@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// A request for a draft: a prompt or a refined text, and not both.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["prompt"]}, {"required": ["refined_text"]}]))]
 pub struct DraftRequest {
     /// What the note is to say: 8 to 20,000 characters without surplus space. A longer text is cut.
     #[schemars(with = "String", length(min = NOTE_TEXT_CHARACTERS_MIN))]

@@ -1,7 +1,9 @@
 //! The OpenAPI 3.1 document, from the table of operations.
 
+use crate::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN};
 use crate::operation::{Access, Content, Operation};
 use crate::operations::OPERATIONS;
+use crate::plain_schema::simplify;
 use crate::problem::Problem;
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::approval::Approval;
@@ -32,6 +34,8 @@ pub fn openapi() -> Json {
         .iter_mut()
         .filter(|(name, _)| documents.contains_key(*name))
         .for_each(|(_, schema)| tidy_schema(schema));
+    limit_names(&mut schemas);
+    simplify(&mut schemas);
     let mut description = json!({
         "openapi": "3.1.0",
         "info": {
@@ -50,6 +54,27 @@ pub fn openapi() -> Json {
     // Another crate of a program may have turned on serde_json's `preserve_order`.
     description.sort_all_objects();
     description
+}
+
+/// Fields that become names on record. The gate has rules for them beyond those of the contracts.
+const NAMES: &[(&str, [&str; 2])] = &[
+    ("ActionProposal", ["proposal_id", "actor"]),
+    ("KernelRequest", ["request_id", "actor"]),
+    ("EvidencePacket", ["evidence_id", "sensor_id"]),
+];
+
+fn limit_names(schemas: &mut Map<String, Json>) {
+    for (component, fields) in NAMES {
+        for field in fields {
+            let schema = schemas
+                .get_mut(*component)
+                .and_then(|schema| schema.pointer_mut(&format!("/properties/{field}")));
+            if let Some(Json::Object(members)) = schema {
+                members.insert("maxLength".to_owned(), json!(NAME_CHARACTERS_MAX));
+                members.insert("pattern".to_owned(), json!(NAME_PATTERN));
+            }
+        }
+    }
 }
 
 /// The parts of the contracts, whose schemas are published as they are.
@@ -176,4 +201,40 @@ fn common_problems(operation: &Operation) -> Vec<(u16, &'static str)> {
 
 fn problem_content(generator: &mut SchemaGenerator) -> Json {
     json!({"application/problem+json": {"schema": generator.subschema_for::<Problem>()}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{PAGE_MAX, WHOLE_MAX};
+
+    #[test]
+    fn names_on_record_have_their_limits() {
+        let description = openapi();
+        for (component, fields) in NAMES {
+            for field in fields {
+                let schema = &description["components"]["schemas"][component]["properties"][field];
+                assert_eq!(schema["maxLength"], json!(NAME_CHARACTERS_MAX), "{component}.{field}");
+                assert_eq!(schema["pattern"], json!(NAME_PATTERN), "{component}.{field}");
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_come_from_the_types_of_queries() {
+        let description = openapi();
+        let parameters = &description["paths"]["/v1/actions"]["get"]["parameters"];
+        let expected = json!([
+            {"name": "after", "in": "query", "required": false, "description": "The `next` of the page before.",
+                "schema": {"type": "integer", "format": "uint64", "minimum": 0, "maximum": WHOLE_MAX}},
+            {"name": "limit", "in": "query", "required": false,
+                "description": "The largest number of actions on the page.",
+                "schema": {"type": "integer", "format": "uint64", "minimum": 1, "maximum": PAGE_MAX}},
+            {"name": "state", "in": "query", "required": false, "description": "Only actions in this state.",
+                "schema": {"$ref": "#/components/schemas/ActionState"}},
+        ]);
+        assert_eq!(*parameters, expected);
+        let index = &description["paths"]["/v1/ledger/proof"]["get"]["parameters"][0];
+        assert_eq!((&index["name"], &index["required"]), (&json!("index"), &json!(true)));
+    }
 }

@@ -5,7 +5,7 @@ use crate::document::VerifyResult;
 use crate::evidence::EvidenceReceipt;
 use crate::gate::{GateStatus, KeyStatus, PolicyReload, ReasonRequest};
 use crate::ledger::{ConsistencyProof, EntryPage};
-use crate::limits::{BODY_BYTES_MAX, NAME_CHARACTERS_MAX, NAME_PATTERN, SMALL_BODY_BYTES_MAX};
+use crate::limits::{BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
 use crate::note::{DraftRequest, FailedDraft, NoteValidation};
 use crate::operation::{
     Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, SchemaOf, json, problem, query,
@@ -23,7 +23,6 @@ use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::note;
 use ordain_spec::packet::EvidencePacket;
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::Value as Json;
 
 /// Roles that see actions and permits. An actor sees its own, the others see all.
 const SEES: &[Role] = &[Role::Actor, Role::Approver, Role::Operator, Role::Worker, Role::Auditor];
@@ -136,7 +135,7 @@ pub static OPERATIONS: &[Operation] = &[
         path: "/v1/evidence",
         summary: "Put an evidence packet on record",
         access: Access::Roles(&[Role::Sensor]),
-        body: document(packet_schema),
+        body: document(schema::<EvidencePacket>),
         answers: &[
             json(201, "On record", schema::<EvidenceReceipt>),
             json(200, "On record before", schema::<EvidenceReceipt>),
@@ -376,23 +375,12 @@ pub static OPERATIONS: &[Operation] = &[
 
 fn action_schema(generator: &mut SchemaGenerator) -> Schema {
     let (proposal, request) = (schema::<Proposal>(generator), schema::<KernelRequest>(generator));
-    let names = names(&["proposal_id", "request_id", "actor"]);
-    json_schema!({"anyOf": [proposal, request], "properties": names})
+    json_schema!({"anyOf": [proposal, request]})
 }
 
 fn use_schema(generator: &mut SchemaGenerator) -> Schema {
     let (action, request) = (schema::<UseRequest>(generator), schema::<KernelUseRequest>(generator));
     json_schema!({"anyOf": [action, request]})
-}
-
-fn packet_schema(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({"allOf": [schema::<EvidencePacket>(generator)], "properties": names(&["evidence_id", "sensor_id"])})
-}
-
-/// The gate's rules for fields that become names on record, beyond those of the contracts.
-fn names(fields: &[&str]) -> serde_json::Map<String, Json> {
-    let name = serde_json::json!({"maxLength": NAME_CHARACTERS_MAX, "pattern": NAME_PATTERN});
-    fields.iter().map(|field| ((*field).to_owned(), name.clone())).collect()
 }
 
 /// An event of a stream.

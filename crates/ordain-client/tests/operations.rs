@@ -1,4 +1,5 @@
 //! Every operation of the table has a method, and the method sends what the table says.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_api::{
     ActionsQuery, DraftRequest, EntriesQuery, KernelUseRequest, Method, NewToken, OPERATIONS, OperationId,

@@ -11,8 +11,10 @@
 mod support;
 
 mod callers;
+mod client;
 mod description;
 mod fooling;
+mod generated;
 mod life;
 mod limits;
 mod lists;
