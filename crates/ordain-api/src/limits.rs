@@ -1,9 +1,9 @@
 //! Limits that callers must know.
 
-/// Characters of a proposal's id, an evidence id, the name of an actor, a person, a sensor or a worker.
-pub const NAME_CHARACTERS_MAX: usize = 256;
-/// What a name looks like: not only white space, and no control characters.
-pub const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// Characters of a name on record.
+pub const NAME_CHARACTERS_MAX: usize = ordain_spec::name::CHARACTERS_MAX;
+/// The pattern of a name on record.
+pub const NAME_PATTERN: &str = ordain_spec::name::PATTERN;
 /// Characters of the reason of an approval, a rejection, a halt or an outcome.
 pub const REASON_CHARACTERS_MAX: usize = 4_000;
 /// The largest number that every JSON can hold.

@@ -34,11 +34,11 @@ const STORED: u64 = 100_000;
 
 type Part = (&'static str, fn(&Path));
 
-const PARTS: [Part; 4] =
-    [("load", load), ("single", single), ("storage", storage), ("growth", growth)];
+const PARTS: [Part; 4] = [("load", load), ("single", single), ("storage", storage), ("growth", growth)];
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     for (name, run) in PARTS {
         if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
             continue;
@@ -121,7 +121,6 @@ async fn bare_axum() -> SocketAddr {
 struct Server {
     address: SocketAddr,
     token: String,
-    gate: Gate,
 }
 
 impl Server {
@@ -135,14 +134,15 @@ impl Server {
         };
         let (_, token) = gate.create_token(&Caller::local("bench"), &new).await.unwrap();
         let mut addresses: Vec<ListenAddress> = vec!["127.0.0.1:0".parse().unwrap()];
-        addresses.extend(socket.map(|path| format!("unix:{}", path.display()).parse::<ListenAddress>().unwrap()));
-        let listening = listen(App::new(gate.clone(), None), &addresses).await.unwrap();
+        addresses
+            .extend(socket.map(|path| format!("unix:{}", path.display()).parse::<ListenAddress>().unwrap()));
+        let listening = listen(App::new(gate, None), &addresses).await.unwrap();
         let address = listening.addresses().unwrap().into_iter().find_map(|address| match address {
             ListenAddress::Tcp(address) => Some(address),
             ListenAddress::Socket(_) => None,
         });
         tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
-        Self { address: address.unwrap(), token, gate }
+        Self { address: address.unwrap(), token }
     }
 
     fn decisions(&self) -> Target {
@@ -244,7 +244,11 @@ async fn client(target: &Target, number: &AtomicU64, started: Instant) -> Vec<Du
     latencies
 }
 
-async fn ask<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, request: &Request, number: &AtomicU64) -> Duration {
+async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    request: &Request,
+    number: &AtomicU64,
+) -> Duration {
     let text = request.text(number);
     let started = Instant::now();
     stream.write_all(text.as_bytes()).await.unwrap();
@@ -321,7 +325,10 @@ fn storage(folder: &Path) {
         let allowed = stored_bytes(folder, "allowed.db", STORED, false).await;
         let settled = stored_bytes(folder, "settled.db", STORED, true).await;
         let each = |bytes: u64| (bytes - empty) as f64 / STORED as f64;
-        println!("bytes in the database file for each of {STORED} actions with a proposal of {} bytes", proposal(1 << 40).len());
+        println!(
+            "bytes in the database file for each of {STORED} actions with a proposal of {} bytes",
+            proposal(1 << 40).len()
+        );
         println!("ALLOW with its permit            {:>6.0}  (limit 2500)", each(allowed));
         println!("the same, used and settled       {:>6.0}  (limit 4000)", each(settled));
     });

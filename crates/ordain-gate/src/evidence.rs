@@ -5,10 +5,10 @@ use super::conflict::Conflict;
 use super::error::GateError;
 use super::open::Gate;
 use super::records::{Evidence, Versioned};
-use super::submit::name_problem;
 use super::transaction::Step;
 use ordain_api::{Event, EvidenceReceipt, FieldError};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
+use ordain_spec::name::violation;
 use ordain_spec::{Facts, Kind, verify_value};
 
 impl Gate {
@@ -27,7 +27,7 @@ impl Gate {
         }
         let text_of = |field: &str| document.get(field).and_then(Value::as_str).unwrap_or_default();
         for field in ["evidence_id", "sensor_id"] {
-            let problem = name_problem(text_of(field)).filter(|_| errors.is_empty());
+            let problem = violation(text_of(field)).filter(|_| errors.is_empty());
             errors.extend(problem.map(|problem| FieldError {
                 path: format!("/{field}"),
                 message: format!("`{field}` {problem}"),

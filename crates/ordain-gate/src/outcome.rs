@@ -10,7 +10,6 @@ use super::open::Gate;
 use super::permits::{Minted, effect_key};
 use super::records::{Action, Effect, EffectUse, Permit, Versioned};
 use super::status::{Shown, no_permit};
-use super::submit::name_problem;
 use super::transaction::{Step, Writing, document};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
 use ordain_api::{
@@ -18,6 +17,7 @@ use ordain_api::{
 };
 use ordain_canon::is_sha256;
 use ordain_decision::Claims;
+use ordain_spec::name::violation;
 use ordain_store::Guard;
 use serde_json::Value as Json;
 
@@ -183,7 +183,7 @@ fn check_file_change(change: &FileChange, outcome: UseOutcome) -> Result<(), Gat
     if !is_sha256(&change.patch_hash) {
         return wrong("`patch_hash` is not the hash of a patch set".to_owned());
     }
-    match name_problem(&change.record) {
+    match violation(&change.record) {
         Some(problem) => wrong(format!("`record` {problem}")),
         None => Ok(()),
     }

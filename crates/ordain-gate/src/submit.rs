@@ -12,10 +12,11 @@ use super::records::{Action, Control, Evidence, Stored, Versioned};
 use super::status::Shown;
 use super::transaction::{Reading, Step, Writing};
 use super::view::{Packets, View, view};
-use ordain_api::limits::{EVIDENCE_MAX, NAME_CHARACTERS_MAX};
+use ordain_api::limits::EVIDENCE_MAX;
 use ordain_api::{ActionState, ActionStatus, Event, FieldError};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::action::is_request;
+use ordain_spec::name::violation;
 use ordain_store::Guard;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -372,27 +373,14 @@ fn name<'d>(document: &'d Value<'_>, field: &str, errors: &mut Vec<FieldError>) 
     let text = document.get(field).and_then(Value::as_str);
     let problem = match text {
         None => "must be there, and a string".to_owned(),
-        Some(text) => match name_problem(text) {
-            Some(problem) => problem,
+        Some(text) => match violation(text) {
+            Some(problem) => problem.to_string(),
             None => return Some(text),
         },
     };
     let message = format!("`{field}` {problem}");
     errors.push(FieldError { path: format!("/{field}"), message, rule_id: None });
     None
-}
-
-/// Why a text cannot be a name on record.
-pub(crate) fn name_problem(text: &str) -> Option<String> {
-    if text.trim().is_empty() {
-        Some("must not be empty".to_owned())
-    } else if text.chars().count() > NAME_CHARACTERS_MAX {
-        Some(format!("has more than {NAME_CHARACTERS_MAX} characters"))
-    } else if text.chars().any(char::is_control) {
-        Some("has control characters".to_owned())
-    } else {
-        None
-    }
 }
 
 /// The ids of all evidence that a proposal or a request names anywhere.
@@ -405,6 +393,6 @@ fn evidence_ids(document: &Value<'_>) -> BTreeSet<String> {
     for entry in list("evidence") {
         ids.extend(entry.as_str().map(str::to_owned).or_else(|| of(entry, "evidence_id")));
     }
-    ids.retain(|id| name_problem(id).is_none());
+    ids.retain(|id| violation(id).is_none());
     ids
 }

@@ -8,12 +8,12 @@ use super::limits::TOKENS_MAX;
 use super::open::Gate;
 use super::records::{Token, Versioned, list};
 use super::status::token_status;
-use super::submit::name_problem;
 use super::transaction::Step;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_api::limits::NAMES_MAX;
 use ordain_api::{Event, NewToken, TokenStatus};
 use ordain_canon::{ContentHash, is_lower_hex};
+use ordain_spec::name::violation;
 use std::collections::BTreeSet;
 use subtle::ConstantTimeEq;
 
@@ -28,10 +28,10 @@ impl Gate {
         caller: &Caller,
         new: &NewToken,
     ) -> Result<(TokenStatus, String), GateError> {
-        if let Some(problem) = name_problem(&new.principal) {
+        if let Some(problem) = violation(&new.principal) {
             return Err(GateError::invalid("/principal", format!("`principal` {problem}")));
         }
-        if let Some(problem) = new.names.iter().find_map(|name| name_problem(name)) {
+        if let Some(problem) = new.names.iter().find_map(|name| violation(name)) {
             return Err(GateError::invalid("/names", format!("a name {problem}")));
         }
         if new.names.len() > NAMES_MAX {

@@ -12,6 +12,7 @@ use ordain_api::limits::{BODY_BYTES_MAX, WHOLE_MAX};
 use ordain_api::{Body, Operation, Problem, ProblemCode};
 use ordain_canon::{Canonicalizer, Value};
 use ordain_gate::Caller;
+use ordain_spec::name::violation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -113,10 +114,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 
 /// A name with control characters is not looked up, since not every store could.
 pub(crate) fn nameable(name: String) -> Result<String, Problem> {
-    if name.chars().any(char::is_control) {
-        return Err(Problem::new(ProblemCode::Unknown, "nothing has a name with control characters"));
+    match violation(&name) {
+        Some(problem) => {
+            Err(Problem::new(ProblemCode::Unknown, format!("nothing has this id: it {problem}")))
+        }
+        None => Ok(name),
     }
-    Ok(name)
 }
 
 /// A number that every JSON can hold.
