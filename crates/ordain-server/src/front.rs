@@ -22,11 +22,12 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let started = Instant::now();
     let id = request_id(request.headers());
     request.extensions_mut().insert(RequestId(id.clone()));
-    let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
+    let route = request.extensions().get::<MatchedPath>().and_then(|path| routes::known(path.as_str()));
+    let route = route.unwrap_or("unknown");
     let method = request.method().clone();
     // Who is known already asks without a network.
     let is_local = request.extensions().get::<Caller>().is_some();
-    let answered = AssertUnwindSafe(answer(&app, request, next, &route)).catch_unwind().await;
+    let answered = AssertUnwindSafe(answer(&app, request, next, route)).catch_unwind().await;
     let (mut response, principal) = answered.unwrap_or_else(|_| (response_of(broken_off()), None));
     if let Some(error) = response.extensions_mut().remove::<ErrorResponse>() {
         let mut error = error.for_request(id.clone());
@@ -48,7 +49,7 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let status = response.status().as_u16();
     let took = started.elapsed();
-    app.shared.metrics.request(&method, &route, status, took);
+    app.shared.metrics.request(&method, route, status, took);
     tracing::info!(
         correlation_id = id,
         method = method.as_str(),
@@ -198,7 +199,7 @@ fn request_id(headers: &HeaderMap) -> String {
     let mut bytes = [0; 8];
     // Without randomness there is an id all the same; it only has to be found again.
     let _ = getrandom::fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:016x}", u64::from_be_bytes(bytes))
 }
 
 pub(crate) async fn no_route() -> ErrorResponse {

@@ -14,8 +14,8 @@ const BUCKETS_MS: [u64; 12] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000,
 /// Counters of requests and decisions.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    requests: Mutex<BTreeMap<(String, String, u16), u64>>,
-    durations: Mutex<BTreeMap<String, Durations>>,
+    requests: Mutex<BTreeMap<(&'static str, &'static str, u16), u64>>,
+    durations: Mutex<BTreeMap<&'static str, Durations>>,
     decisions: Mutex<BTreeMap<&'static str, u64>>,
     proposals: Mutex<Proposals>,
 }
@@ -50,14 +50,17 @@ pub(crate) struct Gauges {
 
 impl Metrics {
     /// Routes come from the table, methods and statuses from HTTP: their number is bounded.
-    pub(crate) fn request(&self, method: &Method, route: &str, status: u16, took: Duration) {
+    pub(crate) fn request(&self, method: &Method, route: &'static str, status: u16, took: Duration) {
         let method = match *method {
-            Method::GET | Method::POST | Method::DELETE | Method::HEAD | Method::PUT => method.as_str(),
+            Method::GET => "GET",
+            Method::POST => "POST",
+            Method::DELETE => "DELETE",
+            Method::HEAD => "HEAD",
+            Method::PUT => "PUT",
             _ => "other",
         };
-        let key = (method.to_owned(), route.to_owned(), status);
-        *lock(&self.requests).entry(key).or_default() += 1;
-        lock(&self.durations).entry(route.to_owned()).or_default().add(took);
+        *lock(&self.requests).entry((method, route, status)).or_default() += 1;
+        lock(&self.durations).entry(route).or_default().add(took);
     }
 
     /// A draft, and what became of it.

@@ -61,6 +61,11 @@ pub(crate) fn find(method: &HttpMethod, path: &str) -> Option<&'static Operation
     OPERATIONS.iter().find(|operation| operation.path == path && operation.method.name() == name)
 }
 
+/// A path of the table, as the table has it.
+pub(crate) fn known(path: &str) -> Option<&'static str> {
+    OPERATIONS.iter().map(|operation| operation.path).find(|known| *known == path)
+}
+
 /// Whether a path is answered without a token.
 pub(crate) fn is_open(path: &str) -> bool {
     OPERATIONS.iter().any(|operation| operation.path == path && operation.access == Access::Anybody)
