@@ -226,6 +226,8 @@ mod tests {
         assert_eq!(rows, OperationId::ALL);
         let places: BTreeSet<_> = OPERATIONS.iter().map(|row| (row.path, row.method.name())).collect();
         assert_eq!(places.len(), OPERATIONS.len());
+        let names: BTreeSet<&str> = OperationId::ALL.iter().map(|id| id.name()).collect();
+        assert_eq!(names.len(), OPERATIONS.len());
     }
 
     #[test]

@@ -212,3 +212,22 @@ pub(crate) async fn no_method(method: Method) -> ErrorResponse {
 }
 
 const SEE_DESCRIPTION: &str = "GET /openapi.json describes every path";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordain_api::OperationId;
+
+    #[test]
+    fn only_a_request_that_asks_for_it_may_take_long() {
+        let waits = |id: OperationId, uri: &str| waits(id.operation(), &uri.parse().unwrap());
+        assert!(waits(OperationId::GetAction, "/v1/actions/p1?wait=5"));
+        assert!(waits(OperationId::StreamActionEvents, "/v1/actions/p1/events"));
+        for uri in
+            ["/v1/actions/wait", "/v1/actions/p1?waiting=5", "/v1/actions/p1?x=wait", "/v1/actions/p1?wait="]
+        {
+            assert!(!waits(OperationId::GetAction, uri), "{uri}");
+        }
+        assert!(!waits(OperationId::ListActions, "/v1/actions?wait=5"));
+    }
+}

@@ -177,7 +177,10 @@ mod unix {
     /// Binds in a folder that nobody else can enter and moves the socket to its place, so that at no time others may connect.
     fn bind_privately(path: &Path) -> io::Result<(UnixListener, (u64, u64))> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = parent.join(format!(".{}", std::process::id()));
+        // A short name, because the path of a socket may have about a hundred bytes.
+        let mut random = [0; 4];
+        getrandom::fill(&mut random)?;
+        let folder = parent.join(format!(".{:08x}", u32::from_ne_bytes(random)));
         DirBuilder::new().mode(0o700).create(&folder)?;
         let private = folder.join("s");
         let bound = (|| {

@@ -2,7 +2,7 @@
 
 use crate::support::{NOW, Server, begin, exchange, proposal, raw, read_reply, text};
 use ordain_api::Role;
-use ordain_api::limits::BODY_BYTES_MAX;
+use ordain_api::limits::{BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
 use ordain_server::limits::{BODY_WAIT, HEAD_WAIT};
 use serde_json::{Value as Json, json};
 use std::io::{BufReader, Read, Write};
@@ -39,6 +39,11 @@ fn a_body_that_is_too_long_is_refused_however_it_is_announced() {
     long["parameters"]["x"] = json!("x".repeat(BODY_BYTES_MAX));
     submit_json(&server, &long.to_string()).refused(413, "longer than");
     server.get("andy", "/v1/actions/p2").refused(404, "no action");
+    // Operations that take no document have a smaller limit.
+    let reason = json!({"reason": "x".repeat(SMALL_BODY_BYTES_MAX)});
+    server
+        .post("olga", "/v1/halt", &reason)
+        .refused(413, &format!("longer than {SMALL_BODY_BYTES_MAX} bytes"));
 }
 
 fn text_of(bytes: &[u8]) -> &str {
