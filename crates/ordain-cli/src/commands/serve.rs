@@ -74,8 +74,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             let policy = path.display().to_string();
             tracing::info!(policy, policy_hash, "other policies are in force, on every node");
         }
-        let tokens =
-            gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
+        let tokens = gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
         if !args.listen.ip().is_loopback() && tokens == 0 {
             let problem = format!("other machines can reach {}, and there are no tokens", args.listen);
             return Err(Failure::Usage(problem).with_hint("run `ordain token create NAME --role ROLE` first"));
