@@ -1,5 +1,7 @@
 //! How commands end: the one table of exit codes.
 
+use ordain_api::{Problem, ProblemCode};
+use ordain_client::{ClientError, TransportError};
 use std::process::ExitCode;
 
 /// How a command ended. The order is that of severity: of several results the last in this list counts.
@@ -166,7 +168,7 @@ pub(crate) enum Failure {
     Vault(#[from] ordain_vault::VaultError),
     /// The gate refused.
     #[error("{}", .0.detail)]
-    Gate(Box<ordain_api::Problem>),
+    Gate(Box<Problem>),
     /// The gate could not be reached, or its answer not be understood.
     #[error("{0}")]
     Server(String),
@@ -189,7 +191,37 @@ impl From<ordain_gate::GateError> for Failure {
     }
 }
 
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let hint = error.hint().map(str::to_owned);
+        let failure = match error {
+            ClientError::Problem(problem) if problem.code == ProblemCode::NoRoute => {
+                return Self::Server("the server does not have this operation".to_owned()).with_hint(
+                    "name the server by its address alone, as in https://gate.example, and check its version",
+                );
+            }
+            ClientError::Problem(problem) => return Self::Gate(problem),
+            ClientError::Address(_) | ClientError::Transport(TransportError::Unsendable { .. }) => {
+                Self::Usage(error.to_string())
+            }
+            ClientError::BadAnswer { operation, reason } => {
+                Self::Server(format!("the server's answer cannot be read: {operation}: {reason}"))
+            }
+            error => Self::Server(error.to_string()),
+        };
+        match hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    }
+}
+
 impl Failure {
+    /// There is no such thing.
+    pub(crate) fn unknown(what: &str, id: &str) -> Self {
+        Self::Gate(Box::new(Problem::new(ProblemCode::Unknown, format!("no {what} `{id}`"))))
+    }
+
     /// The same failure, with advice that is printed on a line of its own.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self::Hinted { failure: Box::new(self), hint: hint.into() }
@@ -200,6 +232,7 @@ impl Failure {
         match self {
             Self::Hinted { hint, .. } => Some(hint),
             Self::NoResult(failure) => failure.hint(),
+            Self::Gate(problem) => problem.hint.as_deref(),
             _ => None,
         }
     }
@@ -207,7 +240,7 @@ impl Failure {
     /// Whether it is about damage, and not about anything else that can go wrong.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
-            Self::Gate(problem) => problem.code == ordain_api::ProblemCode::Damaged,
+            Self::Gate(problem) => problem.code == ProblemCode::Damaged,
             Self::Damaged { .. } => true,
             Self::Hinted { failure, .. } => failure.is_damage(),
             _ => false,

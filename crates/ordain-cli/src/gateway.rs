@@ -1,4 +1,4 @@
-//! The way to the gate: a server, or the store of this project. Both take the same requests.
+//! The way to the gate: a server, or the store of this project. Both are used through the same client.
 
 use crate::arguments::Connect;
 use crate::exit::Failure;
@@ -6,31 +6,27 @@ use crate::input::Source;
 use crate::policy_folder;
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
-use ordain_api::limits::POLL_SECONDS_MAX;
-use ordain_api::{Method, Problem, ProblemCode};
 use ordain_canon::{ContentHash, SHA256_PREFIX};
-use ordain_client::{HttpTransport, Reply, Request, Transport, TransportError};
+use ordain_client::{Client, ClientError, HttpTransport};
 use ordain_gate::{Caller, Clock, Gate, GateError, Keyring, Settings, check_grown};
 use ordain_ledger::SignedNote;
-use ordain_server::App;
+use ordain_note::Drafter;
+use ordain_server::{App, InProcess};
 use ordain_store::{Location, Store, StoreError};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// The file with the last signed head of the project's store, in the state folder.
 const CHECKPOINT: &str = "checkpoint";
 
-/// A way to the gate.
-pub(crate) enum Gateway {
-    /// The store of this project.
-    Local(Box<Local>),
-    /// A server.
-    Remote(Remote),
+/// A way to the gate: a client, and the store of this project if there is no server.
+pub(crate) struct Gateway {
+    // Dropped before the store is closed.
+    client: Client,
+    server: Option<String>,
+    local: Option<Local>,
 }
 
 /// What a command does with a store of this machine. A server decides for itself.
@@ -46,17 +42,12 @@ pub(crate) enum Purpose {
 
 /// A gate in this process.
 pub(crate) struct Local {
-    pub(crate) runtime: Runtime,
+    pub(crate) runtime: Arc<Runtime>,
     pub(crate) app: App,
-    pub(crate) caller: Caller,
+    caller: Caller,
     /// Where the last signed head is kept.
     pub(crate) checkpoint: Option<PathBuf>,
     size_before: u64,
-}
-
-pub(crate) struct Remote {
-    transport: HttpTransport,
-    url: String,
 }
 
 /// What a gate in this process needs.
@@ -83,79 +74,35 @@ impl Gateway {
         purpose: Purpose,
         json: bool,
     ) -> Result<Self, Failure> {
-        match &args.server {
-            Some(url) => Remote::new(url, args).map(Self::Remote),
-            None => {
-                let local = Local::open_place(&Place::seen_from(project, args)?, &args.who(), purpose, json)?;
-                Ok(Self::Local(Box::new(local)))
-            }
+        if let Some(url) = &args.server {
+            let transport = connect(url, args)?;
+            let server = Some(transport.address().to_string());
+            return Ok(Self { client: Client::new(transport), server, local: None });
         }
+        let local = Local::open_place(&Place::seen_from(project, args)?, &args.who(), purpose, json)?;
+        Ok(Self { client: local.client(), server: None, local: Some(local) })
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 
     /// The server, if it is one.
     pub(crate) fn server(&self) -> Option<&str> {
-        match self {
-            Self::Local(_) => None,
-            Self::Remote(remote) => Some(&remote.url),
-        }
+        self.server.as_deref()
     }
 
-    /// Sends a request and gives the answer's body.
-    pub(crate) fn raw(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Reply, Failure> {
-        let reply = match self {
-            Self::Local(local) => {
-                local.runtime.block_on(local.app.call(local.caller.clone(), method, path, body))
-            }
-            Self::Remote(remote) => {
-                let method = match method {
-                    "POST" => Method::Post,
-                    "DELETE" => Method::Delete,
-                    _ => Method::Get,
-                };
-                remote.send(method, path, body)?
-            }
-        };
-        if (200..300).contains(&reply.status) {
-            return Ok(reply);
-        }
-        match serde_json::from_slice::<Problem>(&reply.body) {
-            Ok(Problem { code: ProblemCode::NoRoute, .. }) => Err(Failure::Server(format!(
-                "{} has no {path}; name the server by its address alone, as in https://gate.example, and check that it is of this version",
-                self.server().map_or(Cow::Borrowed("the gate"), printable)
-            ))),
-            Ok(problem) => Err(Failure::Gate(Box::new(problem))),
-            Err(_) => Err(Failure::Server(format!("the server answered with the status {}", reply.status))),
-        }
+    /// The gate in this process, unless it is a server.
+    pub(crate) fn into_local(self) -> Option<Local> {
+        self.local
     }
 
-    /// Sends a request and reads the answer.
-    pub(crate) fn send<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&impl Serialize>,
-    ) -> Result<T, Failure> {
-        let body = body.map(|body| serde_json::to_vec(body).unwrap_or_default());
-        let reply = self.raw(method, path, body)?;
-        serde_json::from_slice(&reply.body)
-            .map_err(|error| Failure::Server(format!("the server's answer cannot be read: {error}")))
+    /// The same gate, which drafts notes if it is in this process. A server has a drafter of its own.
+    pub(crate) fn with_notes(self, drafter: Drafter) -> Self {
+        let Some(mut local) = self.local else { return self };
+        local.app = local.app.clone().with_notes(drafter);
+        Self { client: local.client(), server: self.server, local: Some(local) }
     }
-
-    pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.send("GET", path, None::<&()>)
-    }
-
-    pub(crate) fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
-        self.send("POST", path, Some(body))
-    }
-}
-
-/// A name as a part of a path.
-pub(crate) fn escaped(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    name.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
 
 impl Place {
@@ -304,8 +251,13 @@ impl Place {
 }
 
 impl Local {
+    fn client(&self) -> Client {
+        let Self { runtime, app, caller, .. } = self;
+        Client::new(InProcess { runtime: Arc::clone(runtime), app: app.clone(), caller: caller.clone() })
+    }
+
     fn open_place(place: &Place, who: &str, purpose: Purpose, json: bool) -> Result<Self, Failure> {
-        let runtime = runtime(1)?;
+        let runtime = Arc::new(runtime(1)?);
         let caller = Caller::local(who);
         // What is gone with the command has to begin somewhere.
         if purpose == Purpose::Look && place.location != Location::Memory {
@@ -403,35 +355,14 @@ pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     Ok(builder.enable_all().build()?)
 }
 
-impl Remote {
-    fn new(url: &str, args: &Connect) -> Result<Self, Failure> {
-        let token = match &args.token_file {
-            Some(path) => std::fs::read_to_string(path)
-                .map_err(|error| Failure::File { path: path.display().to_string(), error })?,
-            None => std::env::var("ORDAIN_TOKEN").map_err(|_| {
-                Failure::Usage(
-                    "a server takes a token: set ORDAIN_TOKEN, or name a file with --token-file".to_owned(),
-                )
-            })?,
-        };
-        let transport = HttpTransport::new(url, &token).map_err(|error| {
-            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            Failure::Usage(printable(&format!("{error}{hint}")).into_owned())
-        })?;
-        Ok(Self { url: transport.address().to_string(), transport })
-    }
-
-    fn send(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Reply, Failure> {
-        let wait = Duration::from_secs(POLL_SECONDS_MAX);
-        let request = Request { method, path: path.to_owned(), body, wait };
-        self.transport.send(&request).map_err(|error| match error {
-            TransportError::Unreachable { address, reason, hint: Some(hint) } => {
-                Failure::Server(format!("{address}: {reason}; {hint}"))
-            }
-            TransportError::Unreachable { address, reason, hint: None } => {
-                Failure::Server(format!("{address}: {reason}"))
-            }
-            error => Failure::Usage(error.to_string()),
-        })
-    }
+fn connect(url: &str, args: &Connect) -> Result<HttpTransport, Failure> {
+    let token = match &args.token_file {
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| Failure::File { path: path.display().to_string(), error })?,
+        None => std::env::var("ORDAIN_TOKEN").map_err(|_| {
+            Failure::Usage("no token for the server".to_owned())
+                .with_hint("set ORDAIN_TOKEN, or name a file with `--token-file`")
+        })?,
+    };
+    HttpTransport::new(url, &token).map_err(|error| Failure::from(ClientError::from(error)))
 }

@@ -23,6 +23,9 @@ mod unified;
 mod view;
 mod wording;
 
+#[cfg(test)]
+mod seam_tests;
+
 use clap::Parser;
 use cli::{Cli, Color};
 use exit::Outcome;

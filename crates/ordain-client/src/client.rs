@@ -214,6 +214,11 @@ impl Client {
 
     /// A page of entries.
     pub fn entries(&self, query: &EntriesQuery) -> Result<EntryPage, ClientError> {
+        self.entries_as(query)
+    }
+
+    /// A page of entries, read as `T`. An auditor reads the entries as they were sent, because it believes nothing of them.
+    pub fn entries_as<T: DeserializeOwned>(&self, query: &EntriesQuery) -> Result<T, ClientError> {
         self.ask(OperationId::ListEntries, None, encode(OperationId::ListEntries, query)?)
     }
 }

@@ -1,14 +1,15 @@
 //! `ordain approve`.
 
-use super::submit;
+use super::{status, submit};
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use crate::output::print_page;
 use crate::page::Page;
 use clap::Args;
 use ordain_api::{ActionState, ActionStatus, VerdictRequest};
+use ordain_client::Client;
 use ordain_spec::approval::Verdict;
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -44,24 +45,25 @@ pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
     let view_digest = match &args.view {
         Some(digest) => digest.clone(),
         None => {
-            let status: ActionStatus = gateway.get(&format!("/v1/actions/{}", escaped(&args.id)))?;
+            let status = status::of(gateway.client(), &args.id)?;
             if status.state == ActionState::Held && !asked(&status)? {
                 return Err(Failure::Server("nothing was approved".to_owned()));
             }
             status.view_digest
         }
     };
-    let say = VerdictRequest { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest };
-    send(&gateway, &args.id, &say, json)
+    let verdict = VerdictRequest { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest };
+    record(gateway.client(), &args.id, &verdict, json)
 }
 
-pub(super) fn send(
-    gateway: &Gateway,
+/// Records a verdict, and shows where the action stands now.
+pub(super) fn record(
+    client: &Client,
     id: &str,
-    say: &VerdictRequest,
+    verdict: &VerdictRequest,
     json: bool,
 ) -> Result<Outcome, Failure> {
-    let status: ActionStatus = gateway.post(&format!("/v1/actions/{}/approvals", escaped(id)), say)?;
+    let status = client.record_verdict(id, verdict)?;
     submit::show(&status, json)?;
     Ok(submit::outcome(&status))
 }

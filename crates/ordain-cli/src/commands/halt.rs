@@ -7,7 +7,6 @@ use crate::output::print_json;
 use crate::report::{GREEN, RED, printable};
 use clap::Args;
 use ordain_api::GateStatus;
-use serde_json::json;
 use std::io::Write;
 
 #[derive(Args)]
@@ -21,18 +20,18 @@ pub(crate) struct Switch {
 }
 
 pub(crate) fn halt(args: &Switch, json: bool) -> Result<Outcome, Failure> {
-    switch(args, "/v1/halt", json)
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    show(&gateway.client().halt(&args.reason)?, json)
 }
 
 pub(crate) fn resume(args: &Switch, json: bool) -> Result<Outcome, Failure> {
-    switch(args, "/v1/resume", json)
+    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    show(&gateway.client().resume(&args.reason)?, json)
 }
 
-fn switch(args: &Switch, path: &str, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-    let status: GateStatus = gateway.post(path, &json!({"reason": args.reason}))?;
+fn show(status: &GateStatus, json: bool) -> Result<Outcome, Failure> {
     if json {
-        print_json(&status)?;
+        print_json(status)?;
         return Ok(Outcome::Ok);
     }
     let mut stdout = anstream::stdout().lock();

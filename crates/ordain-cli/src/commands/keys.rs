@@ -2,13 +2,13 @@
 
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::{Jwk, Jwks};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use clap::{Args, Subcommand};
-use ordain_api::{GateStatus, KeyStatus};
+use ordain_api::{Jwk, KeyStatus};
 use ordain_canon::time::moment;
+use ordain_client::Client;
 use ordain_gate::note_verifier;
 use serde_json::json;
 
@@ -37,22 +37,34 @@ pub(crate) fn run(args: &Keys, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         KeysCommand::Rotate(args) => {
             let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-            let key: KeyStatus = gateway.send("POST", "/v1/keys/rotate", None::<&()>)?;
-            let KeyStatus { key_id, public_key, retired_at_ms, .. } = key;
-            show_keys(&gateway, &[Jwk { kid: key_id, x: public_key, retired_at_ms }], json)
+            let KeyStatus { key_id, public_key, retired_at_ms, .. } = gateway.client().rotate_key()?;
+            show(gateway.client(), &[Key { id: key_id, public: public_key, retired_at_ms }], json)
         }
         KeysCommand::List(args) => {
             let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
-            let jwks: Jwks = gateway.get("/.well-known/jwks.json")?;
-            show_keys(&gateway, &jwks.keys, json)
+            let keys: Vec<Key> = gateway.client().keys()?.keys.into_iter().map(Key::from).collect();
+            show(gateway.client(), &keys, json)
         }
     }
 }
 
-fn show_keys(gateway: &Gateway, keys: &[Jwk], json: bool) -> Result<Outcome, Failure> {
-    let origin = gateway.get::<GateStatus>("/v1/gate")?.origin;
+/// A public key, as it is shown.
+struct Key {
+    id: String,
+    public: String,
+    retired_at_ms: Option<u64>,
+}
+
+impl From<Jwk> for Key {
+    fn from(key: Jwk) -> Self {
+        Self { id: key.kid, public: key.x, retired_at_ms: key.retired_at_ms }
+    }
+}
+
+fn show(client: &Client, keys: &[Key], json: bool) -> Result<Outcome, Failure> {
+    let origin = client.gate()?.origin;
     let mut page = Page::default();
-    for Jwk { kid: id, x: public, retired_at_ms } in keys {
+    for Key { id, public, retired_at_ms } in keys {
         let verifier = note_verifier(&origin, public).map(|verifier| verifier.to_string());
         if json {
             let mut key = json!({"key_id": id, "public_key": public, "verifier": verifier});

@@ -1,11 +1,11 @@
 //! `ordain reject`.
 
-use super::approve::send;
+use super::{approve, status};
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use clap::Args;
-use ordain_api::{ActionStatus, VerdictRequest};
+use ordain_api::VerdictRequest;
 use ordain_spec::approval::Verdict;
 
 #[derive(Args)]
@@ -33,8 +33,8 @@ pub(crate) fn run(args: &Reject, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
     let view_digest = match &args.view {
         Some(digest) => digest.clone(),
-        None => gateway.get::<ActionStatus>(&format!("/v1/actions/{}", escaped(&args.id)))?.view_digest,
+        None => status::of(gateway.client(), &args.id)?.view_digest,
     };
-    let say = VerdictRequest { verdict: Verdict::Reject, reason: args.reason.clone(), view_digest };
-    send(&gateway, &args.id, &say, json)
+    let verdict = VerdictRequest { verdict: Verdict::Reject, reason: args.reason.clone(), view_digest };
+    approve::record(gateway.client(), &args.id, &verdict, json)
 }

@@ -4,14 +4,15 @@ use super::submit;
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use crate::report;
 use clap::Args;
-use ordain_api::{ActionState, ActionStatus, GateStatus};
+use ordain_api::limits::{PAGE_MAX, POLL_SECONDS_MAX};
+use ordain_api::{ActionState, ActionStatus, ActionsQuery};
 use ordain_canon::time::moment;
-use serde::Deserialize;
+use ordain_client::Client;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
@@ -33,7 +34,7 @@ pub(crate) struct Status {
     pub(crate) id: Option<String>,
     /// Only actions in this state
     #[arg(long, value_name = "STATE", conflicts_with = "id", value_parser = state)]
-    pub(crate) state: Option<ordain_api::ActionState>,
+    pub(crate) state: Option<ActionState>,
     /// Wait until the action is no longer held, up to this many seconds
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600", requires = "id")]
     pub(crate) wait: Option<u64>,
@@ -41,62 +42,48 @@ pub(crate) struct Status {
     pub(crate) connect: Connect,
 }
 
-/// The longest wait that a server grants.
-const WAIT_SECONDS_MAX: u64 = 60;
-
-#[derive(Deserialize)]
-struct ActionPage {
-    actions: Vec<ActionStatus>,
-    next: Option<u64>,
-}
-
 pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+    let client = gateway.client();
     if !json {
-        tell_halt(&gateway)?;
+        tell_halt(client)?;
     }
-    let Some(id) = &args.id else { return list(&gateway, args.state, json) };
-    let status = wait(&gateway, id, args.wait.unwrap_or(0))?;
+    let Some(id) = &args.id else { return list(client, args.state, json) };
+    let status = wait(client, id, args.wait.unwrap_or(0))?;
     submit::show_all(&status, json)?;
     Ok(submit::outcome(&status))
 }
 
 /// Whoever looks at actions wants to know that nothing is allowed.
-fn tell_halt(gateway: &Gateway) -> Result<(), Failure> {
-    if let Some(halt) = gateway.get::<GateStatus>("/v1/gate")?.halted {
+fn tell_halt(client: &Client) -> Result<(), Failure> {
+    if let Some(halt) = client.gate()?.halted {
         let said = format!("halted by {} since {}: {}", halt.by, moment(halt.at_ms), halt.reason);
         report::note(&said, None);
     }
     Ok(())
 }
 
-fn list(gateway: &Gateway, state: Option<ActionState>, json: bool) -> Result<Outcome, Failure> {
+fn list(client: &Client, state: Option<ActionState>, json: bool) -> Result<Outcome, Failure> {
     let mut actions = Vec::new();
-    let mut after: Option<u64> = None;
+    let mut query = ActionsQuery { state, after: None, limit: Some(PAGE_MAX as u64) };
     loop {
-        let mut path = "/v1/actions?limit=500".to_owned();
-        if let Some(state) = state {
-            path += &format!("&state={}", state.name());
-        }
-        if let Some(after) = &after {
-            path += &format!("&after={after}");
-        }
-        let page: ActionPage = gateway.get(&path)?;
+        let page = client.actions(&query)?;
         if json {
             page.actions.iter().try_for_each(print_json)?;
         } else {
             actions.extend(page.actions);
         }
         match page.next {
-            Some(next) => after = Some(next),
+            Some(next) => query.after = Some(next),
             None => break,
         }
     }
     if !json {
         let mut page = Page::default();
-        match actions.is_empty() {
-            true => page.prose("", "", crate::page::PLAIN, "there are no such actions"),
-            false => page::list(&mut page, &actions),
+        if actions.is_empty() {
+            page.prose("", "", crate::page::PLAIN, "there are no such actions");
+        } else {
+            page::list(&mut page, &actions);
         }
         print_page(&page)?;
     }
@@ -104,25 +91,27 @@ fn list(gateway: &Gateway, state: Option<ActionState>, json: bool) -> Result<Out
 }
 
 /// The status, when it is no longer held or the time is over.
-pub(super) fn wait(gateway: &Gateway, id: &str, seconds: u64) -> Result<ActionStatus, Failure> {
-    let path = format!("/v1/actions/{}", escaped(id));
-    // Longer than the clock can count is as long as it takes.
+pub(super) fn wait(client: &Client, id: &str, seconds: u64) -> Result<ActionStatus, Failure> {
+    // A time that the clock cannot count to never ends.
     let end = Instant::now().checked_add(Duration::from_secs(seconds));
     loop {
         let left = end.map_or(u64::MAX, |end| end.saturating_duration_since(Instant::now()).as_secs());
-        let left = left.min(WAIT_SECONDS_MAX);
-        let status: ActionStatus = match left {
-            0 => gateway.get(&path)?,
-            left => gateway.get(&format!("{path}?wait={left}"))?,
-        };
+        let left = left.min(POLL_SECONDS_MAX);
+        let status = if left == 0 { client.action(id)? } else { client.wait_for_action(id, left)? };
+        let status = status.ok_or_else(|| Failure::unknown("action", id))?;
         if status.state != ActionState::Held || left == 0 {
             return Ok(status);
         }
     }
 }
 
-fn state(text: &str) -> Result<ordain_api::ActionState, String> {
-    let all = ordain_api::ActionState::ALL;
+/// The status of an action that must be there.
+pub(super) fn of(client: &Client, id: &str) -> Result<ActionStatus, Failure> {
+    client.action(id)?.ok_or_else(|| Failure::unknown("action", id))
+}
+
+fn state(text: &str) -> Result<ActionState, String> {
+    let all = ActionState::ALL;
     all.into_iter().find(|state| state.name() == text).ok_or_else(|| {
         format!("there are {}", all.iter().map(|state| state.name()).collect::<Vec<_>>().join(", "))
     })

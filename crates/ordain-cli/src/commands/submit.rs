@@ -5,7 +5,7 @@ use crate::arguments::Connect;
 use crate::document::document_failure;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
@@ -47,16 +47,12 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let text = source.text()?;
     let bytes = text.checked().map_err(|wrong| document_failure(&source, &wrong))?;
     let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
-    let path = match &args.supersedes {
-        Some(id) => format!("/v1/actions?supersedes={}", escaped(id)),
-        None => "/v1/actions".to_owned(),
-    };
-    let reply = gateway.raw("POST", &path, Some(bytes.to_vec()))?;
-    let mut status: ActionStatus = crate::gate::read(&reply.body)?;
+    let client = gateway.client();
+    let mut status = client.submit(bytes, args.supersedes.as_deref())?.status;
     if let Some(seconds) = args.wait
         && status.state == ActionState::Held
     {
-        status = status::wait(&gateway, &status.action_id, seconds)?;
+        status = status::wait(client, &status.action_id, seconds)?;
     }
     show(&status, json)?;
     Ok(outcome(&status))
@@ -90,9 +86,10 @@ fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) ->
 fn next(page: &mut Page, status: &ActionStatus) {
     let id = &status.action_id;
     // A change of files is carried out by the command that proposed it, with the permit that it gets.
-    let of_files = status.view.pointer("/proposal/target/resource_type").and_then(Json::as_str)
-        == Some("patch_set")
-        && ["apply-", "undo-"].iter().any(|verb| id.starts_with(verb));
+    let target = status.view.get("proposal").and_then(|proposal| proposal.get("target"));
+    let resource_type = target.and_then(|target| target.get("resource_type")).and_then(Json::as_str);
+    let of_files =
+        resource_type == Some("patch_set") && ["apply-", "undo-"].iter().any(|verb| id.starts_with(verb));
     let items: Vec<String> = match status.state {
         ActionState::Held if of_files => vec![
             format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),

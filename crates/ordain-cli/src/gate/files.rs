@@ -1,25 +1,26 @@
 //! Changes of files go through the gate where a project has one: decided, permitted, spent, reported.
 
-use super::read;
 use crate::arguments::Connect;
 use crate::clock::now_ms;
 use crate::commands::submit;
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use crate::project::{CONFIG, Project};
 use crate::report::{YELLOW, printable};
 use crate::unified;
-use ordain_api::{ActionState, ActionStatus, FileChange, OutcomeReport, UseOutcome, UseReceipt};
+use ordain_api::{ActionState, ActionStatus, FileChange, OutcomeReport, ProblemCode, UseOutcome, UseRequest};
 use ordain_canon::{Canonicalizer, ContentHash, PayloadHash, SHA256_PREFIX};
 use ordain_harness::apply::{
     Applied, ApplyError, Authority, Change, Done, KeptUse, OpenUse, done_under, keep_use, kept_uses,
 };
+use ordain_spec::NonEmpty;
+use ordain_spec::action::{self, BindingType, EvidenceBinding, Target, TimeWindow};
 use ordain_spec::evidence::ExecutionEvidence;
 use ordain_spec::limits::OPEN_OBJECT_BYTES_MAX;
 use ordain_spec::patch::PatchOp;
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction};
 use ordain_spec::run::RunResult;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -157,14 +158,13 @@ impl Gated<'_> {
         }
         let permit =
             status.permit.as_ref().ok_or_else(|| Failure::Server("there is no permit".to_owned()))?;
-        let body = json!({
-            "permit": permit.token,
-            "action_type": "write",
-            "target": target(wish),
-            "parameters": parameters,
-        });
-        let spent: UseReceipt =
-            gateway.post(&format!("/v1/permits/{}/use", escaped(&permit.permit_id)), &body)?;
+        let request = UseRequest {
+            permit: permit.token.clone().unwrap_or_default(),
+            action_type: action::ActionType::Write,
+            target: target(wish),
+            parameters,
+        };
+        let spent = gateway.client().use_permit(&permit.permit_id, &request)?;
         let open = OpenUse {
             permit_id: spent.permit_id,
             number: spent.number,
@@ -194,12 +194,18 @@ enum Found {
 }
 
 /// The proposal of this change that is still open, or the first id that is free.
-fn existing(gateway: &Gateway, actor: &str, wish: &Wish<'_>, parameters: &Json) -> Result<Found, Failure> {
+fn existing(
+    gateway: &Gateway,
+    actor: &str,
+    wish: &Wish<'_>,
+    parameters: &Map<String, Json>,
+) -> Result<Found, Failure> {
     let verb = match wish.what {
         What::Apply { .. } => "apply",
         What::Undo { .. } => "undo",
     };
-    let digits: String = ContentHash::of(format!("{actor}\n{}\n{parameters}", target(wish)).as_bytes())
+    let (target, parameters) = (json!(target(wish)), json!(parameters));
+    let digits: String = ContentHash::of(format!("{actor}\n{target}\n{parameters}").as_bytes())
         .to_string()
         .trim_start_matches(SHA256_PREFIX)
         .chars()
@@ -207,22 +213,21 @@ fn existing(gateway: &Gateway, actor: &str, wish: &Wish<'_>, parameters: &Json) 
         .collect();
     for number in 1..=NUMBER_MAX {
         let id = format!("{verb}-{digits}-{number}");
-        match gateway.get::<ActionStatus>(&format!("/v1/actions/{id}")) {
-            Ok(status)
+        match gateway.client().action(&id)? {
+            None => return Ok(Found::Free(id)),
+            Some(status)
                 if matches!(status.state, ActionState::Held | ActionState::Allowed)
                     && still_holds(&status) =>
             {
                 return Ok(Found::Open(Box::new(status)));
             }
-            Ok(status) if matches!(status.state, ActionState::Running | ActionState::Unknown) => {
+            Some(status) if matches!(status.state, ActionState::Running | ActionState::Unknown) => {
                 return Err(Failure::Server(format!(
                     "nobody knows whether {id} was done; look at the files, and settle it with `ordain permit outcome {}`",
                     status.permit.map(|permit| permit.permit_id).unwrap_or_default()
                 )));
             }
-            Ok(_) => {}
-            Err(Failure::Gate(problem)) if problem.status == 404 => return Ok(Found::Free(id)),
-            Err(failure) => return Err(failure),
+            Some(_) => {}
         }
     }
     Err(Failure::Server(format!("this was done {NUMBER_MAX} times already; make another patch set")))
@@ -237,61 +242,75 @@ fn propose(
     id: &str,
     actor: &str,
     wish: &Wish<'_>,
-    parameters: &Json,
+    parameters: &Map<String, Json>,
 ) -> Result<ActionStatus, Failure> {
     let now_ms = now_ms();
-    let mut proposal = json!({
-        "proposal_id": id,
-        "ts_ms": now_ms,
-        "time_window": {
-            "valid_from_ms": now_ms.saturating_sub(CLOCKS_APART_MS),
-            "valid_until_ms": now_ms.saturating_add(WINDOW_MS),
-            "max_duration_ms": DURATION_MS,
-        },
-        "actor": actor,
-        "action_type": "write",
-        "target": target(wish),
-        "parameters": parameters,
-    });
+    let mut proposal = action::Proposal {
+        proposal_id: id.to_owned(),
+        ts_ms: now_ms,
+        actor: NonEmpty::of(actor.to_owned()),
+        action_type: action::ActionType::Write,
+        target: target(wish),
+        parameters: parameters.clone(),
+        preconditions: None,
+        risk_envelope: None,
+        rollback_semantics: None,
+        time_window: Some(TimeWindow {
+            valid_from_ms: now_ms.saturating_sub(CLOCKS_APART_MS),
+            valid_until_ms: now_ms.saturating_add(WINDOW_MS),
+            max_duration_ms: DURATION_MS,
+        }),
+        approval_class: None,
+        evidence_bindings: None,
+    };
+    let mut canon = Canonicalizer::new();
     if let What::Apply { run: Some(run) } = &wish.what {
         let packet = packet(run, wish.patch_hash)?;
-        let evidence_id = packet.get("evidence_id").cloned().unwrap_or_default();
-        gateway.post::<Json>("/v1/evidence", &packet)?;
-        let binding = json!([{"evidence_id": evidence_id, "binding_type": "attestation", "required": true,
-            "freshness_ms": EVIDENCE_MS_MAX}]);
-        proposal.as_object_mut().map(|it| it.insert("evidence_bindings".to_owned(), binding));
+        let receipt = gateway.client().add_evidence(canon.value(&packet)?)?;
+        proposal.evidence_bindings = Some(vec![EvidenceBinding {
+            evidence_id: NonEmpty::of(receipt.evidence_id),
+            binding_type: BindingType::Attestation,
+            required: true,
+            freshness_ms: EVIDENCE_MS_MAX,
+        }]);
     }
-    let body = Canonicalizer::new().value(&proposal)?.to_vec();
-    read(&gateway.raw("POST", "/v1/actions", Some(body))?.body)
+    Ok(gateway.client().submit(canon.value(&proposal)?, None)?.status)
 }
 
-fn target(wish: &Wish<'_>) -> Json {
+fn target(wish: &Wish<'_>) -> Target {
     let id = match &wish.what {
         What::Apply { .. } => wish.patch_hash,
         What::Undo { record, .. } => record,
     };
-    json!({"resource_type": "patch_set", "resource_id": id, "domain": "workspace", "constraints": {}})
+    Target {
+        resource_type: NonEmpty::of("patch_set".to_owned()),
+        resource_id: NonEmpty::of(id.to_owned()),
+        domain: NonEmpty::of("workspace".to_owned()),
+        constraints: Map::new(),
+    }
 }
 
 /// With the paths of the project, where the workspace has this place in it.
-fn parameters(wish: &Wish<'_>, place: &str) -> Json {
+fn parameters(wish: &Wish<'_>, place: &str) -> Map<String, Json> {
     let name = |path: &str| if place.is_empty() { path.to_owned() } else { format!("{place}/{path}") };
     let operation = |(op, path): &(PatchOp, &str)| json!({"op": op, "path": name(path)});
     let operations: Vec<Json> = wish.operations.iter().map(operation).collect();
-    let mut parameters = json!({"operations": operations, "patch_hash": wish.patch_hash});
-    if let (What::Undo { record, restored }, Some(members)) = (&wish.what, parameters.as_object_mut()) {
+    let mut members = Map::new();
+    members.insert("operations".to_owned(), json!(operations));
+    members.insert("patch_hash".to_owned(), json!(wish.patch_hash));
+    if let What::Undo { record, restored } = &wish.what {
         let file = |(path, hash): &(&str, String)| json!({"path": name(path), "content_hash": hash});
         members.insert("undo".to_owned(), json!(true));
         members.insert("record".to_owned(), json!(record));
         members.insert("restored".to_owned(), restored.iter().map(file).collect());
     }
     // Whoever approves sees what changes, and what is applied then must be that.
-    let room = OPEN_OBJECT_BYTES_MAX.saturating_sub(parameters.to_string().len() + DIFF_KEY_BYTES);
-    if let (true, Some(members)) = (room >= DIFF_BYTES_MIN, parameters.as_object_mut()) {
+    let room = OPEN_OBJECT_BYTES_MAX.saturating_sub(json!(members).to_string().len() + DIFF_KEY_BYTES);
+    if room >= DIFF_BYTES_MIN {
         let diff = unified::excerpt(wish.changes, name, room.min(DIFF_BYTES_MAX));
         members.insert("diff".to_owned(), json!(diff));
     }
-    parameters
+    members
 }
 
 /// What the sandbox saw, as evidence: who approves wants to know what was run, and how that went.
@@ -407,8 +426,7 @@ fn report_of(
 }
 
 fn send(gateway: &Gateway, open: &OpenUse, report: &OutcomeReport) -> Result<(), Failure> {
-    let path = format!("/v1/permits/{}/outcome", escaped(&open.permit_id));
-    gateway.post::<Json>(&path, report).map(drop)
+    Ok(gateway.client().report_outcome(&open.permit_id, report).map(drop)?)
 }
 
 /// Reports the changes whose commands ended before they could. That it cannot be done stops nobody.
@@ -465,7 +483,7 @@ fn report_left(gateway: &Gateway, workspace: &Path, left: Vec<KeptUse>) -> Resul
                 note(&format!("{} was interrupted and is reported now: {outcome}", name(open)));
             }
             // Somebody has settled it meanwhile.
-            Err(Failure::Gate(problem)) if problem.status == 409 => {
+            Err(Failure::Gate(problem)) if problem.code == ProblemCode::Conflict => {
                 note(&format!("{} was interrupted: {}", name(open), problem.detail));
             }
             Err(failure) => return Err(failure),

@@ -3,10 +3,8 @@
 pub(crate) mod files;
 pub(crate) mod page;
 
-use crate::exit::Failure;
 use crate::report::printable;
 use ordain_api::Problem;
-use serde::Deserialize;
 
 /// A problem as people read it: what, and below it each fault and each of the kernel's reasons.
 pub(crate) fn problem_text(problem: &Problem) -> String {
@@ -26,24 +24,4 @@ pub(crate) fn problem_text(problem: &Problem) -> String {
         Some(hint) => format!("{text}\nhint: {}", printable(hint)),
         None => text,
     }
-}
-
-/// The keys that permits are signed with, as the gate gives them.
-#[derive(Deserialize)]
-pub(crate) struct Jwks {
-    pub(crate) keys: Vec<Jwk>,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Jwk {
-    pub(crate) kid: String,
-    pub(crate) x: String,
-    #[serde(default)]
-    pub(crate) retired_at_ms: Option<u64>,
-}
-
-/// Reads an answer.
-pub(crate) fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(body)
-        .map_err(|error| Failure::Server(format!("the answer cannot be read: {error}")))
 }

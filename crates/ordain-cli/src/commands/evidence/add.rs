@@ -8,7 +8,6 @@ use crate::input::Source;
 use crate::output::print_json;
 use crate::report::{GREEN, printable};
 use clap::Args;
-use ordain_api::EvidenceReceipt;
 use ordain_canon::{Canonicalizer, Value};
 use std::io::Write;
 use std::path::PathBuf;
@@ -35,8 +34,7 @@ pub(super) fn run(args: &EvidenceAdd, json: bool) -> Result<Outcome, Failure> {
             packet => vec![packet],
         };
         for packet in &packets {
-            let reply = gateway.raw("POST", "/v1/evidence", Some(canon.value(packet)?.to_vec()))?;
-            let received: EvidenceReceipt = crate::gate::read(&reply.body)?;
+            let received = gateway.client().add_evidence(canon.value(packet)?)?;
             if json {
                 print_json(&received)?;
             } else {

@@ -18,11 +18,11 @@ pub(crate) struct LedgerCheckpoint {
 pub(super) fn run(args: &LedgerCheckpoint, json: bool) -> Result<Outcome, Failure> {
     // A gate that signs puts its key on record.
     let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-    let note = gateway.raw("GET", "/v1/ledger/checkpoint", None)?.body;
+    let note = gateway.client().checkpoint()?;
     if json {
-        print_json(&json!({"checkpoint": String::from_utf8_lossy(&note)}))?;
+        print_json(&json!({"checkpoint": note}))?;
     } else {
-        std::io::stdout().lock().write_all(&note)?;
+        std::io::stdout().lock().write_all(note.as_bytes())?;
     }
     Ok(Outcome::Ok)
 }

@@ -15,7 +15,6 @@ use clap::{Args, Subcommand};
 use export::LedgerExport;
 use fsck::LedgerFsck;
 use prove::LedgerProve;
-use serde::Deserialize;
 use show::LedgerShow;
 use verify::LedgerVerify;
 
@@ -59,21 +58,14 @@ pub(super) fn no_result(failure: Failure) -> Failure {
 
 /// The gate of this project; for what needs the whole store.
 pub(super) fn local(connect: &Connect, purpose: Purpose, json: bool) -> Result<Local, Failure> {
-    match Gateway::open(connect, purpose, json)? {
-        Gateway::Local(local) => Ok(*local),
-        Gateway::Remote(_) => Err(Failure::Usage("this command reads a store, not a server".to_owned())
-            .with_hint("run it on the machine of the store, without --server")),
-    }
+    Gateway::open(connect, purpose, json)?.into_local().ok_or_else(|| {
+        Failure::Usage("this command reads a store, not a server".to_owned())
+            .with_hint("run it on the machine of the store, without --server")
+    })
 }
 
-#[derive(Deserialize)]
-pub(super) struct EntryPage<T> {
-    pub(super) entries: Vec<T>,
-    pub(super) size: u64,
-}
-
-/// What a server gives at once.
-pub(super) const PAGE_MAX: u64 = 500;
+/// The number of entries that a server gives at once.
+pub(super) const PAGE_MAX: u64 = ordain_api::limits::PAGE_MAX as u64;
 
 fn entries(number: u64) -> String {
     if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") }

@@ -28,7 +28,7 @@ pub(crate) struct LedgerProve {
 
 pub(super) fn run(args: &LedgerProve, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-    let proof = gateway.raw("GET", &format!("/v1/ledger/proof?index={}", args.index), None)?.body;
+    let proof = gateway.client().proof(args.index)?;
     match &args.output {
         Some(path) => {
             std::fs::write(path, &proof)
@@ -39,8 +39,8 @@ pub(super) fn run(args: &LedgerProve, json: bool) -> Result<Outcome, Failure> {
                 writeln!(anstream::stdout(), "{GREEN}written{GREEN:#}  {}", path.display())?;
             }
         }
-        None if json => print_json(&json!({"index": args.index, "proof": String::from_utf8_lossy(&proof)}))?,
-        None => std::io::stdout().lock().write_all(&proof)?,
+        None if json => print_json(&json!({"index": args.index, "proof": proof}))?,
+        None => std::io::stdout().lock().write_all(proof.as_bytes())?,
     }
     Ok(Outcome::Ok)
 }

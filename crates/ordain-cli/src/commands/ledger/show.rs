@@ -1,13 +1,13 @@
 //! `ordain ledger show`.
 
-use super::{EntryPage, PAGE_MAX};
+use super::PAGE_MAX;
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::{Column, Page};
 use clap::Args;
-use ordain_api::LedgerEntry;
+use ordain_api::{EntriesQuery, LedgerEntry};
 use ordain_canon::time::moment;
 use std::io::Write;
 
@@ -26,14 +26,13 @@ pub(crate) struct LedgerShow {
 
 pub(super) fn run(args: &LedgerShow, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
-    let size = gateway.get::<EntryPage<LedgerEntry>>("/v1/ledger/entries?limit=1")?.size;
+    let size = gateway.client().entries(&EntriesQuery { from: None, limit: Some(1) })?.size;
     let from = args.from.unwrap_or_else(|| size.saturating_sub(args.limit));
     let mut entries: Vec<LedgerEntry> = Vec::new();
     while (entries.len() as u64) < args.limit {
         let next = from + entries.len() as u64;
         let limit = (args.limit - entries.len() as u64).clamp(1, PAGE_MAX);
-        let page: EntryPage<LedgerEntry> =
-            gateway.get(&format!("/v1/ledger/entries?from={next}&limit={limit}"))?;
+        let page = gateway.client().entries(&EntriesQuery { from: Some(next), limit: Some(limit) })?;
         if page.entries.is_empty() {
             break;
         }

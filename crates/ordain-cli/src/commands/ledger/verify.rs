@@ -1,7 +1,7 @@
 //! `ordain ledger verify`.
 
+use super::PAGE_MAX;
 use super::fsck::{Depth, LedgerFsck, check, notes, told};
-use super::{EntryPage, PAGE_MAX};
 use crate::arguments::note_verifier;
 use crate::document::write_file;
 use crate::exit::{self, Failure, Outcome};
@@ -9,6 +9,7 @@ use crate::gateway::{Gateway, Purpose};
 use crate::progress::Progress;
 use crate::wording::count;
 use clap::Args;
+use ordain_api::EntriesQuery;
 use ordain_canon::Canonicalizer;
 use ordain_gate::{EntriesAudit, NamedNote};
 use ordain_ledger::{Hash, SignedNote};
@@ -67,8 +68,7 @@ fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
     let unreadable = |what: &str, error: &dyn Display| {
         Failure::Server(format!("the server's answer cannot be read: {what}: {error}"))
     };
-    let note = gateway.raw("GET", "/v1/ledger/checkpoint", None)?.body;
-    let note = SignedNote::parse(&String::from_utf8_lossy(&note));
+    let note = SignedNote::parse(&gateway.client().checkpoint()?);
     let note = note.map_err(|error| unreadable("the checkpoint", &error))?;
     let signed = note.to_string();
     let now = NamedNote { name: "what the server signs now".to_owned(), note, own: false };
@@ -79,8 +79,8 @@ fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
         && !missing.is_empty()
     {
         let limit = (missing.end - missing.start).min(PAGE_MAX);
-        let page: EntryPage<ForeignEntry> =
-            gateway.get(&format!("/v1/ledger/entries?from={}&limit={limit}", missing.start))?;
+        let query = EntriesQuery { from: Some(missing.start), limit: Some(limit) };
+        let page: ForeignPage = gateway.client().entries_as(&query)?;
         if page.entries.is_empty() {
             break;
         }
@@ -106,6 +106,12 @@ fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
         number => format!(" and with {}", count(number - 1, "earlier checkpoint")),
     };
     told(&audit, &format!("agrees with what the server signs now{kept}; documents were not looked at"), json)
+}
+
+/// A page of a server whose word is not taken for anything.
+#[derive(Deserialize)]
+struct ForeignPage {
+    entries: Vec<ForeignEntry>,
 }
 
 /// An entry of which nothing is believed.

@@ -4,8 +4,7 @@ use super::judge;
 use crate::arguments::Connect;
 use crate::document::{Made, emit};
 use crate::exit::{Failure, Outcome};
-use crate::gate::read;
-use crate::gateway::{Gateway, Purpose, escaped, runtime};
+use crate::gateway::{Gateway, Purpose, runtime};
 use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
@@ -13,13 +12,14 @@ use crate::project::{CONFIG, Project};
 use crate::report::{self, BOLD, printable};
 use crate::view;
 use clap::Args;
+use ordain_api::DraftRequest;
 use ordain_canon::{Canonicalizer, Value};
+use ordain_client::{Client, ClientError};
 use ordain_note::{Drafter, EXAMPLES};
 use ordain_server::ErrorResponse;
 use ordain_spec::note::Proposal;
 use ordain_spec::{Facts, Kind, Verified, verify_as};
 use ordain_vault::Vault;
-use serde_json::{Value as Json, json};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -58,10 +58,10 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
         })?,
         text => text.to_owned(),
     };
-    let body = body(args, &text);
+    let request = request(args, text);
     let note = match &args.connect.server {
-        Some(_) => asked(&Gateway::open(&args.connect, Purpose::Write, json)?, &body)?,
-        None => local(args, &body, json)?,
+        Some(_) => asked(Gateway::open(&args.connect, Purpose::Write, json)?.client(), &request)?,
+        None => local(args, &request, json)?,
     };
     if let Some(path) = args.output.as_deref() {
         let made = Made {
@@ -93,20 +93,13 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// The request, as a server gets it.
-fn body(args: &NoteDraft, text: &str) -> Json {
-    let mut body = serde_json::Map::new();
-    body.insert(if args.refined { "refined_text" } else { "prompt" }.to_owned(), json!(text));
-    if !args.context.is_empty() {
-        body.insert("contextRefs".to_owned(), json!(args.context));
-    }
-    if let Some(path) = &args.enhance {
-        body.insert("enhance".to_owned(), json!(path));
-    }
-    Json::Object(body)
+fn request(args: &NoteDraft, text: String) -> DraftRequest {
+    let (prompt, refined_text) = if args.refined { (None, Some(text)) } else { (Some(text), None) };
+    DraftRequest { prompt, refined_text, context_refs: args.context.clone(), enhance: args.enhance.clone() }
 }
 
 /// Drafts on this machine: through the gate of the project, or without one.
-fn local(args: &NoteDraft, body: &Json, json: bool) -> Result<Verified<Proposal>, Failure> {
+fn local(args: &NoteDraft, request: &DraftRequest, json: bool) -> Result<Verified<Proposal>, Failure> {
     let project = Project::find()?;
     let folder = match (&args.vault, &project) {
         (Some(folder), _) => folder.clone(),
@@ -121,18 +114,15 @@ fn local(args: &NoteDraft, body: &Json, json: bool) -> Result<Verified<Proposal>
     let waiting = Waiting::new(drafter.provider().name());
     let drafted = match project.is_some() || args.connect.store.is_some() {
         true => {
-            let mut gateway = Gateway::open_in(project, &args.connect, Purpose::Write, json)?;
-            if let Gateway::Local(local) = &mut gateway {
-                local.app = local.app.clone().with_notes(drafter);
-            }
-            asked(&gateway, body)?
+            let gateway = Gateway::open_in(project, &args.connect, Purpose::Write, json)?;
+            asked(gateway.with_notes(drafter).client(), request)?
         }
         false => {
             report::note(
                 &format!("no `{CONFIG}` in this directory or its parents, so this draft is on no ledger"),
                 None,
             );
-            let request = ordain_note::Request::read(body.to_string().as_bytes());
+            let request = ordain_note::Request::read(&serde_json::to_vec(request).unwrap_or_default());
             let request = request.map_err(|faults| refused(ordain_note::Failure::of_input(faults)))?;
             let runtime = runtime(1)?;
             let mut drafted =
@@ -165,21 +155,16 @@ pub(crate) fn drafter(project: Option<&Project>, vault: &Path) -> Result<Drafter
 }
 
 /// Asks the gate, and shows what the model said if nothing came of it.
-fn asked(gateway: &Gateway, body: &Json) -> Result<Verified<Proposal>, Failure> {
-    let reply = match gateway.raw("POST", "/proposal", Some(body.to_string().into_bytes())) {
-        Ok(reply) => reply,
-        Err(Failure::Gate(problem)) => {
-            if let Some(id) = &problem.correlation_id
-                && let Ok(failed) = gateway.get::<Json>(&format!("/proposal/failures/{}", escaped(id)))
-            {
-                show_answer(failed.get("payload").and_then(Json::as_str).unwrap_or_default());
-            }
-            return Err(Failure::Gate(problem));
+fn asked(client: &Client, request: &DraftRequest) -> Result<Verified<Proposal>, Failure> {
+    let drafted = client.draft_note(request).inspect_err(|error| {
+        if let ClientError::Problem(problem) = error
+            && let Some(id) = &problem.correlation_id
+            && let Ok(Some(failed)) = client.draft_failure(id)
+        {
+            show_answer(&failed.payload);
         }
-        Err(failure) => return Err(failure),
-    };
-    let document: Json = read(&reply.body)?;
-    let text = Canonicalizer::new().value(&document)?.to_vec();
+    })?;
+    let text = Canonicalizer::new().value(&drafted)?.to_vec();
     let verified = Value::read(&text).ok().map(|value| verify_as(&Facts::default(), &value));
     match verified {
         Some(Ok(note)) => Ok(note),

@@ -3,7 +3,7 @@
 use super::show::show;
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use clap::{Args, ValueEnum};
 use ordain_api::OutcomeReport;
 
@@ -59,5 +59,5 @@ pub(super) fn run(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> 
         reason: args.reason.clone(),
         change: None,
     };
-    show(&gateway.post(&format!("/v1/permits/{}/outcome", escaped(&args.id)), &report)?, json)
+    show(&gateway.client().report_outcome(&args.id, &report)?, json)
 }

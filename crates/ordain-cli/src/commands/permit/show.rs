@@ -3,11 +3,12 @@
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::page;
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use clap::Args;
 use ordain_api::PermitStatus;
+use ordain_client::Client;
 
 #[derive(Args)]
 #[command(after_help = exit::help(exit::PLAIN))]
@@ -21,7 +22,12 @@ pub(crate) struct PermitShow {
 
 pub(super) fn run(args: &PermitShow, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
-    show(&gateway.get(&format!("/v1/permits/{}", escaped(&args.id)))?, json)
+    show(&permit(gateway.client(), &args.id)?, json)
+}
+
+/// A permit that must be there.
+pub(super) fn permit(client: &Client, id: &str) -> Result<PermitStatus, Failure> {
+    client.permit(id)?.ok_or_else(|| Failure::unknown("permit", id))
 }
 
 pub(super) fn show(permit: &PermitStatus, json: bool) -> Result<Outcome, Failure> {

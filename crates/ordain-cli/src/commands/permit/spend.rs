@@ -1,20 +1,19 @@
 //! `ordain permit use`.
 
-use super::text_of;
+use super::{show, text_of};
 use crate::arguments::Connect;
 use crate::document::document_failure;
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::read;
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use clap::Args;
-use ordain_api::{PermitStatus, UseReceipt};
+use ordain_api::{KernelUseRequest, UseRequest};
+use ordain_canon::Value;
 use ordain_canon::time::moment;
-use ordain_canon::{Canonicalizer, Value};
 use ordain_spec::action::is_request;
-use std::collections::BTreeMap;
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -40,33 +39,29 @@ pub(crate) struct PermitUse {
 
 pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
-    let path = format!("/v1/permits/{}", escaped(&args.id));
-    let token = match &args.permit {
+    let client = gateway.client();
+    let permit = match &args.permit {
         Some(file) => text_of(file)?.trim().to_owned(),
-        None => {
-            let permit: PermitStatus = gateway.get(&path)?;
-            permit.token.ok_or_else(|| {
-                Failure::Server("this token may not read the text of the permit".to_owned())
-                    .with_hint("pass a file with the permit: `--permit FILE`")
-            })?
-        }
+        None => show::permit(client, &args.id)?.token.ok_or_else(|| {
+            Failure::Server("this token may not read the text of the permit".to_owned())
+                .with_hint("pass a file with the permit: `--permit FILE`")
+        })?,
     };
     let source = Source::of(&args.what);
     let text = source.text()?;
     let document = text.read(&text.json).map_err(|wrong| document_failure(&source, &wrong))?;
-    let mut body: BTreeMap<&str, &Value<'_>> = BTreeMap::new();
-    if is_request(&document) {
-        body.insert("request", &document);
+    let spent = if is_request(&document) {
+        let request = typed(&source, &document, "")?;
+        client.use_permit_for_request(&args.id, &KernelUseRequest { permit, request })?
     } else {
-        for field in ["action_type", "target", "parameters"] {
-            let problem = || Failure::Document { path: source.name(), problem: format!("has no `{field}`") };
-            body.insert(field, document.get(field).ok_or_else(problem)?);
-        }
-    }
-    let token = Value::String(token.into());
-    body.insert("permit", &token);
-    let body = Canonicalizer::new().value(&body)?.to_vec();
-    let spent: UseReceipt = read(&gateway.raw("POST", &format!("{path}/use"), Some(body))?.body)?;
+        let request = UseRequest {
+            permit,
+            action_type: field(&source, &document, "action_type")?,
+            target: field(&source, &document, "target")?,
+            parameters: field(&source, &document, "parameters")?,
+        };
+        client.use_permit(&args.id, &request)?
+    };
     if json {
         print_json(&spent)?;
         return Ok(Outcome::Ok);
@@ -81,4 +76,17 @@ pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     page.item(&format!("ordain permit outcome {} succeeded --use {}", spent.permit_id, spent.number));
     print_page(&page)?;
     Ok(Outcome::Ok)
+}
+
+/// A field of the document that names the action.
+fn field<T: DeserializeOwned>(source: &Source, document: &Value<'_>, name: &str) -> Result<T, Failure> {
+    let missing = || Failure::Document { path: source.name(), problem: format!("has no `{name}`") };
+    typed(source, document.get(name).ok_or_else(missing)?, &format!("/{name}"))
+}
+
+fn typed<T: DeserializeOwned>(source: &Source, value: &Value<'_>, pointer: &str) -> Result<T, Failure> {
+    value.to_typed().map_err(|error| Failure::Document {
+        path: source.name(),
+        problem: format!("{pointer}{}: {}", error.pointer(), error.without_values()),
+    })
 }

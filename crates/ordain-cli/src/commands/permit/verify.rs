@@ -4,12 +4,13 @@ use super::text_of;
 use crate::arguments::Connect;
 use crate::clock::{now_ms, parse_time};
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::{Jwks, page};
+use crate::gate::page;
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use clap::Args;
+use ordain_api::Jwks;
 use ordain_canon::time::moment;
 use ordain_decision::{PublicKey, PublicKeys, verify_permit};
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ pub(super) fn run(args: &PermitVerify, json: bool) -> Result<Outcome, Failure> {
                 problem: format!("is no JWK set: {error}"),
             })?
         }
-        None => Gateway::open(&args.connect, Purpose::Look, json)?.get("/.well-known/jwks.json")?,
+        None => Gateway::open(&args.connect, Purpose::Look, json)?.client().keys()?,
     };
     let mut keys = PublicKeys::new();
     for key in jwks.keys {

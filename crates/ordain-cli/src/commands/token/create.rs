@@ -7,8 +7,7 @@ use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{GREEN, printable};
 use clap::Args;
-use ordain_api::{NewToken, TokenStatus};
-use serde::{Deserialize, Serialize};
+use ordain_api::NewToken;
 use std::io::Write;
 
 #[derive(Args)]
@@ -43,12 +42,6 @@ fn role(text: &str) -> Result<ordain_api::Role, String> {
     })
 }
 
-#[derive(Serialize, Deserialize)]
-struct MadeToken {
-    status: TokenStatus,
-    token: String,
-}
-
 pub(super) fn run(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
     let new = NewToken {
         principal: args.principal.clone(),
@@ -56,7 +49,7 @@ pub(super) fn run(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
         names: args.names.iter().cloned().collect(),
         expires_at_ms: args.expires,
     };
-    let made: MadeToken = Gateway::open(&args.connect, Purpose::Write, json)?.post("/v1/tokens", &new)?;
+    let made = Gateway::open(&args.connect, Purpose::Write, json)?.client().create_token(&new)?;
     if json {
         print_json(&made)?;
         return Ok(Outcome::Ok);

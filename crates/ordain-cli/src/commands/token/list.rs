@@ -8,7 +8,6 @@ use crate::page::{Column, Page};
 use clap::Args;
 use ordain_api::TokenStatus;
 use ordain_canon::time::moment;
-use serde::Deserialize;
 
 #[derive(Args)]
 #[command(after_help = exit::help(exit::PLAIN))]
@@ -17,15 +16,10 @@ pub(crate) struct TokenList {
     pub(crate) connect: Connect,
 }
 
-#[derive(Deserialize)]
-struct TokenPage {
-    tokens: Vec<TokenStatus>,
-}
-
 pub(super) fn run(args: &TokenList, json: bool) -> Result<Outcome, Failure> {
-    let tokens: TokenPage = Gateway::open(&args.connect, Purpose::Look, json)?.get("/v1/tokens")?;
+    let tokens = Gateway::open(&args.connect, Purpose::Look, json)?.client().tokens()?.tokens;
     if json {
-        tokens.tokens.iter().try_for_each(print_json)?;
+        tokens.iter().try_for_each(print_json)?;
         return Ok(Outcome::Ok);
     }
     let mut page = Page::default();
@@ -35,7 +29,7 @@ pub(super) fn run(args: &TokenList, json: bool) -> Result<Outcome, Failure> {
         Column::Left("state"),
         Column::Left("roles and names"),
     ];
-    page.table(&columns, tokens.tokens.iter().map(row), |_, _, _| {});
+    page.table(&columns, tokens.iter().map(row), |_, _, _| {});
     print_page(&page)?;
     Ok(Outcome::Ok)
 }

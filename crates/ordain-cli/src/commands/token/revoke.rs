@@ -2,11 +2,10 @@
 
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
-use crate::gateway::{Gateway, Purpose, escaped};
+use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{YELLOW, printable};
 use clap::Args;
-use ordain_api::TokenStatus;
 use std::io::Write;
 
 #[derive(Args)]
@@ -21,8 +20,8 @@ pub(crate) struct TokenRevoke {
 
 pub(super) fn run(args: &TokenRevoke, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-    let path = format!("/v1/tokens/{}", escaped(&args.id));
-    let status: TokenStatus = gateway.send("DELETE", &path, None::<&()>)?;
+    let revoked = gateway.client().revoke_token(&args.id)?;
+    let status = revoked.ok_or_else(|| Failure::unknown("token", &args.id))?;
     if json {
         print_json(&status)?;
     } else {
