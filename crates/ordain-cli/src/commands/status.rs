@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
     Ok(submit::outcome(&status))
 }
 
-/// Whoever looks at actions wants to know that nothing is allowed.
+/// Says on standard error that the gate is halted.
 fn tell_halt(gateway: &Gateway) -> Result<(), Failure> {
     if let Some(halt) = gateway.get::<GateStatus>("/v1/gate")?.halted {
         let said = format!("halted by {} since {}: {}", halt.by, moment(halt.at_ms), halt.reason);
@@ -94,9 +94,10 @@ fn list(gateway: &Gateway, state: Option<ActionState>, json: bool) -> Result<Out
     }
     if !json {
         let mut page = Page::default();
-        match actions.is_empty() {
-            true => page.prose("", "", crate::page::PLAIN, "there are no such actions"),
-            false => page::list(&mut page, &actions),
+        if actions.is_empty() {
+            page.prose("", "", crate::page::PLAIN, "there are no such actions")
+        } else {
+            page::list(&mut page, &actions)
         }
         print_page(&page)?;
     }
@@ -106,7 +107,7 @@ fn list(gateway: &Gateway, state: Option<ActionState>, json: bool) -> Result<Out
 /// The status, when it is no longer held or the time is over.
 pub(super) fn wait(gateway: &Gateway, id: &str, seconds: u64) -> Result<ActionStatus, Failure> {
     let path = format!("/v1/actions/{}", escaped(id));
-    // Longer than the clock can count is as long as it takes.
+    // A wait longer than the clock can count has no end.
     let end = Instant::now().checked_add(Duration::from_secs(seconds));
     loop {
         let left = end.map_or(u64::MAX, |end| end.saturating_duration_since(Instant::now()).as_secs());

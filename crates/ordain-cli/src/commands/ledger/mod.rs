@@ -72,7 +72,7 @@ pub(super) struct EntryPage<T> {
     pub(super) size: u64,
 }
 
-/// What a server gives at once.
+/// The most entries that a server gives at once.
 pub(super) const PAGE_MAX: u64 = 500;
 
 fn entries(number: u64) -> String {
