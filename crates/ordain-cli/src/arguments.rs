@@ -5,43 +5,43 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ordain_spec::Kind;
 use std::path::PathBuf;
 
-/// Which gate, and who asks.
+/// The gate to ask, and the name to ask under.
 #[derive(Args)]
 pub(crate) struct Connect {
-    /// A server, such as http://127.0.0.1:7171 or unix:PATH; its token comes from ORDAIN_TOKEN. Without it the store of this project
+    /// The server, such as http://127.0.0.1:7171 or unix:PATH, with the token in ORDAIN_TOKEN [default: the store of this project]
     #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", conflicts_with = "store", hide_env_values = true)]
     pub(crate) server: Option<String>,
     /// Read the token from this file
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) token_file: Option<PathBuf>,
-    /// The store: a file, postgres://user@host/database, or `memory`; without it what ordain.toml says
+    /// The store: a file, postgres://user@host/database, or `memory` [default: the one in ordain.toml]
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<String>,
-    /// Who asks, on a local store; a server knows it by the token. Without it the user's name
+    /// The name to ask under on a local store; a server takes it from the token [default: the user's name]
     #[arg(long = "as", value_name = "NAME", env = "ORDAIN_AS")]
     pub(crate) name: Option<String>,
 }
 
 impl Connect {
-    /// What the environment says, for commands that need no gate themselves.
+    /// The gate of the environment, for commands without these arguments.
     pub(crate) fn of_environment() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self { server: variable("ORDAIN_SERVER"), token_file: None, store: None, name: variable("ORDAIN_AS") }
     }
 
-    /// Who asks, on a local store.
+    /// The name to ask under on a local store.
     pub(crate) fn who(&self) -> String {
         self.name.clone().unwrap_or_else(user_name)
     }
 }
 
-/// The name of whoever sits at this machine.
+/// The name of the user.
 pub(crate) fn user_name() -> String {
     let user = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     user.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned())
 }
 
-/// How little protection is enough.
+/// The least protection that commands may run with.
 #[derive(Args)]
 pub(crate) struct Protection {
     /// Where there are no namespaces, run commands on a copy with Landlock and seccomp alone
@@ -66,7 +66,7 @@ pub(crate) struct Lines {
 /// The kinds by name, so that help and completions list them.
 pub(crate) fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::name))
-        .try_map(|name| Kind::parse(&name).ok_or_else(|| format!("`{name}` is no kind")))
+        .try_map(|name| Kind::parse(&name).ok_or_else(|| format!("there is no kind `{name}`")))
 }
 
 /// The key of a ledger.

@@ -3,7 +3,7 @@
 use ordain_canon::time::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What the machine's clock says.
+/// The time of the machine's clock.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or_default()

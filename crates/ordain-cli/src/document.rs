@@ -77,7 +77,7 @@ fn check<T: Document>(text: &Text, facts: &Facts<'_>) -> Result<Verified<T>, Che
         text.read(bytes).map_err(|wrong| Checked::refused(RuleId::Parse, wrong, Outcome::Failed))?;
     let facts = Facts { document_bytes: bytes.len(), ..*facts };
     verify_as(&facts, &document).map_err(|report| match Kind::recognise(&document) {
-        // Of another kind of document every field is wrong; that it is another kind says more.
+        // For a document of another kind, name its kind: every field would be wrong.
         Ok(kind) if kind != T::KIND => {
             let message = format!("expected {}, found {}", with_article(T::KIND), with_article(kind));
             let wrong = Unreadable { pointer: String::new(), message, offset: None };
@@ -97,13 +97,13 @@ pub(crate) fn with_article(kind: Kind) -> String {
     }
 }
 
-/// What is said of a document that went to a file.
+/// The summary of a document that was written to a file.
 pub(crate) struct Made {
-    /// What it is, as in `plan prop_…`.
+    /// Its kind and name, as in `plan prop_…`.
     pub(crate) title: String,
-    /// What tells it from others, for programs: `id` or `hash`, and the value.
+    /// Its identity for programs: `id` or `hash`, and the value.
     pub(crate) name: (&'static str, String),
-    /// What is in it.
+    /// Its content in one line.
     pub(crate) summary: String,
 }
 

@@ -107,10 +107,10 @@ fn list(lines: impl Iterator<Item = (u8, String)>) -> String {
     format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Why a command could not do its work.
+/// The failure of a command. Its message names the thing and the fact; advice is a separate hint.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// What was asked for does not exist.
+    /// The command line names something that does not exist.
     #[error("{0}")]
     Usage(String),
     /// A file could not be read or written.
@@ -118,7 +118,7 @@ pub(crate) enum Failure {
     File {
         /// As it was given.
         path: String,
-        /// Why.
+        /// The reason of the system.
         error: std::io::Error,
     },
     /// A result has no canonical form: it is too long.
@@ -132,7 +132,7 @@ pub(crate) enum Failure {
     Parse {
         /// As it was given.
         path: String,
-        /// What is wrong.
+        /// The fact, without the path.
         problem: String,
     },
     /// A file that the command needs is not what it should be.
@@ -140,7 +140,7 @@ pub(crate) enum Failure {
     Document {
         /// As it was given.
         path: String,
-        /// What is wrong.
+        /// The fact, without the path.
         problem: String,
     },
     /// A store is not the one that it was.
@@ -148,7 +148,7 @@ pub(crate) enum Failure {
     Damaged {
         /// As it was given.
         path: String,
-        /// What is wrong.
+        /// The fact, without the path.
         problem: String,
     },
     /// The sandbox could not do its work.
@@ -180,7 +180,7 @@ pub(crate) enum Failure {
         /// A sentence for people, with a command to run where there is one.
         hint: String,
     },
-    /// What is wrong was printed.
+    /// The command has printed everything already.
     #[error("the document is not valid")]
     Reported,
 }
@@ -227,7 +227,7 @@ impl Failure {
         Self::Hinted { failure: Box::new(self), hint: hint.into() }
     }
 
-    /// What to do about it.
+    /// The advice, if there is any.
     pub(crate) fn hint(&self) -> Option<&str> {
         match self {
             Self::Hinted { hint, .. } => Some(hint),
@@ -247,7 +247,7 @@ impl Failure {
         }
     }
 
-    /// What to exit with.
+    /// The outcome to exit with.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Usage(_) => Outcome::Usage,

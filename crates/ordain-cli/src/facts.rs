@@ -41,7 +41,7 @@ pub(crate) fn load_bundle(path: &Path) -> Result<SourceBundle, Failure> {
     SourceBundle::of(&read_fact(path, &text)?).map_err(|error| refused(path, error.to_string()))
 }
 
-/// What the transform makes of an intent today, as canonical text.
+/// The bundle that the transform makes from an intent today, as canonical text.
 pub(crate) fn recompute(path: &Path) -> Result<Vec<u8>, Failure> {
     match transform_file(&Source::of(path))? {
         Transformed::Bundle(bundle) | Transformed::Clarify(bundle) => {

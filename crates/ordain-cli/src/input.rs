@@ -195,10 +195,7 @@ pub(crate) fn search(folder: &Path, sources: &mut Vec<Source>) {
             continue;
         }
         if entry.file_type().is_ok_and(|file_type| file_type.is_dir()) {
-            match is_run_folder(&path) {
-                true => sources.push(Source::Run(path)),
-                false => search(&path, sources),
-            }
+            if is_run_folder(&path) { sources.push(Source::Run(path)) } else { search(&path, sources) }
         } else if document && let Some(problem) = not_a_file(&path) {
             sources.push(Source::Folder(path, problem.to_owned()));
         } else if document && !path.is_dir() {

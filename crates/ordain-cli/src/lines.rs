@@ -125,9 +125,10 @@ where
             done.output.push(b'\n');
             done.count += 1;
         };
-        match batch.too_long {
-            true => one(Err(TooLong)),
-            false => batch.lines.split(|byte| *byte == b'\n').for_each(|line| one(Ok(line))),
+        if batch.too_long {
+            one(Err(TooLong))
+        } else {
+            batch.lines.split(|byte| *byte == b'\n').for_each(|line| one(Ok(line)))
         }
         if to_writer.send(done).is_err() {
             return;

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are no errors; a failure to print them is nobody's fault.
+            // Help and version are not errors, and nobody is left to hear that they cannot be printed.
             let _ = error.print();
             return if error.use_stderr() { Outcome::Usage.into() } else { Outcome::Ok.into() };
         }

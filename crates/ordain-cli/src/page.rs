@@ -91,9 +91,10 @@ impl Page {
         let width = WIDTH.saturating_sub(used).max(TEXT_WIDTH_MIN);
         let mut before = first;
         for part in wrapped(&printable(text), width) {
-            match part.is_empty() {
-                true => self.text.push_str(before.trim_end()),
-                false => self.text.push_str(&format!("{before}{style}{part}{style:#}")),
+            if part.is_empty() {
+                self.text.push_str(before.trim_end())
+            } else {
+                self.text.push_str(&format!("{before}{style}{part}{style:#}"))
             }
             self.text.push('\n');
             before = rest;
@@ -167,9 +168,10 @@ impl Page {
     pub(crate) fn diff(&mut self, text: &str) {
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             let style = style_of(line.chars().next().unwrap_or(' '));
-            match line.trim_end().is_empty() {
-                true => self.text.push('\n'),
-                false => self.text.push_str(&format!("    {style}{}{style:#}\n", printable_line(line))),
+            if line.trim_end().is_empty() {
+                self.text.push('\n')
+            } else {
+                self.text.push_str(&format!("    {style}{}{style:#}\n", printable_line(line)))
             }
         }
     }

@@ -33,9 +33,10 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::new();
     for character in text.chars() {
-        match is_treacherous(character) {
-            true => shown.extend(character.escape_unicode()),
-            false => shown.push(character),
+        if is_treacherous(character) {
+            shown.extend(character.escape_unicode())
+        } else {
+            shown.push(character)
         }
     }
     shown.into()
@@ -68,9 +69,10 @@ pub(crate) fn printable_lines(bytes: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            match is_treacherous(character) && !matches!(character, '\n' | '\t') {
-                true => shown.extend(character.escape_unicode()),
-                false => shown.push(character),
+            if is_treacherous(character) && !matches!(character, '\n' | '\t') {
+                shown.extend(character.escape_unicode())
+            } else {
+                shown.push(character)
             }
         }
         shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
@@ -114,7 +116,7 @@ pub(crate) fn checked(
     Ok(())
 }
 
-/// What was found, without the places in a text.
+/// The violations, without the places in a text.
 pub(crate) fn findings(out: &mut impl Write, report: &Report) -> Result<()> {
     for violation in report.violations() {
         finding(out, RED, violation, None, None)?;

@@ -47,10 +47,10 @@ pub(crate) fn excerpt(changes: &[Change], name: impl Fn(&str) -> String, bytes_m
     let share = loop {
         let shown = || order.iter().filter_map(|position| files.get(*position));
         let share = share_of(shown().map(|file| file.bytes), room);
-        match shown().next_back().is_none_or(|largest| largest.bytes_min <= share) {
-            true => break share,
-            false => drop(order.pop()),
+        if shown().next_back().is_none_or(|largest| largest.bytes_min <= share) {
+            break share;
         }
+        order.pop();
     };
     let hidden = files.len() - order.len();
     order.sort_unstable();
@@ -81,9 +81,10 @@ impl File {
     fn of(name: String, change: &Change) -> Self {
         let mut diff = Vec::new();
         // Into memory: it cannot fail.
-        let _ = match is_text(&change.before) {
-            true => write_file(&mut diff, &name, change, Reader::Program),
-            false => write_replaced(&mut diff, &name, change),
+        let _ = if is_text(&change.before) {
+            write_file(&mut diff, &name, change, Reader::Program)
+        } else {
+            write_replaced(&mut diff, &name, change)
         };
         let diff = String::from_utf8_lossy(&diff).into_owned();
         let bytes = json_bytes(&diff);

@@ -176,10 +176,7 @@ impl Chain<'_, '_> {
             trial.session.allow_landlock_only();
         }
         let started_ms = (self.world.now_ms)();
-        let report = match trial.stopped {
-            true => None,
-            false => Some(self.session(&trial)?),
-        };
+        let report = if trial.stopped { None } else { Some(self.session(&trial)?) };
         let completed_ms = (self.world.now_ms)().max(started_ms);
         let occasion = Occasion { started_ms, completed_ms, executor: self.world.executor, base };
         let evidence = evidence(plan, &trial, report.as_ref(), &occasion)?;

@@ -43,7 +43,7 @@ pub(crate) struct Apply {
     /// Change nothing, and print what would change as a unified diff
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
+    /// The actor that proposes the change to a gate [default: the one in ordain.toml, or the user's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) struct Apply {
 
 pub(crate) fn run(args: &Apply, json: bool) -> Result<Outcome, Failure> {
     let wanted = Wanted::of(args, json)?;
-    // The one that every command starts with was about this folder.
+    // The recovery at the start was about the current folder.
     if wanted.workspace != Path::new(".") && args.workspace.is_none() {
         recover(&wanted.workspace);
     }
@@ -82,7 +82,7 @@ pub(crate) fn apply_asked(
         show_applied(&applied, workspace, json)?;
         return Ok(Outcome::Ok);
     };
-    // What cannot be applied is not asked for, and what is there already needs no permission.
+    // Do not ask for a change that cannot be applied, or that is there already.
     let changes = told(apply::preview(workspace, patch, base), json)?;
     if changes.iter().all(|change| change.before == change.after) {
         show_applied(&Applied { record: None, files: Vec::new() }, workspace, json)?;
@@ -95,14 +95,14 @@ pub(crate) fn apply_asked(
         Asked::Not(outcome) => return Ok(outcome),
         Asked::Permitted(permitted) => permitted,
     };
-    // Not the base alone: what somebody wrote since the gate was asked stands in no diff that was approved.
+    // Not the base alone: an edit since the gate was asked is in no diff that was approved.
     let applied = apply::apply(workspace, patch, Some(&Base::of(&changes)), permitted.authority());
     let reported = permitted.report(&applied);
     show_applied(&told(applied, json)?, workspace, json)?;
     reported.map(|()| Outcome::Ok)
 }
 
-/// What is to be applied, and where.
+/// The change to apply, and the folder to apply it to.
 struct Wanted {
     workspace: PathBuf,
     patch: Verified<PatchSet>,
@@ -146,7 +146,7 @@ impl Wanted {
     }
 }
 
-/// What was tried is what is applied: a folder in which anything was changed since is refused.
+/// Refuses the folder of a run in which anything changed since: only what was tried is applied.
 fn check_links(run: &Path, json: bool) -> Result<(), Failure> {
     let mut report = Vec::new();
     if super::run::verify(&mut report, run, json)? == Outcome::Ok {

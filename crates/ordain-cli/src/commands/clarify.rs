@@ -71,7 +71,7 @@ fn refused(source: &Source, refusal: &Refusal) -> Failure {
 #[derive(Clone)]
 struct State<'a> {
     intent: Value<'a>,
-    /// Of the text that it came from.
+    /// Bytes of the text that it came from.
     bytes: usize,
 }
 
@@ -217,7 +217,7 @@ fn parse(question: &Question, line: &str) -> Result<Value<'static>, String> {
         AnswerType::Choice => {
             let options = question.options.as_deref().unwrap_or_default();
             let by_number = line.parse::<usize>().ok().and_then(|it| options.get(it.checked_sub(1)?));
-            // What is neither may still be an answer that the question names; the kernel judges it.
+            // Any other text may still be an answer that the question names; the kernel judges it.
             match options.iter().find(|it| *it == line).or(by_number) {
                 Some(chosen) => Ok(Value::String(chosen.clone().into())),
                 None if line.parse::<usize>().is_err() => Ok(text()),

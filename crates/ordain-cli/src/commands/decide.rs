@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What a decision is asked with.
+/// The input of a decision.
 #[derive(Args)]
 pub(crate) struct CaseArgs {
     /// The action proposal or KernelRequest, JSON or by its name YAML; `-` is standard input, JSON
@@ -107,7 +107,7 @@ impl Given {
         })
     }
 
-    /// Who wants what, as far as the proposal says.
+    /// The actor and the action, as far as the proposal names them.
     pub(crate) fn wants(&self) -> Option<String> {
         let document = Value::read(self.proposal.checked().ok()?).ok()?;
         let text = |value: &Value<'_>, name: &str| {
@@ -158,10 +158,7 @@ impl Given {
 fn read_all(paths: &[PathBuf]) -> Result<Vec<(Source, Text)>, Failure> {
     let mut sources = Vec::new();
     for path in paths {
-        match path.is_dir() {
-            true => search(path, &mut sources),
-            false => sources.push(Source::of(path)),
-        }
+        if path.is_dir() { search(path, &mut sources) } else { sources.push(Source::of(path)) }
     }
     sources.into_iter().map(|source| source.text().map(|text| (source, text))).collect()
 }
@@ -189,7 +186,7 @@ fn documents(texts: &[(Source, Text)], kind: Kind) -> Result<Vec<Value<'_>>, Fai
     Ok(all)
 }
 
-/// What somebody can do about it.
+/// The next steps after a decision.
 fn next(page: &mut Page, decision: &Decision, args: &CaseArgs) {
     let has = |rules: &[RuleId]| {
         decision.reasons.iter().any(|it| rules.iter().any(|rule| rule.name() == it.rule_id))

@@ -13,7 +13,7 @@ use ordain_canon::{Canonicalizer, DerivedId, Value};
 pub(crate) struct Id {
     #[command(flatten)]
     pub(crate) lines: Lines,
-    /// What the document is
+    /// The part of a document to derive the id of
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     pub(crate) what: IdOf,
 }

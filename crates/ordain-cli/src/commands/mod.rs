@@ -43,13 +43,13 @@ use std::path::Path;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Check documents: is it valid, and if not, exactly what is wrong
+    /// Check documents, and report every violation with its rule and place
     Verify(verify::Verify),
-    /// Show a document to a person: what it says, laid out for a terminal
+    /// Show a document, laid out for a terminal
     Show(show::Show),
-    /// Compare two bundles: what changed from one to the other
+    /// Show the changes from one bundle to another
     Diff(diff::Diff),
-    /// Make a bundle of an intent, or ask what is unclear
+    /// Make a bundle from an intent, or ask about unclear parts
     Transform(transform::Transform),
     /// Answer the questions about an intent, and write it with its answers
     Clarify(clarify::Clarify),
@@ -59,28 +59,28 @@ pub(crate) enum Command {
     Patch(patch::Patch),
     /// Judge the evidence of an execution against its plan: accept, review or reject
     ///
-    /// Everything is worked out again from the two documents. `reject`: something required failed, or the evidence
-    /// is missing or contradicts itself. `review`: only something optional failed.
+    /// The verdict follows from the two documents alone. `reject`: something required failed, or the evidence is
+    /// missing or contradicts itself. `review`: only something optional failed.
     Validate(validate::Validate),
     /// Try an intent, a plan or a patch set in the sandbox, and say whether it is accepted
     ///
-    /// The workspace stays as it is; only `.ordain` is written to, where the folder of the run has everything that was
-    /// made. `ordain verify` checks such a folder.
+    /// The workspace stays as it is. The folder of the run, in `.ordain/runs`, has everything that the run made;
+    /// `ordain verify` checks such a folder.
     Run(run::Run),
     /// Change a workspace by a patch set or an accepted run: entirely or not at all
     ///
-    /// Everything is checked first: every operation, links, names that differ only by case, free space, permissions.
-    /// Then the new contents are staged, and a journal is written, by which the change is finished or rolled back
-    /// after a crash by the next command. What is replaced is kept for `undo`.
+    /// First every operation is checked, with links, names that differ only by case, free space and permissions. Then
+    /// the new contents are staged, and a journal is written. After a crash the next command uses it to finish the
+    /// change or to roll it back. Replaced files are kept for `undo`.
     Apply(apply::Apply),
     /// Take the last change back, if nothing changed since
     Undo(undo::Undo),
-    /// Finish or roll back a change that was interrupted, as every command does by itself
+    /// Finish or roll back an interrupted change, as every command does when it starts
     ///
-    /// By itself no command trusts a journal that came with a copy of the workspace, because it may have come with
-    /// somebody's repository.
+    /// Other commands do not trust a journal that came with a copy of the workspace, because it may have come with a
+    /// repository of somebody else.
     Recover(recover::Recover),
-    /// Draft notes with a model, hold them against a vault, show what they would write, and apply them
+    /// Draft notes with a model, check them against a vault, show them, and apply them
     Note(note::Note),
     /// Run commands without letting them touch anything else
     Sandbox(sandbox::Sandbox),
@@ -93,12 +93,12 @@ pub(crate) enum Command {
     Policy(policy::Policy),
     /// Make evidence packets, and put them on record
     Evidence(evidence::Evidence),
-    /// Submit an action proposal to the gate: it is decided, recorded, and with an ALLOW there is a permit
+    /// Submit an action proposal to the gate, which decides, records, and issues a permit for an ALLOW
     ///
-    /// The same proposal again gives the recorded answer. The gate is a server, or the store of this project, which
-    /// `ordain init` prepares.
+    /// Submitting the same proposal again gives the recorded answer. The gate is a server, or the store of this project,
+    /// which `ordain init` prepares.
     Submit(submit::Submit),
-    /// Show where actions stand
+    /// Show the state of actions
     Status(status::Status),
     /// Approve a held action
     Approve(approve::Approve),
@@ -106,11 +106,11 @@ pub(crate) enum Command {
     Reject(reject::Reject),
     /// Show, verify and spend permits, and report outcomes
     Permit(permit::Permit),
-    /// Check, show and prove what is on the ledger
+    /// Check and show the ledger, and prove its entries
     Ledger(ledger::Ledger),
-    /// Decide everything on the ledger again, by the recorded policies or by others
+    /// Repeat every decision on the ledger, with the recorded policies or with others
     Replay(replay::Replay),
-    /// Let nothing happen any more, until `resume`
+    /// Stop all decisions and permits until `resume`
     Halt(halt::Switch),
     /// Lift a halt
     Resume(halt::Switch),
@@ -129,7 +129,7 @@ pub(crate) enum Command {
     Canon(canon::Canon),
     /// Print the hash of a document
     Hash(hash::Hash),
-    /// Print the id that a document's content gives
+    /// Print the id of a document, derived from its content
     Id(id::Id),
     /// List the rules, or explain one
     Rules(rules::Rules),

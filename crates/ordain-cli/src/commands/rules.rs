@@ -28,7 +28,7 @@ type Example = (&'static str, &'static str, [Option<&'static str>; 4]);
 
 static EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
-/// What stands in a report in place of a rule when there is no document to judge.
+/// The words that a report has in place of a rule when there is no document to judge.
 static ANSWERS: &[(&str, &str)] = &[
     (
         "PARSE",
@@ -128,7 +128,7 @@ struct WiderRule {
     about: &'static str,
     section: &'static str,
     category: Category,
-    /// What stands below its title.
+    /// The line below its title.
     origin: String,
 }
 

@@ -16,11 +16,11 @@ pub(crate) struct Schema {
     pub(crate) of: SchemaOf,
 }
 
-/// What has a schema.
+/// A schema that can be printed.
 #[derive(Clone, Copy)]
 pub(crate) enum SchemaOf {
     Kind(Kind),
-    /// What policies can name, in Cedar's form.
+    /// The schema of policies, in Cedar's form.
     Policy,
 }
 

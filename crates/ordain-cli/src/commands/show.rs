@@ -22,7 +22,7 @@ pub(crate) struct Show {
     /// The document, or the folder of a run; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What the document is; told from its content when absent
+    /// The kind of document [default: recognised from its content]
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<Kind>,
     /// Show the content of files as well
@@ -31,10 +31,11 @@ pub(crate) struct Show {
 }
 
 pub(crate) fn run(args: &Show, json: bool) -> Result<Outcome, Failure> {
-    // Of a run's folder the result says what became of it.
-    let source = match is_run_folder(&args.file) {
-        true => Source::of(&args.file.join("result.json")),
-        false => Source::of(&args.file),
+    // The result stands for the folder of a run.
+    let source = if is_run_folder(&args.file) {
+        Source::of(&args.file.join("result.json"))
+    } else {
+        Source::of(&args.file)
     };
     let text = source.text()?;
     let document = recognise(args.kind, &text.json, |bytes| text.read(bytes))

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
     Ok(submit::outcome(&status))
 }
 
-/// Whoever looks at actions wants to know that nothing is allowed.
+/// Says on standard error that the gate is halted.
 fn tell_halt(client: &Client) -> Result<(), Failure> {
     if let Some(halt) = client.gate()?.halted {
         let said = format!("halted by {} since {}: {}", halt.by, moment(halt.at_ms), halt.reason);

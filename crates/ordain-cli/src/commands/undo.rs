@@ -39,7 +39,7 @@ pub(crate) struct Undo {
     /// Trust a record that came with a copy of the workspace
     #[arg(long)]
     pub(crate) even_if_copied: bool,
-    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
+    /// The actor that proposes the change to a gate [default: the one in ordain.toml, or the user's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
     #[command(flatten)]

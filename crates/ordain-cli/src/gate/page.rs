@@ -144,9 +144,10 @@ pub(crate) fn wants(status: &ActionStatus) -> String {
 }
 
 fn who(status: &ActionStatus) -> String {
-    match status.submitted_by == status.actor {
-        true => status.actor.clone(),
-        false => format!("{}, submitted by {}", status.actor, status.submitted_by),
+    if status.submitted_by == status.actor {
+        status.actor.clone()
+    } else {
+        format!("{}, submitted by {}", status.actor, status.submitted_by)
     }
 }
 

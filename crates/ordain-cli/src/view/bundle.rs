@@ -53,9 +53,10 @@ fn node(page: &mut Page, it: &ContextNode, parent: Option<&ContextNode>, [first,
     if it.children.is_empty() {
         let inherited = parent.map(|parent| parent.constraints.as_slice()).unwrap_or_default();
         for constraint in &it.constraints {
-            let (sign, style) = match parent.is_some() && !inherited.contains(constraint) {
-                true => ('+', GREEN),
-                false => ('·', PLAIN),
+            let (sign, style) = if parent.is_some() && !inherited.contains(constraint) {
+                ('+', GREEN)
+            } else {
+                ('·', PLAIN)
             };
             page.prose(&format!("{below}{style}{sign}{style:#} "), &format!("{below}  "), PLAIN, constraint);
         }

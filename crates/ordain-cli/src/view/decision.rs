@@ -98,9 +98,10 @@ pub(super) fn show_approval(page: &mut Page, approval: &Approval) {
         Verdict::Reject => RED,
     };
     page.styled_label("verdict", style, &word(&approval.verdict));
-    match approval.reason.trim().is_empty() {
-        true => page.label("reason", "none given"),
-        false => page.text_label("reason", &approval.reason),
+    if approval.reason.trim().is_empty() {
+        page.label("reason", "none given")
+    } else {
+        page.text_label("reason", &approval.reason)
     }
     page.label("given", &instant(approval.at_ms));
     page.label("proposal", approval.proposal_hash.as_str());

@@ -8,9 +8,10 @@ use ordain_spec::plan::{AcceptanceTest, Proposal, ProposedAction};
 pub(super) fn show(page: &mut Page, plan: &Proposal, full: bool) {
     page.title("plan proposal", &plan.id);
     page.text_label("summary", &plan.summary);
-    match plan.requires_approval {
-        true => page.styled_label("approval", YELLOW, "required"),
-        false => page.label("approval", "not required"),
+    if plan.requires_approval {
+        page.styled_label("approval", YELLOW, "required")
+    } else {
+        page.label("approval", "not required")
     }
     page.label("confidence", &plan.confidence.to_string());
     page.label(

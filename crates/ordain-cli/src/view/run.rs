@@ -13,9 +13,10 @@ use serde_json::Value as Json;
 
 pub(super) fn show(page: &mut Page, run: &RunResult) {
     page.title("run result", run.run_id.as_str());
-    match run.decision.accepted {
-        true => page.styled_label("verdict", GREEN, "accepted"),
-        false => page.styled_label("verdict", RED, "not accepted"),
+    if run.decision.accepted {
+        page.styled_label("verdict", GREEN, "accepted")
+    } else {
+        page.styled_label("verdict", RED, "not accepted")
     }
     let checked = if run.decision.validated_by_kernel { "" } else { "not " };
     page.label("evidence", &format!("{checked}checked by the kernel"));
@@ -88,9 +89,10 @@ pub(super) fn show_profile(page: &mut Page, profile: &Profile) {
 }
 
 fn limits(page: &mut Page, profile: &Profile) {
-    match profile.allow_network {
-        true => page.styled_label("network", YELLOW, "allowed"),
-        false => page.label("network", "none"),
+    if profile.allow_network {
+        page.styled_label("network", YELLOW, "allowed")
+    } else {
+        page.label("network", "none")
     }
     page.label("timeout", &format!("{} for each command", duration(profile.timeout_ms)));
     let bytes = exact_size(profile.max_total_output_bytes);

@@ -161,7 +161,7 @@ fn a_signature_is_what_the_policy_checks() {
     project.run_with(&args, "{}").ended(0).says_all(&["warning:", "ci.key", "chmod 600"]);
     for bad in ["", "short", "!!!"] {
         project.write("ci.key", bad);
-        let ran = project.run_with(&args, "{}").ended(1).says_all(&["ci.key: is no key"]);
+        let ran = project.run_with(&args, "{}").ended(1).says_all(&["ci.key: is not a key"]);
         assert!(bad.is_empty() || !ran.stderr.contains(bad));
     }
 }

@@ -61,7 +61,7 @@ fn load(path: &Path) -> Result<Bundle, Failure> {
     let text = source.text()?;
     let problem = |problem: String| Failure::Document { path: source.name(), problem };
     let read = |kind| recognise(kind, &text.json, |bytes| text.read(bytes));
-    // Of a document that is something else, nobody wants to hear what it lacks as a bundle.
+    // For a document of another kind, name its kind instead of everything that it lacks as a bundle.
     if let Ok(document) = read(None)
         && document.kind != Kind::Bundle
     {

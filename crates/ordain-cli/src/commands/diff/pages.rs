@@ -52,7 +52,7 @@ fn entry(page: &mut Page, sign: char, text: &str) {
     page.prose(&format!("  {} ", signed(sign)), "    ", BOLD, text);
 }
 
-/// What belongs to an entry.
+/// The lines that belong to an entry.
 fn detail(page: &mut Page, sign: char, text: &str) {
     page.prose(&format!("      {} ", signed(sign)), "        ", PLAIN, text);
 }

@@ -39,16 +39,16 @@ With --key and -o the public key is shown, for the policy's sensors.toml. A new 
 ])
 )]
 pub(crate) struct Pack {
-    /// Who observed: a name in the policy's sensors.toml
+    /// The sensor that observed: a name in the policy's sensors.toml
     #[arg(long, value_name = "ID")]
     pub(crate) sensor: String,
-    /// What kind of sensor it is
+    /// The kind of sensor
     #[arg(long, value_name = "TYPE", default_value = "cli")]
     pub(crate) sensor_type: String,
     /// The packet's id; one made of the hash of the payload when absent
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// What kind of observation it is, such as api_response; told from its origin when absent
+    /// The kind of observation, such as api_response [default: by its origin]
     #[arg(long = "type", value_name = "TYPE", value_parser = packet_types())]
     pub(crate) packet_type: Option<ordain_spec::packet::PacketType>,
     /// When it was observed, in milliseconds since 1970 or as 2026-01-05T12:00:00Z; the machine's time when absent
@@ -71,7 +71,7 @@ pub(crate) struct Pack {
     pub(crate) argv: Vec<String>,
 }
 
-/// What of each output stream goes into a packet.
+/// Bytes of each output stream that go into a packet.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 /// Digits of the payload's hash in an id that nobody gave.
 const ID_DIGITS: usize = 16;
@@ -250,7 +250,7 @@ impl Stream {
     }
 }
 
-/// What was kept, without half a character where it was cut.
+/// The kept bytes, without half a character at the cut.
 fn beginning(stream: &Stream) -> &[u8] {
     let kept = stream.kept.as_slice();
     let end = match std::str::from_utf8(kept) {
@@ -274,10 +274,10 @@ fn read_key(path: &Path) -> Result<SigningKey, Failure> {
     let text = String::from_utf8(bytes).unwrap_or_default();
     let seed =
         Base64UrlUnpadded::decode_vec(text.trim()).ok().and_then(|seed| <[u8; 32]>::try_from(seed).ok());
-    // What the file holds is not repeated: it may be a key in another form.
+    // Do not print the content of the file: it may be a key in another form.
     let problem = || Failure::Document {
         path: name.clone(),
-        problem: "is no key: expected 32 bytes in base64url without padding, 43 characters".to_owned(),
+        problem: "is not a key: expected 32 bytes in base64url without padding, 43 characters".to_owned(),
     };
     Ok(SigningKey::from_bytes(&seed.ok_or_else(problem)?))
 }

@@ -61,7 +61,7 @@ fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
             Failure::Usage("the ledger of a server is checked with its key".to_owned()).with_hint(hint)
         );
     }
-    // What was kept the last time is compared with before another takes its place.
+    // Compare with the checkpoint of the last time before it is replaced.
     let last = keep.iter().filter(|path| path.exists() && !checkpoints.contains(path));
     let kept = notes(&checkpoints.iter().chain(last).cloned().collect::<Vec<_>>())?;
     let gateway = Gateway::open(connect, Purpose::Look, json)?;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct NoteApply {
     #[command(flatten)]
     pub(crate) note: NoteFile,
-    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
+    /// The actor that proposes the change to a gate [default: the one in ordain.toml, or the user's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(super) fn run(args: &NoteApply, json: bool) -> Result<Outcome, Failure> {
 /// The workspace that a vault belongs to, and the vault's folder in it. That is the project, so that policies see the paths
 /// of the project; a vault without one is a workspace of its own.
 fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
-    // What is no folder is told when the vault is opened.
+    // Opening the vault reports a path that is not a folder.
     let Some(project) = vault.is_dir().then(|| Project::above(vault)).transpose()?.flatten() else {
         // The current folder must not choose the gate of a vault that lies elsewhere.
         if vault.is_dir() && Project::find()?.is_some() {

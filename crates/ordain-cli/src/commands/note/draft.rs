@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub(crate) struct NoteDraft {
-    /// What the note shall be; `-` reads it from standard input
+    /// The request for the note; `-` reads it from standard input
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
     /// A note of the vault that the model is shown, by path or as [[title]], or a URL that it is told; up to eight
@@ -112,24 +112,21 @@ fn local(args: &NoteDraft, request: &DraftRequest, json: bool) -> Result<Verifie
         report::note("no model is set up, so recorded answers are replayed", Some(&hint));
     }
     let waiting = Waiting::new(drafter.provider().name());
-    let drafted = match project.is_some() || args.connect.store.is_some() {
-        true => {
-            let gateway = Gateway::open_in(project, &args.connect, Purpose::Write, json)?;
-            asked(gateway.with_notes(drafter).client(), request)?
-        }
-        false => {
-            report::note(
-                &format!("no `{CONFIG}` in this directory or its parents, so this draft is on no ledger"),
-                None,
-            );
-            let request = ordain_note::Request::read(&serde_json::to_vec(request).unwrap_or_default());
-            let request = request.map_err(|faults| refused(ordain_note::Failure::of_input(faults)))?;
-            let runtime = runtime(1)?;
-            let mut drafted =
-                runtime.block_on(drafter.draft(&request, "local")).map_err(|failure| refused(*failure))?;
-            runtime.block_on(drafter.keep(&mut drafted, "local"));
-            drafted.note
-        }
+    let drafted = if project.is_some() || args.connect.store.is_some() {
+        let gateway = Gateway::open_in(project, &args.connect, Purpose::Write, json)?;
+        asked(gateway.with_notes(drafter).client(), request)?
+    } else {
+        report::note(
+            &format!("no `{CONFIG}` in this directory or its parents, so this draft is on no ledger"),
+            None,
+        );
+        let request = ordain_note::Request::read(&serde_json::to_vec(request).unwrap_or_default());
+        let request = request.map_err(|faults| refused(ordain_note::Failure::of_input(faults)))?;
+        let runtime = runtime(1)?;
+        let mut drafted =
+            runtime.block_on(drafter.draft(&request, "local")).map_err(|failure| refused(*failure))?;
+        runtime.block_on(drafter.keep(&mut drafted, "local"));
+        drafted.note
     };
     drop(waiting);
     let vault = Vault::open(&folder)?;
@@ -142,7 +139,7 @@ fn local(args: &NoteDraft, request: &DraftRequest, json: bool) -> Result<Verifie
     Ok(drafted)
 }
 
-/// What the project and the environment say about the model.
+/// The settings of the model, from the project and the environment.
 pub(crate) fn drafter(project: Option<&Project>, vault: &Path) -> Result<Drafter, Failure> {
     let settings = project.map(Project::model).transpose()?.unwrap_or_default();
     let root = project.map_or(Path::new("."), Project::root);

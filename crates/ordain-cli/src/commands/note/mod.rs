@@ -40,7 +40,7 @@ Examples:
         Outcome::Failed.means("no proposal"),
     ]))]
     Draft(NoteDraft),
-    /// Hold a note proposal against its contract and the vault: routes, sections, collisions, what must be kept
+    /// Check a note proposal against its contract and the vault: routes, sections, collisions, parts to keep
     #[command(after_help = exit::help(&[
         Outcome::Ok.means("the note fits"),
         Outcome::Failed.means("a file could not be read"),
@@ -127,7 +127,7 @@ fn write_findings(out: &mut impl Write, style: Style, findings: &[Finding]) -> i
     Ok(())
 }
 
-/// What people should know of a proposal that was not asked about, beside the answer.
+/// Prints findings and warnings that the command did not ask for, beside its answer.
 fn tell(validation: &Validation) -> io::Result<()> {
     let mut stderr = anstream::stderr().lock();
     write_findings(&mut stderr, RED, &validation.findings)?;

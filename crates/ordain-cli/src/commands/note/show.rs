@@ -11,7 +11,7 @@ use serde_json::json;
 pub(super) fn run(args: &NoteFile, json: bool) -> Result<Outcome, Failure> {
     let Held { proposal, vault, validation } = hold(args, json)?;
     let path = &proposal.target.path;
-    // What is in the way of a new note is worth seeing, too.
+    // Also show the note that is in the way of a new one.
     let there = match &validation.replaces {
         Some(note) => Some(note.clone()),
         None => vault.note(path).ok().flatten(),

@@ -26,7 +26,7 @@ pub(super) fn run(args: &NoteFile, json: bool) -> Result<Outcome, Failure> {
                 (validation, outcome)
             }
             Err(report) => match Kind::recognise(&document) {
-                // Of another kind of document every field is wrong; that it is another kind says more.
+                // For a document of another kind, name its kind: every field would be wrong.
                 Ok(kind) if kind != Kind::Note => {
                     let message = format!("expected a note proposal, found {}", with_article(kind));
                     (broken(&Report::of(RuleId::Kind, String::new(), message)), Outcome::NoResult)
@@ -59,7 +59,7 @@ pub(super) fn run(args: &NoteFile, json: bool) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What no vault need be asked about.
+/// Violations that show without a vault.
 fn broken(report: &Report) -> Validation {
     Validation { findings: Finding::of_report(report), warnings: Vec::new(), text: None, replaces: None }
 }

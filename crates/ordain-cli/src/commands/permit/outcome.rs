@@ -28,7 +28,7 @@ pub(crate) struct PermitOutcome {
     /// How long it took, in milliseconds
     #[arg(long, value_name = "MS")]
     pub(crate) duration: Option<u64>,
-    /// What there is to say
+    /// A remark for the ledger
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) reason: String,
     #[command(flatten)]

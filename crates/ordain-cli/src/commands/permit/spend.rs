@@ -27,7 +27,7 @@ pub(crate) struct PermitUse {
     /// The permit
     #[arg(value_name = "PERMIT_ID")]
     pub(crate) id: String,
-    /// What is about to be done: the KernelRequest, or a document with `action_type`, `target` and `parameters`, such as the proposal
+    /// The action to take: the KernelRequest, or a document with `action_type`, `target` and `parameters`, such as the proposal
     #[arg(long = "for", value_name = "FILE")]
     pub(crate) what: PathBuf,
     /// The permit's text; without it the one on record

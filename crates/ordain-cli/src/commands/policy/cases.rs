@@ -27,7 +27,7 @@ struct Written {
     expect: Expect,
 }
 
-/// What the decision must be.
+/// The expected decision.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expect {

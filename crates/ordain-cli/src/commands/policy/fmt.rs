@@ -48,10 +48,7 @@ pub(crate) fn run(args: &PolicyFmt, json: bool) -> Result<Outcome, Failure> {
         }
         return filter(args.check);
     }
-    let named = match paths.is_empty() {
-        true => vec![find(None)?],
-        false => args.files.clone(),
-    };
+    let named = if paths.is_empty() { vec![find(None)?] } else { args.files.clone() };
     let files = cedar_files(&named)?;
     // Nothing is written until all of them can be.
     let mut laid_out = Vec::with_capacity(files.len());
@@ -138,7 +135,7 @@ fn text_of(source: &Source) -> Result<String, Failure> {
 fn formatted(before: &str) -> Result<String, String> {
     let policies = parsed(before)?;
     if policies.as_array().is_some_and(Vec::is_empty) {
-        // Comments alone are nobody's to lay out.
+        // A file with comments alone stays as it is.
         return Ok(before.to_owned());
     }
     let config = Config { line_width: LINE_WIDTH, indent_width: INDENT_WIDTH };
@@ -154,7 +151,7 @@ fn formatted(before: &str) -> Result<String, String> {
     Ok(after)
 }
 
-/// What stands after `//` outside of strings, sorted: laying out may move a comment.
+/// The comments after `//` outside of strings, sorted: formatting may move one.
 fn comments(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines() {

@@ -50,7 +50,7 @@ pub(super) struct Ran {
     /// Why it could not be run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// What is not as expected, one line each.
+    /// The differences from the expectation, one line each.
     pub(super) differences: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<Decision>,
@@ -163,10 +163,7 @@ fn compare(expect: &Expect, decision: &Decision) -> Vec<Line> {
         let listed = expect.reasons.iter().any(|it| it.fits(reason));
         let of_no_matter = weight(&reason.rule_id, permitted) == Weight::Tells
             && !expect.reasons.iter().any(|it| it.rule_id == reason.rule_id);
-        let tag = match expect.only && !listed && !of_no_matter {
-            true => ChangeTag::Insert,
-            false => ChangeTag::Equal,
-        };
+        let tag = if expect.only && !listed && !of_no_matter { ChangeTag::Insert } else { ChangeTag::Equal };
         let place = if reason.path.is_empty() { "the proposal" } else { &reason.path };
         let line = format!("{} at {place}: {}{}", reason.rule_id, reason.message, by(&reason.policies));
         reasons.push((reason.rule_id.clone(), (tag, line)));

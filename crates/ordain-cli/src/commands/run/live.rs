@@ -20,7 +20,7 @@ impl Live {
         Self { on, terminal: std::io::stderr().is_terminal() }
     }
 
-    /// That it cannot be shown stops no run.
+    /// A failure to show progress does not stop the run.
     pub(super) fn tell(&mut self, event: Event<'_>) {
         if !self.on {
             return;

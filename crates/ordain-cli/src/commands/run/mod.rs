@@ -51,7 +51,7 @@ pub(crate) struct Run {
     /// The folder that it is about
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) workspace: PathBuf,
-    /// What commands may do: strict, default, dev, or a file
+    /// The profile for commands: strict, default, dev, or a file
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     pub(crate) profile: String,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) struct Run {
     /// If it is accepted, change the workspace by it, unless files changed meanwhile
     #[arg(long, conflicts_with = "plan_only")]
     pub(crate) apply: bool,
-    /// Who proposes the change, where a gate is asked; without it what ordain.toml says, or the user's name
+    /// The actor that proposes the change to a gate [default: the one in ordain.toml, or the user's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Run, json: bool) -> Result<Outcome, Failure> {
             try_it(args, json, profile, origin)
         }
         (None, None, Some(path)) => {
-            // What is more than the profile allows is a matter of the verdict, not of the document.
+            // A patch set larger than the profile allows is a valid document; the verdict rejects it.
             let unlimited = Profile { max_total_output_bytes: u64::MAX, ..profile.clone() };
             let facts = Facts { profile: &unlimited, ..Facts::default() };
             let set = load_with::<PatchSet>(path, json, &facts)?.document;

@@ -67,7 +67,7 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     page
 }
 
-/// What a person has to know; the result has every reason with its rule and place.
+/// The reasons that help a person; the result has all of them, each with its rule and place.
 fn reasons(page: &mut Page, run: &Run) {
     let evidence = run.tried.as_ref().map(|tried| &tried.evidence);
     let stopped = evidence.is_some_and(|it| it.status == ExecutionStatus::Failed);

@@ -53,9 +53,10 @@ fn show(out: &mut impl Write, name: &str, file: &CheckedFile) -> std::io::Result
         None => "file",
     };
     let name = printable(name);
-    match file.report.ok() {
-        true => writeln!(out, "{GREEN}valid{GREEN:#}  {name}: {what}")?,
-        false => writeln!(out, "{RED}invalid{RED:#}  {name}: {what}")?,
+    if file.report.ok() {
+        writeln!(out, "{GREEN}valid{GREEN:#}  {name}: {what}")?
+    } else {
+        writeln!(out, "{RED}invalid{RED:#}  {name}: {what}")?
     }
     report::findings(out, &file.report)
 }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct Exec {
-    /// What it may do: strict, default, dev, or a file
+    /// The profile: strict, default, dev, or a file
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     pub(crate) profile: String,
     /// The folder that it works on
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     Ok(if step.status() == ActionStatus::Success { Outcome::Ok } else { Outcome::Failed })
 }
 
-/// What a command wrote could speak to a terminal; to a file or a pipe it is passed on as it is.
+/// Makes control characters harmless for a terminal; a file or a pipe gets the bytes as they are.
 fn harmless(bytes: &[u8], to_terminal: bool) -> Cow<'_, [u8]> {
     if to_terminal { printable_lines(bytes).into_bytes().into() } else { bytes.into() }
 }

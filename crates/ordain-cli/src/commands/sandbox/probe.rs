@@ -18,7 +18,7 @@ pub(super) fn run(json: bool) -> Result<Outcome, Failure> {
         stdout.write_all(probe_page(&probe).text().as_bytes())?;
     }
     stdout.flush()?;
-    // What needs a flag does not run by itself.
+    // A level that needs a flag is not enough.
     Ok(if probe.level >= Some(Level::Namespaces) { Outcome::Ok } else { Outcome::Failed })
 }
 

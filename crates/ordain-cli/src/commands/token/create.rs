@@ -19,10 +19,10 @@ Examples:
 
 What a token may propose under one of its names, its principal cannot approve.", exit::PLAIN))]
 pub(crate) struct TokenCreate {
-    /// Whose it is
+    /// The principal that the token belongs to
     #[arg(value_name = "PRINCIPAL")]
     pub(crate) principal: String,
-    /// What it is for: actor, approver, operator, sensor, worker, auditor; several times for several
+    /// A role: actor, approver, operator, sensor, worker or auditor; may be given several times
     #[arg(long = "role", value_name = "ROLE", required = true, value_parser = role)]
     pub(crate) roles: Vec<ordain_api::Role>,
     /// A further name that it may propose or observe under, such as that of an agent

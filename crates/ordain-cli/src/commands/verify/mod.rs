@@ -32,7 +32,7 @@ pub(crate) struct Verify {
     /// folders are not; of the folder of a run every file and every link between them is checked
     #[arg(value_name = "FILE", required_unless_present = "jsonl")]
     pub(crate) files: Vec<PathBuf>,
-    /// What the documents are; told from their content when absent
+    /// The kind of the documents [default: recognised from their content]
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<Kind>,
     /// The policy profile: strict, default, dev, or a file
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     if args.jsonl { verify_lines(args, &facts, plan) } else { verify_files(args, &facts, plan, json) }
 }
 
-/// What verifying one document gave.
+/// The result of verifying one document.
 pub(crate) struct Checked {
     pub(crate) kind: Option<Kind>,
     pub(crate) report: Report,
@@ -289,7 +289,7 @@ pub(crate) fn write_report(canon: &mut Canonicalizer, report: &Report, output: &
     output.extend_from_slice(canon.value(&replacement).unwrap_or(b"{\"ok\":false}"));
 }
 
-/// What stands in place of the result for a line that cannot be kept.
+/// The result for a line that is too long to keep.
 pub(crate) fn too_long() -> Checked {
     let message = format!("the line is longer than {DOCUMENT_BYTES_MAX} bytes");
     let wrong = Unreadable { pointer: String::new(), message, offset: None };
