@@ -229,7 +229,7 @@ impl Check<'_> {
             } else if (token.secret_hash, token.expires_at_ms) != (should.secret_hash, should.expires_at_ms) {
                 "its secret, or until when it holds"
             } else {
-                "its principal, names, roles or times"
+                "its principal, names or roles, or its times"
             };
             format!("the token `{id}` is recorded otherwise than on the ledger: {what}")
         };

@@ -268,7 +268,7 @@ async fn only_a_permit_of_a_patch_set_leaves_a_change_of_files() {
             (report(UseOutcome::Succeeded, hash("2"), "1-a"), "another patch set"),
             (report(UseOutcome::Succeeded, "1-a".to_owned(), "1-a"), "not the hash"),
             (report(UseOutcome::Succeeded, hash("1"), ""), "must not be empty"),
-            (report(UseOutcome::Succeeded, hash("1"), "a\nb"), "control characters"),
+            (report(UseOutcome::Succeeded, hash("1"), "a\nb"), "a control character"),
         ] {
             let refused = settle(&spent, wrong).await.unwrap_err().to_string();
             assert!(refused.contains(why), "{refused}");

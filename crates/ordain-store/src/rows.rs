@@ -50,7 +50,7 @@ pub struct EntryRow {
     pub bytes: Vec<u8>,
     /// Its hash as stored beside it. A verifier computes it again.
     pub leaf_hash: Hash,
-    /// The documents that are kept with it.
+    /// The documents that are kept with it; none if they were altered and cannot be unpacked.
     pub attached: Vec<Vec<u8>>,
 }
 

@@ -64,9 +64,9 @@ on_every_store! {
 mod shared {
     use super::*;
 
-    on_stores! { file File: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
+    on_stores! { file File: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_and_an_older_store_are_refused,
     a_failed_batch_is_not_the_end, damage_is_named, a_ledger_that_goes_back, nobody_blocks_the_writer, nobody_waits_for_the_writer, }
-    on_stores! { postgres Postgres: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_store_is_refused,
+    on_stores! { postgres Postgres: reopened, two_handles, a_change_sees_the_last_entry, many_open_at_once, a_newer_and_an_older_store_are_refused,
     a_failed_batch_is_not_the_end, damage_is_named, a_ledger_that_goes_back, nobody_blocks_the_writer, nobody_waits_for_the_writer,
     two_who_believe_to_have_the_turn, a_node_that_falls_silent_in_its_turn, }
 }
@@ -569,7 +569,7 @@ async fn many_open_at_once(place: &Place) {
     assert_eq!(check_tree(&place.open().await).await.len(), 8);
 }
 
-async fn a_newer_store_is_refused(place: &Place) {
+async fn a_newer_and_an_older_store_are_refused(place: &Place) {
     let store = place.open().await;
     store.commit(set("k", "i", 0, "s", "{}")).await.unwrap();
     store.close().await.unwrap();
@@ -577,6 +577,12 @@ async fn a_newer_store_is_refused(place: &Place) {
     place.meddle(&format!("UPDATE {meta} SET version = 99"));
     let error = Store::open(&place.location).await.err().unwrap();
     let StoreError::Newer { found: 99, known, .. } = error else { panic!("{error}") };
+    // The tables of ordain 0.1 are not read any more.
+    place.meddle(&format!("UPDATE {meta} SET version = 1"));
+    for opened in [Store::open(&place.location).await, Store::open_to_read(&place.location).await] {
+        let error = opened.err().unwrap();
+        assert!(matches!(error, StoreError::Older(_)) && error.to_string().contains("ordain 0.1"), "{error}");
+    }
     place.meddle(&format!("UPDATE {meta} SET version = {known}"));
     assert_eq!(place.open().await.head().await.unwrap().size, 1);
 }

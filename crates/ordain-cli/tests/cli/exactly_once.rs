@@ -115,7 +115,7 @@ fn many_processes_on_one_file() {
             match output.status.code() {
                 Some(0) => won += 1,
                 Some(1) => {
-                    assert!(said.contains("could be used"), "seed {seed}: {said}");
+                    assert!(said.contains("is used up"), "seed {seed}: {said}");
                     lost += 1;
                 }
                 code => panic!("seed {seed}: {code:?}: {said}"),

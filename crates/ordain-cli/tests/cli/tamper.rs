@@ -81,11 +81,6 @@ impl Store {
         self.entries.iter().find(about).unwrap()["index"].as_u64().unwrap()
     }
 
-    fn permit(&self, action_id: &str) -> String {
-        let index = usize::try_from(self.index("permit_minted", action_id)).unwrap();
-        self.entries[index]["entry"]["event"]["permit_id"].as_str().unwrap().to_owned()
-    }
-
     /// Changes a copy, checks it, and wants to hear of it. A file that was only read is as it was.
     #[track_caller]
     fn check(&self, command: &str, index: Option<u64>, words: &str, change: impl FnOnce(&Connection)) {
@@ -189,7 +184,7 @@ fn entries_and_tree(store: &Store) {
     });
     check(Some(10), "exchanged", &|it| it.execute_batch(swap).unwrap());
     check(Some(size), "beyond the head", &|it| {
-        let sql = "INSERT INTO entries SELECT (SELECT size FROM head), bytes, leaf_hash FROM entries WHERE position = 5";
+        let sql = "INSERT INTO entries SELECT (SELECT size FROM head), bytes, leaf_hash, NULL FROM entries WHERE position = 5";
         it.execute_batch(sql).unwrap();
     });
     check(Some(11), "exchanged", &|it| {
@@ -215,46 +210,51 @@ fn entries_and_tree(store: &Store) {
 
 fn documents(store: &Store) {
     let index = store.index("submitted", "p-3-4");
-    let event = &store.entries[usize::try_from(index).unwrap()]["entry"]["event"];
-    let hash = format!("hash = '{}'", event["proposal_document"].as_str().unwrap());
-    store.check("verify", Some(index), "which was changed", |it| flip(it, "bytes", "documents", &hash, 20));
-    store.check("verify", Some(index), "which is missing", |it| {
-        it.execute_batch(&format!("DELETE FROM documents WHERE {hash}")).unwrap();
+    let place = format!("position = {index}");
+    let words = "which is missing or was changed";
+    for at in [0, 1, 20, 60] {
+        store.check("verify", Some(index), words, |it| flip(it, "attached", "entries", &place, at));
+    }
+    store.check("verify", Some(index), words, |it| {
+        it.execute_batch(&format!("UPDATE entries SET attached = NULL WHERE {place}")).unwrap();
+    });
+    // The documents of one action in the place of those of another.
+    store.check("verify", Some(index), words, |it| {
+        let other = store.index("submitted", "p-3-5");
+        let sql = "UPDATE entries SET attached = (SELECT attached FROM entries WHERE position = ?1) WHERE position = ?2";
+        assert_eq!(it.execute(sql, params![other.cast_signed(), index.cast_signed()]).unwrap(), 1);
     });
 }
 
 fn records(store: &Store) {
-    let (spent, unknown) = (store.permit("q-0-crm"), store.permit("q-2-crm"));
-    let minted = |action: &str| Some(store.index("permit_minted", action));
+    let submitted = |action: &str| Some(store.index("submitted", action));
     let check = |index, words: &str, change: &dyn Fn(&Connection)| store.check("fsck", index, words, change);
-    check(minted("q-0-crm"), "the ledger has 1 uses and its record 0", &|it| {
-        edit(it, "permit", &spent, Some("idle"), |body| {
-            body["used"] = json!(0);
-            body["uses"] = json!([]);
+    check(submitted("q-0-crm"), "the ledger has 1 uses and the record 0", &|it| {
+        edit(it, "action", "q-0-crm", None, |body| {
+            body["permit"]["used"] = json!(0);
+            body["permit"]["uses"] = json!([]);
         });
     });
-    check(minted("q-1-crm"), "the ledger has 1 uses and its record 0", &|it| {
-        edit(it, "permit", &store.permit("q-1-crm"), None, |body| body["used"] = json!(0));
+    check(submitted("q-1-crm"), "the ledger has 1 uses and the record 0", &|it| {
+        edit(it, "action", "q-1-crm", None, |body| body["permit"]["used"] = json!(0));
     });
-    check(minted("q-0-crm"), "says something else", &|it| {
-        edit(it, "permit", &spent, Some("idle"), |body| body["uses"] = json!([]));
+    check(submitted("q-0-crm"), "says something else", &|it| {
+        edit(it, "action", "q-0-crm", None, |body| body["permit"]["uses"] = json!([]));
     });
-    check(minted("q-0-archive"), "says something else", &|it| {
-        edit(it, "permit", &store.permit("q-0-archive"), None, |body| body["max_executions"] = json!(80));
+    check(submitted("q-0-archive"), "says something else", &|it| {
+        edit(it, "action", "q-0-archive", None, |body| body["permit"]["id"] = json!("permit_1_00"));
     });
-    check(minted("q-0-crm"), "says something else", &|it| {
-        edit(it, "permit", &spent, None, |body| body["valid_until_ms"] = json!(4_000_000_000_000_u64));
-    });
-    check(minted("q-2-crm"), "says something else", &|it| {
-        edit(it, "permit", &unknown, None, |body| body["uses"][0]["settled"]["outcome"] = json!("failed"));
+    check(submitted("q-2-crm"), "says something else", &|it| {
+        edit(it, "action", "q-2-crm", None, |body| {
+            body["permit"]["uses"][0]["settled"]["outcome"] = json!("failed");
+        });
     });
     check(None, "its effect is guarded wrongly", &|it| {
         let sql = "UPDATE records SET state = 'clear', body = '{\"open\":[]}' WHERE kind = 'effect'";
         it.execute_batch(sql).unwrap();
     });
-    check(minted("p-1-1"), "has no record", &|it| {
-        let sql = format!("DELETE FROM records WHERE kind = 'permit' AND id = '{}'", store.permit("p-1-1"));
-        it.execute_batch(&sql).unwrap();
+    check(submitted("p-1-1"), "has no record", &|it| {
+        it.execute_batch("DELETE FROM records WHERE kind = 'action' AND id = 'p-1-1'").unwrap();
     });
     check(None, "it was revoked", &|it| {
         edit(it, "token", &store.revoked, Some("valid"), |body| body["revoked_at_ms"] = Json::Null);
@@ -274,13 +274,14 @@ fn records(store: &Store) {
         edit(it, "control", "gate", Some("open"), |body| body["halt"] = Json::Null);
     });
     check(None, "the policies in force", &|it| {
-        edit(it, "control", "gate", None, |body| body["policy"]["files_document"] = json!("sha256:00"));
+        edit(it, "control", "gate", None, |body| {
+            body["policy"]["files_document"] = json!(format!("sha256:{}", "0".repeat(64)))
+        });
     });
-    let submitted = Some(store.index("submitted", "p-0-2"));
-    check(submitted, "whose record says something else", &|it| {
+    check(submitted("p-0-2"), "whose record says something else", &|it| {
         edit(it, "action", "p-0-2", Some("allowed"), |body| body["state"] = json!("allowed"));
     });
-    check(submitted, "whose record says something else", &|it| {
+    check(submitted("p-0-2"), "whose record says something else", &|it| {
         edit(it, "action", "p-0-2", None, |body| body["expires_at_ms"] = json!(4_000_000_000_000_u64));
     });
     check(None, "is listed as denied and is held", &|it| {

@@ -101,7 +101,7 @@ impl Session {
             let leaf_hash: Vec<u8> = self.column(row, 2)?;
             let index = to_unsigned(self.column(row, 0)?)?;
             let packed: Option<Vec<u8>> = self.column(row, 3)?;
-            let attached = attached_of(index, packed.as_deref())?;
+            let attached = attached_of(index, packed.as_deref()).unwrap_or_default();
             Ok(EntryRow { index, bytes: self.column(row, 1)?, leaf_hash: hash_of(&leaf_hash)?, attached })
         };
         rows.iter().map(read).collect()

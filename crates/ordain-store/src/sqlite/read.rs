@@ -87,7 +87,7 @@ impl Rows<'_> {
             }
             let index = to_unsigned(row.get(0).map_err(failed)?)?;
             let leaf_hash = hash_of(&row.get::<_, Vec<u8>>(2).map_err(failed)?)?;
-            let attached = attached_of(index, packed.as_deref())?;
+            let attached = attached_of(index, packed.as_deref()).unwrap_or_default();
             entries.push(EntryRow { index, bytes, leaf_hash, attached });
         }
         Ok(entries)
