@@ -37,7 +37,7 @@ impl Mode {
 
 pub(crate) fn run() -> Result<()> {
     let python = tools::model_environment()?;
-    run_command(&mut cargo(&["build", "--release", "--package", "ordain-cli"]))?;
+    run_command(&mut cargo(&["build", "--profile", "dist", "--package", "ordain-cli"]))?;
     let prompts = fs::read_to_string(root().join(PROMPTS)).map_err(|error| format!("{PROMPTS}: {error}"))?;
     let prompts: Vec<&str> = prompts.lines().filter(|line| !line.is_empty()).collect();
     let server = Server::start(&python)?;
@@ -155,7 +155,7 @@ impl Drop for Project {
 
 fn program() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    root().join(target).join("release/ordain")
+    root().join(target).join("dist/ordain")
 }
 
 /// The model behind an OpenAI-compatible API on a port of its own. It ends when its standard input does.

@@ -82,7 +82,12 @@ static COMMANDS: &[Command] = &[
         about: "fuzzes each target for a minute, or for N seconds",
         run: fuzz::run,
     },
-    Command { name: "soak", arguments: "", about: "runs the long tests and fuzzes for long", run: soak::run },
+    Command {
+        name: "soak",
+        arguments: "[--list] [NAME…]",
+        about: "runs the long tests and fuzzes for long, or only the named parts",
+        run: soak::run,
+    },
 ];
 
 /// `EX_USAGE` of sysexits.
@@ -164,5 +169,6 @@ mod tests {
         assert!(usage_error(&["fuzz", "--second", "1"]));
         assert!(usage_error(&["fuzz", "no_such_target"]));
         assert!(usage_error(&["soak", "--seconds"]));
+        assert!(usage_error(&["soak", "stores", "store"]));
     }
 }

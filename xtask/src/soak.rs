@@ -1,76 +1,189 @@
-//! `cargo xtask soak`: the tests with far more cases, then the fuzzers for far longer.
+//! `cargo xtask soak`: tests with far more cases, and the fuzzers for far longer. Each part takes less than 40 minutes.
 
-use crate::process::{cargo, run as run_command};
-use crate::{Result, fuzz, no_arguments, postgres, tools};
+use crate::process::{cargo, output, run as run_command};
+use crate::{Error, Result, fuzz, postgres, tools};
+use serde_json::Value as Json;
+use std::process::Command;
 use std::time::Instant;
 
 const CASES: &str = "200000";
 /// Each of these writes to a disk and waits for it.
 const WORKSPACE_CASES: &str = "10000";
-const WORKSPACE_TESTS: &str = "package(ordain-harness) + package(ordain-cli) & test(/^apply_faults::/)";
-const HTTP_TESTS: &str = "test(strangers)";
-const SERVER_TESTS: &str = "package(ordain-cli) & test(/^(exactly_once|kills|tamper|steady)::/)";
-const FUZZ_SECONDS: u64 = 600;
+const FUZZ_SECONDS: u64 = 240;
+
+/// A part that can run alone.
+struct Part {
+    name: &'static str,
+    about: &'static str,
+    run: fn() -> Result<()>,
+}
+
+static PARTS: &[Part] = &[
+    Part {
+        name: "cases",
+        about: "the pure crates: 200,000 cases of each property, a million decisions against the model",
+        run: cases,
+    },
+    Part {
+        name: "workspaces",
+        about: "changes of files: 10,000 cases of each property, killed in every way twice",
+        run: workspaces,
+    },
+    Part { name: "stores", about: "SQLite and PostgreSQL, killed 50 times each", run: stores },
+    Part {
+        name: "servers",
+        about: "servers on both stores: killed 50 times each, permits wanted by many, stores tampered with",
+        run: servers,
+    },
+    Part { name: "memory", about: "a server that decides a million proposals", run: memory },
+    Part { name: "http", about: "everything that the description of the interface allows, asked", run: http },
+    Part { name: "fuzz", about: "each fuzz target for four minutes", run: fuzz_targets },
+];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    no_arguments(arguments)?;
+    if arguments == ["--list"] {
+        let width = PARTS.iter().map(|part| part.name.len()).max().unwrap_or_default();
+        PARTS.iter().for_each(|part| println!("{:width$}  {}", part.name, part.about));
+        return Ok(());
+    }
+    let chosen = chosen(arguments)?;
     tools::cargo_subcommand("nextest")?;
-    println!("==> tests with {CASES} cases");
-    let start = Instant::now();
-    let mut tests = cargo(&[
-        "nextest",
-        "run",
-        "--release",
-        "-p",
-        "ordain-canon",
-        "-p",
-        "ordain-spec",
-        "-p",
-        "ordain-kernel",
-        "-p",
-        "ordain-decision",
-    ]);
-    let tests = run_command(tests.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", CASES));
-    let seconds = start.elapsed().as_secs_f64();
-    println!("==> workspaces: {WORKSPACE_CASES} cases, every way to be killed twice");
-    let start = Instant::now();
-    let mut workspaces = cargo(&["nextest", "run", "--release", "-E", WORKSPACE_TESTS]);
-    let workspaces = run_command(
-        workspaces.arg("--no-fail-fast").env("ORDAIN_SOAK", "1").env("PROPTEST_CASES", WORKSPACE_CASES),
-    );
-    let workspace_seconds = start.elapsed().as_secs_f64();
-    println!("==> stores: killed 50 times each");
-    let start = Instant::now();
-    let server = postgres::Server::start(&[])?;
-    let mut stores = cargo(&["nextest", "run", "--release", "-p", "ordain-store", "--no-fail-fast"]);
-    let stores = run_command(stores.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
-    println!(
-        "==> servers: killed 50 times on each store, permits wanted by many, stores tampered with, a million decisions"
-    );
-    let mut servers = cargo(&["nextest", "run", "--release", "-E", SERVER_TESTS, "--no-fail-fast"]);
-    let servers = run_command(servers.env("ORDAIN_SOAK", "1").env(postgres::VARIABLE, server.url()));
-    drop(server);
-    let store_seconds = start.elapsed().as_secs_f64();
-    println!("==> the HTTP interface: asked everything that its description allows");
-    let start = Instant::now();
-    let mut http = cargo(&["nextest", "run", "--release", "-p", "ordain-server", "-E", HTTP_TESTS]);
+    let mut figures = Vec::new();
+    let mut failed = Vec::new();
+    for part in chosen {
+        println!("==> {}: {}", part.name, part.about);
+        let start = Instant::now();
+        let result = (part.run)();
+        if let Err(Error::Failed(message) | Error::Usage(message)) = &result {
+            println!("{message}");
+            failed.push(part.name);
+        }
+        let verdict = if result.is_ok() { "passed" } else { "FAILED" };
+        figures.push(format!("{:10} {:>6.0} s  {verdict}", part.name, start.elapsed().as_secs_f64()));
+    }
+    println!("==> figures\n{}", figures.join("\n"));
+    if failed.is_empty() { Ok(()) } else { Err(Error::Failed(format!("failed: {}", failed.join(", ")))) }
+}
+
+/// The named parts, or all of them.
+fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
+    if names.is_empty() {
+        return Ok(PARTS.iter().collect());
+    }
+    let mut chosen = Vec::new();
+    for name in names {
+        let part = PARTS.iter().find(|part| part.name == name);
+        chosen.push(part.ok_or_else(|| {
+            let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+            Error::Usage(format!("`{name}` is neither `--list` nor one of the parts {}", known.join(", ")))
+        })?);
+    }
+    Ok(chosen)
+}
+
+/// The tests of some packages, built as they are shipped.
+fn tests(packages: &[&str], filter: &str) -> Command {
+    let mut tests = cargo(&["nextest", "run", "--cargo-profile", "dist", "--no-fail-fast", "-E", filter]);
+    for package in packages {
+        tests.args(["--package", package]);
+    }
+    tests.env("ORDAIN_SOAK", "1");
+    tests
+}
+
+/// Tests of the program by the files that they are in. A file is a binary, or a module of one binary with all of them; nextest
+/// refuses the name of a binary that is not there.
+fn program_tests(files: &[&str]) -> Result<String> {
+    let metadata = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
+    let metadata = serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
+    Ok(filter(files, &test_binaries(&metadata, "ordain-cli")))
+}
+
+fn test_binaries(metadata: &Json, package: &str) -> Vec<String> {
+    let list = |value: &Json, key: &str| value.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
+    let has = |value: &Json, key: &str, text: &str| value.get(key).is_some_and(|found| found == text);
+    let packages = list(metadata, "packages").into_iter().filter(|it| has(it, "name", package));
+    let targets = packages.flat_map(|package| list(&package, "targets"));
+    let tests = targets.filter(|target| list(target, "kind").iter().any(|kind| kind == "test"));
+    tests.filter_map(|target| target.get("name")?.as_str().map(str::to_owned)).collect()
+}
+
+fn filter(files: &[&str], binaries: &[String]) -> String {
+    let of = |file: &&str| {
+        let is_binary = binaries.iter().any(|binary| binary == file);
+        if is_binary { format!("binary({file})") } else { format!("test(/^{file}::/)") }
+    };
+    let files: Vec<String> = files.iter().map(of).collect();
+    format!("package(ordain-cli) & ({})", files.join(" + "))
+}
+
+fn cases() -> Result<()> {
+    let packages = ["ordain-canon", "ordain-spec", "ordain-kernel", "ordain-decision"];
+    Ok(run_command(tests(&packages, "all()").env("PROPTEST_CASES", CASES))?)
+}
+
+fn workspaces() -> Result<()> {
+    let filter = format!("package(ordain-harness) + {}", program_tests(&["apply_faults"])?);
+    let mut tests = tests(&["ordain-harness", "ordain-cli"], &filter);
+    Ok(run_command(tests.env("PROPTEST_CASES", WORKSPACE_CASES))?)
+}
+
+fn stores() -> Result<()> {
+    with_postgres(tests(&["ordain-store"], "all()"))
+}
+
+fn servers() -> Result<()> {
+    with_postgres(tests(&["ordain-cli"], &program_tests(&["exactly_once", "kills", "tamper"])?))
+}
+
+fn memory() -> Result<()> {
+    with_postgres(tests(&["ordain-cli"], &program_tests(&["steady"])?))
+}
+
+fn http() -> Result<()> {
     let python = tools::python_environment()?;
-    let http = run_command(http.env("ORDAIN_SOAK", "1").env(tools::PYTHON_VARIABLE, python));
-    let http_seconds = start.elapsed().as_secs_f64();
+    let mut tests = tests(&["ordain-server"], "test(strangers)");
+    Ok(run_command(tests.env(tools::PYTHON_VARIABLE, python))?)
+}
+
+fn fuzz_targets() -> Result<()> {
     let figures = fuzz::fuzz(FUZZ_SECONDS, &[])?;
-    let verdict = |result: &std::result::Result<(), String>| if result.is_ok() { "passed" } else { "FAILED" };
-    println!("==> figures\ntests     {CASES:>12} cases each, {seconds:.0} s  {}", verdict(&tests));
-    println!(
-        "workspaces {WORKSPACE_CASES:>11} cases each, {workspace_seconds:.0} s  {}",
-        verdict(&workspaces)
-    );
-    println!("http {http_seconds:>28.0} s  {}", verdict(&http));
-    println!("stores and servers {store_seconds:>14.0} s  {}, {}", verdict(&stores), verdict(&servers));
     fuzz::print(&figures);
-    tests?;
-    workspaces?;
-    stores?;
-    http?;
-    servers?;
     fuzz::problems(&figures)
+}
+
+fn with_postgres(mut tests: Command) -> Result<()> {
+    let server = postgres::Server::start(&[])?;
+    Ok(run_command(tests.env(postgres::VARIABLE, server.url()))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS, chosen, filter, test_binaries};
+    use crate::Error;
+    use serde_json::json;
+
+    #[test]
+    fn parts_are_chosen_by_name() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+        assert_eq!(chosen(&[]).map(|parts| parts.len()).ok(), Some(PARTS.len()));
+        let two = chosen(&names(&["fuzz", "stores"]));
+        let two = two.map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>());
+        assert_eq!(two.ok(), Some(vec!["fuzz", "stores"]));
+        let Err(Error::Usage(message)) = chosen(&names(&["stores", "store"])) else { unreachable!() };
+        assert!(message.contains("`store`") && message.contains("cases, workspaces, stores"), "{message}");
+    }
+
+    #[test]
+    fn tests_of_the_program_are_found_as_binaries_and_as_modules() {
+        let metadata = json!({"packages": [
+            {"name": "ordain-cli", "targets": [
+                {"name": "ordain", "kind": ["bin"]}, {"name": "kills", "kind": ["test"]}]},
+            {"name": "ordain-store", "targets": [{"name": "steady", "kind": ["test"]}]},
+        ]});
+        let binaries = test_binaries(&metadata, "ordain-cli");
+        assert_eq!(binaries, ["kills"]);
+        let found = filter(&["kills", "steady"], &binaries);
+        assert_eq!(found, "package(ordain-cli) & (binary(kills) + test(/^steady::/))");
+    }
 }
