@@ -57,6 +57,18 @@ static LAYERS: &[Layer] = &[
         pure: false,
     },
     Layer {
+        name: "ordain-agent",
+        may_use: &[
+            "ordain-canon",
+            "ordain-spec",
+            "ordain-decision",
+            "ordain-harness",
+            "ordain-api",
+            "ordain-client",
+        ],
+        pure: false,
+    },
+    Layer {
         name: "ordain-server",
         may_use: &[
             "ordain-canon",
@@ -87,6 +99,7 @@ static LAYERS: &[Layer] = &[
             "ordain-vault",
             "ordain-model",
             "ordain-note",
+            "ordain-agent",
             "ordain-api",
             "ordain-client",
             "ordain-gate",

@@ -1,5 +1,6 @@
 //! How commands end: the one table of exit codes.
 
+use ordain_agent::AgentError;
 use ordain_api::{Problem, ProblemCode};
 use ordain_client::{ClientError, TransportError};
 use std::process::ExitCode;
@@ -212,6 +213,20 @@ impl From<ClientError> for Failure {
         match hint {
             Some(hint) => failure.with_hint(hint),
             None => failure,
+        }
+    }
+}
+
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Client(error) => error.into(),
+            AgentError::Apply(error) => error.into(),
+            AgentError::Write(error) => error.into(),
+            error => match error.hint() {
+                Some(hint) => Self::Server(error.to_string()).with_hint(hint),
+                None => Self::Server(error.to_string()),
+            },
         }
     }
 }

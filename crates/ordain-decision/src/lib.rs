@@ -8,5 +8,7 @@ mod policy;
 mod shown;
 
 pub use judge::{Case, Check, Examined, Judgement, decide, decide_text, explain, nearest};
-pub use permit::{Claims, Grant, Minting, PermitError, PublicKey, PublicKeys, mint, verify_permit};
+pub use permit::{
+    Claims, Grant, Minting, PermitError, PublicKey, PublicKeys, VerifiedPermit, mint, verify_permit,
+};
 pub use policy::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file, schema_text};

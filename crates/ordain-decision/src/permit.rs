@@ -306,6 +306,29 @@ pub fn verify_permit(
     Ok(claims)
 }
 
+/// A permit that was verified. Only [`VerifiedPermit::verify`] makes one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VerifiedPermit {
+    claims: Claims,
+}
+
+impl VerifiedPermit {
+    /// Checks a permit by itself; see [`verify_permit`].
+    pub fn verify(token: &str, keys: &PublicKeys, audience: &str, now_ms: u64) -> Result<Self, PermitError> {
+        verify_permit(token, keys, audience, now_ms).map(|claims| Self { claims })
+    }
+
+    /// The claims that were signed.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    /// The key that signed it.
+    pub fn key_id(&self) -> &str {
+        &self.claims.iss
+    }
+}
+
 /// What was signed by a known key is still no permit if it does not say what permits say.
 fn check_claims(claims: &Claims, key_id: &str) -> Result<(), PermitError> {
     let wrong = |message: String| Err(PermitError::Claims(message));

@@ -2,8 +2,8 @@
 
 use crate::shape::{HEX64_PATTERN, SHA256_PATTERN};
 use ordain_canon::{
-    ActionHash, BundleHash, ContentHash, EvidenceHash, EvidenceSetHash, IntentHash, PatchHash, PlanHash,
-    PolicyHash, RunFileHash,
+    ActionHash, BundleHash, ContentHash, EvidenceHash, EvidenceSetHash, IntentHash, PatchHash, PayloadHash,
+    PlanHash, PolicyHash, RunFileHash,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -132,7 +132,7 @@ macro_rules! named_by {
         }
     )*};
 }
-named_by!(Sha256: ActionHash, ContentHash, EvidenceHash, EvidenceSetHash, PatchHash, PlanHash, PolicyHash, RunFileHash);
+named_by!(Sha256: ActionHash, ContentHash, EvidenceHash, EvidenceSetHash, PatchHash, PayloadHash, PlanHash, PolicyHash, RunFileHash);
 named_by!(Hex64: IntentHash);
 
 /// As a plan proposal's `source_bundle_hash` names it.

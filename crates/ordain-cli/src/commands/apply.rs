@@ -5,11 +5,11 @@ use crate::arguments::Connect;
 use crate::changes::{show_applied, show_changes, told};
 use crate::document::load;
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::files::{self, Asked, Asker, Trial, What, Wish};
+use crate::gate::files::{self, Asker, Changed};
 use crate::input::Source;
 use crate::report::RED;
 use clap::Args;
-use ordain_canon::{Canonicalizer, PatchHash};
+use ordain_agent::Trial;
 use ordain_harness::apply::{self, Applied, Authority, Base};
 use ordain_run::is_run_folder;
 use ordain_spec::Verified;
@@ -82,24 +82,19 @@ pub(crate) fn apply_asked(
         show_applied(&applied, workspace, json)?;
         return Ok(Outcome::Ok);
     };
-    // Do not ask for a change that cannot be applied, or that is there already.
+    // A patch set that cannot be applied is not proposed, and one that changes nothing needs no permission.
     let changes = told(apply::preview(workspace, patch, base), json)?;
     if changes.iter().all(|change| change.before == change.after) {
         show_applied(&Applied { record: None, files: Vec::new() }, workspace, json)?;
         return Ok(Outcome::Ok);
     }
-    let patch_hash = PatchHash::of(&mut Canonicalizer::new(), &**patch)?.to_string();
-    let operations = patch.operations.iter().map(|it| (it.op, it.path.as_str())).collect();
-    let wish = Wish { what: What::Apply { run }, patch_hash: &patch_hash, operations, changes: &changes };
-    let permitted = match gate.ask(&wish)? {
-        Asked::Not(outcome) => return Ok(outcome),
-        Asked::Permitted(permitted) => permitted,
+    let acted = match gate.change(|gated, tell| gated.apply(patch, &changes, run, tell))? {
+        Changed::Not(outcome) => return Ok(outcome),
+        Changed::Tried(acted) => acted,
     };
-    // Not the base alone: an edit since the gate was asked is in no diff that was approved.
-    let applied = apply::apply(workspace, patch, Some(&Base::of(&changes)), permitted.authority());
-    let reported = permitted.report(&applied);
-    show_applied(&told(applied, json)?, workspace, json)?;
-    reported.map(|()| Outcome::Ok)
+    show_applied(&told(acted.applied, json)?, workspace, json)?;
+    acted.reported?;
+    Ok(Outcome::Ok)
 }
 
 /// The change to apply, and the folder to apply it to.

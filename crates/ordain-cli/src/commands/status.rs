@@ -9,11 +9,10 @@ use crate::output::{print_json, print_page};
 use crate::page::Page;
 use crate::report;
 use clap::Args;
-use ordain_api::limits::{PAGE_MAX, POLL_SECONDS_MAX};
+use ordain_api::limits::PAGE_MAX;
 use ordain_api::{ActionState, ActionStatus, ActionsQuery};
 use ordain_canon::time::moment;
 use ordain_client::Client;
-use std::time::{Duration, Instant};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -92,17 +91,7 @@ fn list(client: &Client, state: Option<ActionState>, json: bool) -> Result<Outco
 
 /// The status, when it is no longer held or the time is over.
 pub(super) fn wait(client: &Client, id: &str, seconds: u64) -> Result<ActionStatus, Failure> {
-    // A time that the clock cannot count to never ends.
-    let end = Instant::now().checked_add(Duration::from_secs(seconds));
-    loop {
-        let left = end.map_or(u64::MAX, |end| end.saturating_duration_since(Instant::now()).as_secs());
-        let left = left.min(POLL_SECONDS_MAX);
-        let status = if left == 0 { client.action(id)? } else { client.wait_for_action(id, left)? };
-        let status = status.ok_or_else(|| Failure::unknown("action", id))?;
-        if status.state != ActionState::Held || left == 0 {
-            return Ok(status);
-        }
-    }
+    ordain_agent::wait(client, id, seconds)?.ok_or_else(|| Failure::unknown("action", id))
 }
 
 /// The status of an action that must be there.

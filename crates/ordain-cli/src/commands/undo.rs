@@ -3,15 +3,14 @@
 use crate::arguments::Connect;
 use crate::changes::{show_changes, told, write_files};
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::files::{self, Asked, Asker, Gated, What, Wish};
+use crate::gate::files::{self, Asker, Changed};
 use crate::output::print_json;
 use crate::report::{BOLD, GREEN, printable};
 use crate::wording::count;
 use clap::Args;
-use ordain_canon::ContentHash;
+use ordain_agent::Acted;
 use ordain_canon::time::rfc3339;
-use ordain_harness::apply::{self, ApplyError, Authority, Change, Copies, records};
-use ordain_spec::patch::PatchOp;
+use ordain_harness::apply::{self, Authority, Copies, records};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,60 +57,35 @@ pub(crate) fn run(args: &Undo, json: bool) -> Result<Outcome, Failure> {
     }
     let asker =
         Asker { workspace: &args.workspace, connect: &args.connect, actor: args.actor.as_deref(), json };
-    let (undone, reported) = match asker.gate()? {
+    let acted = match asker.gate()? {
         None => {
             let undone = apply::undo(&args.workspace, record, copies, Authority::LocalOperator);
             if undone.is_ok() {
                 files::say_nobody_was_asked();
             }
-            (undone, Ok(()))
+            Acted { applied: undone, reported: Ok(()) }
         }
         Some(gate) => {
             let (name, changes) = told(apply::preview_undo(&args.workspace, record, copies), json)?;
-            let permitted = match ask_to_undo(gate, &args.workspace, &name, &changes, json)? {
-                Asked::Not(outcome) => return Ok(outcome),
-                Asked::Permitted(permitted) => permitted,
-            };
-            let undone = apply::undo(&args.workspace, Some(&name), copies, permitted.authority());
-            let reported = permitted.report(&undone);
-            (undone, reported)
+            match gate.change(|gated, tell| gated.undo(&name, copies, &changes, tell))? {
+                Changed::Not(outcome) => return Ok(outcome),
+                Changed::Tried(acted) => acted,
+            }
         }
     };
-    let undone = told(undone, json)?;
+    let undone = told(acted.applied, json)?;
     if json {
         print_json(&json!({"undone": undone}))?;
-        return reported.map(|()| Outcome::Ok);
+    } else {
+        let mut stdout = anstream::stdout().lock();
+        let files = count(undone.files.len() as u64, "file");
+        let record = undone.record.unwrap_or_default();
+        writeln!(stdout, "{GREEN}undone{GREEN:#}  {record}: {files} as before")?;
+        write_files(&mut stdout, &undone.files)?;
+        stdout.flush()?;
     }
-    let mut stdout = anstream::stdout().lock();
-    let files = count(undone.files.len() as u64, "file");
-    let record = undone.record.unwrap_or_default();
-    writeln!(stdout, "{GREEN}undone{GREEN:#}  {record}: {files} as before")?;
-    write_files(&mut stdout, &undone.files)?;
-    stdout.flush()?;
-    reported.map(|()| Outcome::Ok)
-}
-
-fn ask_to_undo(
-    gate: Gated<'_>,
-    workspace: &Path,
-    record: &str,
-    changes: &[Change],
-    json: bool,
-) -> Result<Asked, Failure> {
-    let operation = |change: &'_ Change| match (&change.before, &change.after) {
-        (None, _) => PatchOp::Create,
-        (Some(_), Some(_)) => PatchOp::Modify,
-        (Some(_), None) => PatchOp::Delete,
-    };
-    let operations = changes.iter().map(|change| (operation(change), change.path.as_str())).collect();
-    let mut restored = Vec::new();
-    for Change { path, after, .. } in changes {
-        restored.extend(after.as_ref().map(|content| (path.as_str(), ContentHash::of(content).to_string())));
-    }
-    let known = told(records(workspace), json)?.into_iter().find(|it| it.record == record);
-    let gone = || ApplyError::NoRecord(format!("there is no change `{record}` in this workspace any more"));
-    let patch_hash = known.ok_or_else(gone)?.patch_hash;
-    gate.ask(&Wish { what: What::Undo { record, restored }, patch_hash: &patch_hash, operations, changes })
+    acted.reported?;
+    Ok(Outcome::Ok)
 }
 
 fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {
