@@ -25,7 +25,11 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-api", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer { name: "ordain-client", may_use: &["ordain-canon", "ordain-spec", "ordain-api"], pure: false },
     Layer { name: "ordain-model", may_use: &["ordain-canon"], pure: false },
-    Layer { name: "ordain-harness", may_use: &["ordain-canon", "ordain-spec"], pure: false },
+    Layer {
+        name: "ordain-harness",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-decision"],
+        pure: false,
+    },
     Layer { name: "ordain-vault", may_use: &["ordain-canon", "ordain-spec", "ordain-harness"], pure: false },
     Layer {
         name: "ordain-note",

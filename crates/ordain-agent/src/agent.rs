@@ -8,7 +8,7 @@ use ordain_api::{ActionState, ActionStatus, OutcomeReport, PermitStatus, UseOutc
 use ordain_canon::Canonicalizer;
 use ordain_client::{Client, ClientError};
 use ordain_decision::{PublicKey, PublicKeys, VerifiedPermit};
-use ordain_harness::apply::{Applied, ApplyError, Authority, KeptUse, OpenUse, keep_use};
+use ordain_harness::apply::{Applied, ApplyError, Authority, KeptUse, OpenUse, SpentUse, keep_use};
 use ordain_spec::action::{ActionType, Proposal, Target};
 use ordain_spec::packet::EvidencePacket;
 use serde_json::{Map, Value as Json};
@@ -141,8 +141,8 @@ impl<'a> Agent<'a> {
         let request = UseRequest { permit: token, action_type, target, parameters };
         let permit_id = verified.claims().jti.clone();
         let receipt = self.client.use_permit(&permit_id, &request)?;
-        same(&permit_id, &receipt.permit_id)?;
-        let authority = Authority::Permit { permit_id: permit_id.clone(), number: receipt.number };
+        let used = SpentUse { permit_id: &receipt.permit_id, number: receipt.number };
+        let authority = Authority::spent(&verified, used)?;
         let started = Instant::now();
         let Purpose { patch_hash, undo } = purpose;
         let server = self.server.map(str::to_owned);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// The file that says where a project keeps what.
-pub(crate) const CONFIG: &str = "ordain.toml";
+pub(crate) const CONFIG: &str = ordain_harness::apply::PROJECT_FILE;
 /// Where policies are if nothing says otherwise.
 pub(crate) const POLICY: &str = "policy";
 /// Where the store, the key and the last checkpoint are if nothing says otherwise.

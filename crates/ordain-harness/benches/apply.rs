@@ -52,8 +52,12 @@ fn row(top: &Path, op: PatchOp, count: usize) {
         };
         let (ours, synced, loose) = (folder("ours"), folder("synced"), folder("loose"));
         rustix::fs::sync();
-        times[0].push(timed(|| drop(apply(&ours, &patch, None, Authority::LocalOperator).unwrap())));
-        times[1].push(timed(|| drop(undo(&ours, None, Copies::Refuse, Authority::LocalOperator).unwrap())));
+        times[0].push(timed(|| {
+            drop(apply(&ours, &patch, None, Authority::local_operator(&ours).unwrap()).unwrap())
+        }));
+        times[1].push(timed(|| {
+            drop(undo(&ours, None, Copies::Refuse, Authority::local_operator(&ours).unwrap()).unwrap())
+        }));
         times[2].push(timed(|| write_all(&synced, &patch, "new", true)));
         times[3].push(timed(|| write_all(&loose, &patch, "new", false)));
         [ours, synced, loose].iter().for_each(|path: &PathBuf| fs::remove_dir_all(path).unwrap());

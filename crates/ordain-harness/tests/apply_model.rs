@@ -200,13 +200,13 @@ fn check(tree: &Tree, operations: &[Operation]) -> Result<(), TestCaseError> {
         read_tree(&root, "", &mut tree);
         tree
     };
-    let applied = apply(&root, &patch, None, Authority::LocalOperator);
+    let applied = apply(&root, &patch, None, Authority::local_operator(&root).unwrap());
     match (model(tree, operations), applied) {
         (Some(expected), Ok(applied)) => {
             prop_assert_eq!(now(), expected);
             prop_assert_eq!(applied.record.is_none(), now() == *tree, "a record exactly of what changed");
             if applied.record.is_some() {
-                undo(&root, None, Copies::Refuse, Authority::LocalOperator).unwrap();
+                undo(&root, None, Copies::Refuse, Authority::local_operator(&root).unwrap()).unwrap();
             }
         }
         (None, Err(ApplyError::Refused(problems))) => prop_assert!(!problems.is_empty()),

@@ -75,7 +75,9 @@ pub(crate) fn apply_asked(
 ) -> Result<Outcome, Failure> {
     let &Asker { workspace, json, .. } = asker;
     let Some(gate) = asker.gate()? else {
-        let applied = told(apply::apply(workspace, patch, base, Authority::LocalOperator), json)?;
+        let applied = Authority::local_operator(workspace)
+            .and_then(|authority| apply::apply(workspace, patch, base, authority));
+        let applied = told(applied, json)?;
         if applied.record.is_some() {
             files::say_nobody_was_asked();
         }

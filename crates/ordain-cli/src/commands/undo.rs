@@ -59,7 +59,8 @@ pub(crate) fn run(args: &Undo, json: bool) -> Result<Outcome, Failure> {
         Asker { workspace: &args.workspace, connect: &args.connect, actor: args.actor.as_deref(), json };
     let acted = match asker.gate()? {
         None => {
-            let undone = apply::undo(&args.workspace, record, copies, Authority::LocalOperator);
+            let undone = Authority::local_operator(&args.workspace)
+                .and_then(|authority| apply::undo(&args.workspace, record, copies, authority));
             if undone.is_ok() {
                 files::say_nobody_was_asked();
             }

@@ -58,6 +58,30 @@ pub enum ApplyError {
         /// What stops it from being rolled back.
         back: Problem,
     },
+    /// The workspace belongs to a project, whose gate decides about changes.
+    #[error("a gate decides about changes of `{path}`, because of `{project}`")]
+    Gated {
+        /// As it was given.
+        path: String,
+        /// The project's file.
+        project: String,
+    },
+    /// The use is not one of this permit.
+    #[error("permit `{permit_id}` gives no right to this change: {problem}")]
+    Permit {
+        /// The permit.
+        permit_id: String,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The authority is for another workspace.
+    #[error("the authority to change `{authorized}` does not extend to `{path}`")]
+    OtherWorkspace {
+        /// As it was given.
+        path: String,
+        /// The workspace that may be changed.
+        authorized: String,
+    },
     /// There is no such record.
     #[error("{0}")]
     NoRecord(String),

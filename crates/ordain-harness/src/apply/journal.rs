@@ -1,6 +1,6 @@
 //! The journal of a change: enough to finish it or to take it back, and the record of it afterwards.
 
-use super::Authority;
+use super::authority::AuthorityRecord;
 use super::state::is_record_name;
 use super::tree::forbidden;
 use ordain_canon::{Canonicalizer, is_sha256};
@@ -21,7 +21,7 @@ pub(crate) struct Journal {
     /// carried out.
     inode: String,
     pub(crate) applied_at_ms: u64,
-    pub(crate) authority: Authority,
+    pub(crate) authority: AuthorityRecord,
     pub(crate) patch_hash: String,
     pub(crate) source_proposal_id: String,
     /// Folders that were made, those that hold others first.
@@ -45,7 +45,7 @@ pub(crate) struct Entry {
 
 /// What a journal is about.
 pub(crate) struct Change {
-    pub(crate) authority: Authority,
+    pub(crate) authority: AuthorityRecord,
     pub(crate) applied_at_ms: u64,
     pub(crate) patch_hash: String,
     pub(crate) source_proposal_id: String,
@@ -119,13 +119,13 @@ pub(crate) enum Back {
     Undo {
         /// The name of its record.
         record: String,
-        authority: Authority,
+        authority: AuthorityRecord,
     },
 }
 
 impl Back {
     /// By what right, if somebody wants it.
-    pub(crate) fn authority(&self) -> Option<&Authority> {
+    pub(crate) fn authority(&self) -> Option<&AuthorityRecord> {
         match self {
             Self::Failed { .. } => None,
             Self::Undo { authority, .. } => Some(authority),

@@ -37,7 +37,7 @@ mod uses;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 
-pub use authority::Authority;
+pub use authority::{Authority, PROJECT_FILE, SpentUse};
 pub use base::Base;
 pub use error::{ApplyError, Problem};
 pub use outcome::{Applied, Change, ChangedFile, Copies, Done, OpenUse, Record, Recovered};

@@ -1,5 +1,6 @@
 //! From a patch set to a changed workspace.
 
+use super::authority::AuthorityRecord;
 use super::check::{Checked, check};
 use super::journal::{self, Back, Entry, Journal};
 use super::outcome::ChangedFile;
@@ -28,6 +29,7 @@ pub fn apply(
     base: Option<&Base>,
     authority: Authority,
 ) -> Result<Applied, ApplyError> {
+    let authority = authority.into_record(workspace)?;
     recover(workspace, Copies::Refuse)?;
     let tree = Tree::open(workspace)?;
     // A change at work is told as such, and not by what it has changed so far. Where there never was one, nothing is
@@ -120,7 +122,7 @@ fn change_of(
     patch: &Verified<PatchSet>,
     operations: &[&PatchOperation],
     checked: &Checked,
-    authority: Authority,
+    authority: AuthorityRecord,
 ) -> io::Result<journal::Change> {
     let entry = |(operation, seen): (&&PatchOperation, &Option<Seen>)| Entry {
         op: operation.op,

@@ -24,6 +24,7 @@ pub fn undo(
     copies: Copies,
     authority: Authority,
 ) -> Result<Applied, ApplyError> {
+    let authority = authority.into_record(workspace)?;
     recover(workspace, copies)?;
     let record = chosen(workspace, record)?;
     let tree = Tree::open(workspace)?;

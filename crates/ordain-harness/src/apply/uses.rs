@@ -1,10 +1,11 @@
 //! Uses of permits whose outcome nobody was told yet. What is found here after a crash is told to the gate.
 
+use super::authority::AuthorityRecord;
 use super::journal::Journal;
 use super::perform::files_of;
 use super::state::{APPLIED, Slots, UNDONE, existing, folder_in, is_unfinished, names, own_folder, unusable};
 use super::tree::Tree;
-use super::{Applied, ApplyError, Authority, Done, OpenUse};
+use super::{Applied, ApplyError, Done, OpenUse};
 use crate::beneath::{FOLDER, REGULAR};
 use ordain_canon::ContentHash;
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fstat, fsync, openat, unlinkat};
@@ -104,8 +105,8 @@ pub fn done_under(workspace: &Path, open: &OpenUse) -> Result<Done, ApplyError> 
     if is_unfinished(&tree) {
         return Ok(Done::AtWork);
     }
-    let is_it = |authority: &Authority| {
-        matches!(authority, Authority::Permit { permit_id, number }
+    let is_it = |authority: &AuthorityRecord| {
+        matches!(authority, AuthorityRecord::Permit { permit_id, number }
         if *permit_id == open.permit_id && *number == open.number)
     };
     let lists: &[&str] = if open.undo { &[UNDONE] } else { &[APPLIED, UNDONE] };
