@@ -65,15 +65,7 @@ pub enum Event {
     /// Nobody answered in time.
     Expired { action_id: String },
     /// An ALLOW became a permit.
-    PermitMinted {
-        action_id: String,
-        permit_id: String,
-        permit_document: String,
-        key_id: String,
-        max_executions: u64,
-        valid_from_ms: u64,
-        valid_until_ms: u64,
-    },
+    PermitMinted { action_id: String, permit_id: String, permit_document: String, key_id: String },
     /// A worker is about to act.
     PermitSpent {
         action_id: String,

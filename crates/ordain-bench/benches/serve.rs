@@ -47,7 +47,9 @@ fn main() {
         std::fs::remove_dir_all(&folder).ok();
         std::fs::create_dir_all(&folder).unwrap();
         run(&folder);
-        std::fs::remove_dir_all(&folder).unwrap();
+        if std::env::var_os("ORDAIN_BENCH_KEEP").is_none() {
+            std::fs::remove_dir_all(&folder).unwrap();
+        }
     }
 }
 
@@ -342,7 +344,9 @@ async fn stored_bytes(folder: &Path, name: &str, count: u64, used: bool) -> u64 
     gate.store().clone().close().await.unwrap();
     drop(gate);
     let size = std::fs::metadata(&path).unwrap().len();
-    std::fs::remove_file(&path).unwrap();
+    if std::env::var_os("ORDAIN_BENCH_KEEP").is_none() {
+        std::fs::remove_file(&path).unwrap();
+    }
     size
 }
 

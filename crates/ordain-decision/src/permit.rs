@@ -218,6 +218,15 @@ fn span(ms: u64) -> String {
 
 /// Makes a permit. The same arguments give the same bytes.
 pub fn mint(grant: &Grant, key: &SigningKey, minting: Minting<'_>) -> Result<String, PermitError> {
+    mint_with_claims(grant, key, minting).map(|(_, token)| token)
+}
+
+/// Makes a permit, and gives its claims too.
+pub fn mint_with_claims(
+    grant: &Grant,
+    key: &SigningKey,
+    minting: Minting<'_>,
+) -> Result<(Claims, String), PermitError> {
     let claims = grant.claims(&PublicKey::of(key), minting);
     let kid = claims.iss.clone();
     let header = Header { alg: ALGORITHM.to_owned(), kid, typ: TOKEN_TYPE.to_owned() };
@@ -233,7 +242,8 @@ pub fn mint(grant: &Grant, key: &SigningKey, minting: Minting<'_>) -> Result<Str
     if token.len() > PERMIT_BYTES_MAX {
         return Err(PermitError::TooLong);
     }
-    String::from_utf8(token).map_err(|_| PermitError::Form)
+    let token = String::from_utf8(token).map_err(|_| PermitError::Form)?;
+    Ok((claims, token))
 }
 
 /// Base64url without padding. A permit holds no secret, so it need not take the same time for all bytes.

@@ -7,7 +7,7 @@ use super::error::GateError;
 use super::ids::ActionId;
 use super::limits::ACT_HOLD_MS;
 use super::open::Gate;
-use super::permits::{Mint, effect_key};
+use super::permits::effect_key;
 use super::records::{Action, DeedHold, Effect, Evidence, Stored, Versioned};
 use super::spend::{NewUse, check_nothing_unknown, check_same_action};
 use super::status::Shown;
@@ -268,13 +268,6 @@ impl Gate {
         };
         let deed = deed.map(|deed| deed.to_string());
         Ok(Step::Done(ActAnswer { outcome, deed, joined: true, used: None, action: status }))
-    }
-}
-
-impl Mint {
-    /// As they will be but for the place on the ledger.
-    fn claims(&self) -> ordain_decision::Claims {
-        self.claims_at(None)
     }
 }
 

@@ -113,8 +113,11 @@ impl Fold {
         };
         let claims = [
             (number == permit.used + 1, "out of turn"),
-            (number <= permit.max_executions, "more often than it can be used"),
-            ((permit.valid_from_ms..permit.valid_until_ms).contains(&now_ms), "outside its window"),
+            (
+                permit.minted.as_ref().is_none_or(|minted| number <= minted.claims.max_executions),
+                "more often than it can be used",
+            ),
+            (permit.minted.as_ref().is_none_or(|minted| minted.holds_at(now_ms)), "outside its window"),
             (self.halt.is_none(), "while the gate was halted"),
         ];
         let doubtful = claims.into_iter().filter(|(holds, _)| !holds);

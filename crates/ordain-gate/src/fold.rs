@@ -36,15 +36,19 @@ pub(crate) struct Fold {
     pub(crate) deeds_of_actions: BTreeMap<String, String>,
 }
 
-/// A permit, as its entry says it.
+/// A permit that was minted.
 pub(crate) struct FoldedPermit {
     pub(crate) action_id: String,
-    pub(crate) max_executions: u64,
-    pub(crate) valid_from_ms: u64,
-    pub(crate) valid_until_ms: u64,
     /// Uses on the ledger; the record shows only the last of those that are over.
     pub(crate) used: u64,
-    pub(crate) effect_key: Option<String>,
+    /// The permit itself, unless its document is missing.
+    pub(crate) minted: Option<Minted>,
+}
+
+impl FoldedPermit {
+    fn effect_key(&self) -> Option<String> {
+        self.minted.as_ref().map(|minted| effect_key(&minted.claims))
+    }
 }
 
 /// The documents that an entry names, as far as they can be read.
@@ -186,38 +190,22 @@ impl Fold {
                     action.state = ActionState::Expired;
                 }
             }
-            Event::PermitMinted {
-                action_id,
-                permit_id,
-                max_executions,
-                valid_from_ms,
-                valid_until_ms,
-                ..
-            } => {
+            Event::PermitMinted { action_id, permit_id, .. } => {
                 if let Some(action) = self.actions.get_mut(&action_id) {
                     let id = PermitId::new(permit_id.clone());
                     action.permit = Some(Permit { id, used: 0, uses: Vec::new() });
                 }
-                let effect_key = documents.permit.map(|minted| effect_key(&minted.claims));
-                let permit = FoldedPermit {
-                    action_id,
-                    max_executions,
-                    valid_from_ms,
-                    valid_until_ms,
-                    used: 0,
-                    effect_key,
-                };
-                self.permits.insert(permit_id, permit);
+                self.permits.insert(permit_id, FoldedPermit { action_id, used: 0, minted: documents.permit });
             }
             Event::PermitSpent { permit_id, number, deadline_ms, .. } => {
                 let Some(folded) = self.permits.get_mut(&permit_id) else { return };
                 folded.used += 1;
                 let spent_at_ms = documents.inputs.map_or(0, |inputs| inputs.now_ms);
                 let used = Use { number, worker: by, spent_at_ms, deadline_ms, settled: None };
-                if let Some(key) = &folded.effect_key {
+                if let Some(key) = folded.effect_key() {
                     let permit_id = PermitId::new(permit_id.clone());
                     let open = EffectUse { permit_id, number, deadline_ms, unknown: false };
-                    self.effects.entry(key.clone()).or_default().open.push(open);
+                    self.effects.entry(key).or_default().open.push(open);
                 }
                 if let Some((action, permit)) = permit_of(&mut self.actions, folded, &permit_id) {
                     permit.used += 1;
@@ -229,7 +217,7 @@ impl Fold {
                 let Some(folded) = self.permits.get_mut(&permit_id) else { return };
                 let is_this =
                     |open: &EffectUse| open.permit_id.as_str() == permit_id && open.number == number;
-                let effect = folded.effect_key.as_ref().and_then(|key| self.effects.get_mut(key));
+                let effect = folded.effect_key().and_then(|key| self.effects.get_mut(&key));
                 if let Some(effect) = effect {
                     if outcome == UseOutcome::Unknown {
                         effect

@@ -7,7 +7,7 @@ use super::transaction::Reading;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_api::{Event, PermitStatus};
 use ordain_canon::ContentHash;
-use ordain_decision::{Claims, Grant, Minting, PermitError, mint};
+use ordain_decision::{Claims, Grant, Minting, PermitError, mint_with_claims};
 use ordain_store::Guard;
 
 /// Everything that minting needs but the place on the ledger.
@@ -47,19 +47,18 @@ impl Mint {
         Minting { audience: &self.audience, nonce: &self.nonce, ledger_index }
     }
 
-    /// The claims of the permit at a place on the ledger.
-    pub(crate) fn claims_at(&self, decided_index: Option<u64>) -> Claims {
-        self.grant.claims(&self.keyring.public(), self.minting(decided_index))
+    /// The claims of the permit, but for its place on the ledger.
+    pub(crate) fn claims(&self) -> Claims {
+        self.grant.claims(&self.keyring.public(), self.minting(None))
     }
 
     pub(crate) fn mint(&self, decided_index: u64) -> Result<Minted, GateError> {
         let refused = |error: PermitError| {
             GateError::invalid("", format!("no permit can be made of this proposal: it {error}"))
         };
-        let claims = self.claims_at(Some(decided_index));
+        let minting = self.minting(Some(decided_index));
+        let (claims, token) = mint_with_claims(&self.grant, self.keyring.key(), minting).map_err(refused)?;
         let (valid_from_ms, valid_until_ms) = claims.window_ms().map_err(refused)?;
-        let token =
-            mint(&self.grant, self.keyring.key(), self.minting(Some(decided_index))).map_err(refused)?;
         Ok(Minted { token, claims, valid_from_ms, valid_until_ms })
     }
 }
@@ -79,9 +78,6 @@ impl Minted {
             permit_id: self.claims.jti.clone(),
             permit_document: self.document().to_string(),
             key_id: self.claims.iss.clone(),
-            max_executions: self.claims.max_executions,
-            valid_from_ms: self.valid_from_ms,
-            valid_until_ms: self.valid_until_ms,
         }
     }
 
