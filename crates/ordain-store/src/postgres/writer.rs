@@ -246,7 +246,7 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
     let rows = Rows::of(batch)?;
     let root = batch.root();
     let (size, root) = (to_signed(batch.size())?, root.as_bytes().as_slice());
-    let (positions, bytes, leaf_hashes, attached) = &rows.entries;
+    let Entries { positions, bytes, leaf_hashes, attached } = &rows.entries;
     let (levels, tile_positions, hashes) = &rows.tiles;
     let (names, documents) = &rows.documents;
     let Records { kinds, ids, versions, states, bodies, changed_at } = &rows.records;
@@ -278,10 +278,18 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
 
 /// A batch by columns.
 struct Rows<'a> {
-    entries: (Vec<i64>, Vec<&'a [u8]>, Vec<&'a [u8]>, Vec<Option<&'a [u8]>>),
+    entries: Entries<'a>,
     tiles: (Vec<i16>, Vec<i64>, Vec<Vec<u8>>),
     documents: (Vec<&'a [u8]>, Vec<&'a [u8]>),
     records: Records<'a>,
+}
+
+#[derive(Default)]
+struct Entries<'a> {
+    positions: Vec<i64>,
+    bytes: Vec<&'a [u8]>,
+    leaf_hashes: Vec<&'a [u8]>,
+    attached: Vec<Option<&'a [u8]>>,
 }
 
 #[derive(Default)]
@@ -297,16 +305,16 @@ struct Records<'a> {
 impl<'a> Rows<'a> {
     fn of(batch: &'a Batch) -> Result<Self, StoreError> {
         let mut rows = Self {
-            entries: Default::default(),
+            entries: Entries::default(),
             tiles: Default::default(),
             documents: Default::default(),
             records: Records::default(),
         };
         for entry in &batch.entries {
-            rows.entries.0.push(to_signed(entry.index)?);
-            rows.entries.1.push(&entry.bytes);
-            rows.entries.2.push(entry.leaf_hash.as_bytes());
-            rows.entries.3.push(entry.attached.as_deref());
+            rows.entries.positions.push(to_signed(entry.index)?);
+            rows.entries.bytes.push(&entry.bytes);
+            rows.entries.leaf_hashes.push(entry.leaf_hash.as_bytes());
+            rows.entries.attached.push(entry.attached.as_deref());
         }
         for (tile, row) in &batch.tiles {
             rows.tiles.0.push(i16::from(tile.level));
