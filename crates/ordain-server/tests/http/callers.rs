@@ -18,14 +18,14 @@ fn a_token_holds_until_it_is_revoked_or_expires() {
     server.pass(999);
     ask().expect(200);
     server.pass(1);
-    ask().refused(401, "does not hold any more");
+    ask().refused(401, "no longer valid");
     // A clock that is set back does not bring it back.
     server.set_clock(NOW);
-    ask().refused(401, "does not hold any more");
+    ask().refused(401, "no longer valid");
     let token = server.token("dora", &[Role::Auditor], &[], None);
     let id = token.split('_').nth(1).unwrap();
     server.ask("olga", "DELETE", &format!("/v1/tokens/{id}"), None).expect(200);
-    server.ask_with(Some(&token), "GET", "/v1/gate", None).refused(401, "does not hold any more");
+    server.ask_with(Some(&token), "GET", "/v1/gate", None).refused(401, "no longer valid");
 }
 
 #[test]
@@ -86,6 +86,8 @@ fn only_one_header_with_one_whole_token_is_enough() {
 /// Who may ask for what, written down a second time.
 const MAY: &[(&str, &str, &str)] = &[
     ("POST", "/v1/actions", "actor"),
+    // Takes a token with two roles, which none of these has.
+    ("POST", "/v1/act", "nobody alone"),
     ("GET", "/v1/actions", "any"),
     ("GET", "/v1/actions/{id}", "actor approver operator worker auditor"),
     ("GET", "/v1/actions/{id}/events", "actor approver operator worker auditor"),
@@ -174,14 +176,13 @@ fn an_actor_sees_its_own_actions_and_no_others() {
         server.ask_with(Some(&stranger), method, path, body)
     };
     // What is there and what is not look the same.
-    ask("GET", "/v1/actions/p1", None).refused(404, "there is no action `p1`");
-    ask("GET", "/v1/actions/p0", None).refused(404, "there is no action `p0`");
-    ask("GET", "/v1/actions/p1?wait=1", None).refused(404, "there is no action `p1`");
-    ask("GET", "/v1/actions/p1/events", None).refused(404, "there is no action `p1`");
+    ask("GET", "/v1/actions/p1", None).refused(404, "no action `p1`");
+    ask("GET", "/v1/actions/p0", None).refused(404, "no action `p0`");
+    ask("GET", "/v1/actions/p1?wait=1", None).refused(404, "no action `p1`");
+    ask("GET", "/v1/actions/p1/events", None).refused(404, "no action `p1`");
     let read = server.submit(&proposal("p3", "read"));
     let permit = read["permit"]["permit_id"].as_str().unwrap();
-    ask("GET", &format!("/v1/permits/{permit}"), None)
-        .refused(404, &format!("there is no permit `{permit}`"));
+    ask("GET", &format!("/v1/permits/{permit}"), None).refused(404, &format!("no permit `{permit}`"));
     assert_eq!(ask("GET", "/v1/actions", None).expect(200)["actions"], json!([]));
     // A page has an end, which is nobody's id.
     let page = ask("GET", "/v1/actions?limit=1", None).expect(200);
@@ -189,8 +190,8 @@ fn an_actor_sees_its_own_actions_and_no_others() {
     ask("POST", "/v1/actions", Some(&proposal("p2", "write"))).refused(403, "may not propose as `agent`");
     let mut own = proposal("p2", "write");
     own["actor"] = json!("stan");
-    ask("POST", "/v1/actions?supersedes=p1", Some(&own)).refused(404, "there is no action `p1`");
-    ask("POST", "/v1/actions?supersedes=p0", Some(&own)).refused(404, "there is no action `p0`");
+    ask("POST", "/v1/actions?supersedes=p1", Some(&own)).refused(404, "no action `p1`");
+    ask("POST", "/v1/actions?supersedes=p0", Some(&own)).refused(404, "no action `p0`");
     // That an id is taken cannot be hidden; what it stands for can.
     own["proposal_id"] = json!("p1");
     let taken = ask("POST", "/v1/actions", Some(&own));

@@ -127,7 +127,7 @@ fn of_many_who_want_the_last_use_exactly_one_gets_it() {
         let won = replies.iter().filter(|reply| reply.status == 200).count();
         assert_eq!(won, 1, "{:?}", replies.iter().map(|reply| reply.status).collect::<Vec<_>>());
         for lost in replies.iter().filter(|reply| reply.status != 200) {
-            lost.refused(409, "could be used once");
+            lost.refused(409, "is used up (1 of 1");
         }
     }
 }
@@ -160,7 +160,7 @@ fn a_request_that_is_sent_again_does_nothing_more() {
         Some(&usage(&status, &create).to_string()),
     );
     exchange(server.address, &spend).expect(200);
-    exchange(server.address, &spend).refused(409, "could be used once");
+    exchange(server.address, &spend).refused(409, "is used up (1 of 1");
     let status = server.submit(&proposal("p2", "write"));
     server.approve("ann", &status).expect(200);
     let size = server.size();
@@ -200,14 +200,14 @@ fn an_approval_is_for_what_was_shown() {
     let (first, second) = (server.submit(&proposal("p1", "write")), server.submit(&proposal("p2", "write")));
     let mut mixed = first.clone();
     mixed["view_digest"] = second["view_digest"].clone();
-    server.approve("ann", &mixed).refused(409, "look at `p1` again");
+    server.approve("ann", &mixed).refused(409, "the view has changed");
     mixed["view_digest"] = json!("nonsense");
-    server.approve("ann", &mixed).refused(409, "look at `p1` again");
+    server.approve("ann", &mixed).refused(409, "the view has changed");
     // Other policies show something else.
     let redact = "fields = [\"email\"]".to_owned();
     server.folder.lock().unwrap().insert("redact.toml".to_owned(), redact);
     server.ask("olga", "POST", "/v1/policy/reload", None).expect(200);
-    server.approve("ann", &first).refused(409, "look at `p1` again");
+    server.approve("ann", &first).refused(409, "the view has changed");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn what_nobody_knows_is_not_done_again() {
     server.spend(&status, &read).expect(200);
     let path = format!("/v1/permits/{}/outcome", text(&status["permit"]["permit_id"]));
     server.post("will", &path, &json!({"use": 1, "outcome": "unknown"})).expect(200);
-    server.spend(&status, &read).refused(409, "nobody knows");
+    server.spend(&status, &read).refused(409, "is unknown");
     // Only the worker who spent it or an operator settles it.
     let other = server.token("wendy", &[Role::Worker], &[], None);
     let settle = json!({"use": 1, "outcome": "succeeded"});

@@ -228,7 +228,7 @@ fn evidence_is_taken_once_and_shown_to_approvers() {
     let received = server.post("sam", "/v1/evidence", &packet).expect(201);
     assert_eq!(server.post("sam", "/v1/evidence", &packet).expect(200), received);
     let other = crate::support::packet("e1", &json!({"record_exists": false}));
-    server.post("sam", "/v1/evidence", &other).refused(409, "another packet `e1`");
+    server.post("sam", "/v1/evidence", &other).refused(409, "has the id `e1`");
     let mut changed = packet.clone();
     changed["payload"]["record_exists"] = json!(false);
     server.post("sam", "/v1/evidence", &changed).refused(400, "V-EVID");

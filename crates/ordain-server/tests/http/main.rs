@@ -10,6 +10,7 @@
 
 mod support;
 
+mod act;
 mod callers;
 mod client;
 mod description;

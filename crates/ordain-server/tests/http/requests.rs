@@ -260,7 +260,7 @@ fn a_query_says_what_it_may_say_and_no_more() {
     let last = server.get("everybody", "/v1/ledger/entries?from=9007199254740991").expect(200);
     assert_eq!(last["entries"], json!([]));
     let supersedes = server.post("andy", "/v1/actions?supersedes=%00", &proposal("p2", "read"));
-    supersedes.refused(404, "control characters");
+    supersedes.refused(404, "a control character");
     server
         .post("andy", "/v1/actions?supersedes=p2", &proposal("p2", "read"))
         .refused(400, "supersede itself");

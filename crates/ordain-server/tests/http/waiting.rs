@@ -73,7 +73,7 @@ fn a_revoked_token_does_not_wait_any_longer() {
         let poll = scope.spawn(|| server.ask_with(Some(&token), "GET", "/v1/actions/p1?wait=30", None));
         sleep(Duration::from_millis(200));
         server.ask("olga", "DELETE", &format!("/v1/tokens/{id}"), None).expect(200);
-        poll.join().unwrap().refused(401, "does not hold any more");
+        poll.join().unwrap().refused(401, "no longer valid");
     });
     let (name, problem) = events.next().unwrap();
     assert_eq!((name.as_str(), problem["status"].as_u64()), ("error", Some(401)));
@@ -120,5 +120,5 @@ fn a_long_poll_hears_of_what_another_server_did() {
     there.ask_with(Some(&token), "GET", "/v1/gate", None).expect(200);
     let id = token.split('_').nth(1).unwrap();
     here.ask("olga", "DELETE", &format!("/v1/tokens/{id}"), None).expect(200);
-    there.ask_with(Some(&token), "GET", "/v1/gate", None).refused(401, "does not hold any more");
+    there.ask_with(Some(&token), "GET", "/v1/gate", None).refused(401, "no longer valid");
 }
