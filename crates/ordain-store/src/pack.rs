@@ -1,6 +1,7 @@
 //! The compact form of the documents that are kept with an entry: hashes and permits as bytes, the rest by LZ4 with a
 //! dictionary. Every byte comes back as it was.
 
+use base64ct::{Base64UrlUnpadded, Encoding};
 use lz4_flex::block::{compress_with_dict, decompress_with_dict};
 
 /// The first byte of a packed list. Another dictionary or another form needs another version.
@@ -193,51 +194,15 @@ fn token_parts(document: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
     (is_text && parts.next().is_none()).then_some((header, claims, signature))
 }
 
-const BASE64URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 fn base64url(bytes: &[u8]) -> String {
-    let digit = |bits: u32| char::from(BASE64URL.get(bits as usize & 63).copied().unwrap_or(b'A'));
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        let digits = [digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)];
-        text.extend(digits.into_iter().take(chunk.len() + 1));
-    }
-    text
+    Base64UrlUnpadded::encode_string(bytes)
 }
 
 /// `None` for a text that [`base64url`] does not write.
 fn from_base64url(text: &[u8]) -> Option<Vec<u8>> {
-    let value = |digit: u8| {
-        Some(u32::from(match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'-' => 62,
-            b'_' => 63,
-            _ => return None,
-        }))
-    };
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    for chunk in text.chunks(4) {
-        let mut bits = 0;
-        for at in 0..4 {
-            bits = bits << 6 | chunk.get(at).map_or(Some(0), |digit| value(*digit))?;
-        }
-        let [_, first, second, third] = bits.to_be_bytes();
-        let (whole, unused) = match chunk.len() {
-            4 => (vec![first, second, third], 0),
-            3 => (vec![first, second], third),
-            2 => (vec![first], second),
-            _ => return None,
-        };
-        if unused != 0 {
-            return None;
-        }
-        bytes.extend(whole);
-    }
-    Some(bytes)
+    let text = std::str::from_utf8(text).ok()?;
+    let bytes = Base64UrlUnpadded::decode_vec(text).ok()?;
+    (base64url(&bytes) == text).then_some(bytes)
 }
 
 fn push_length(bytes: &mut Vec<u8>, mut length: usize) {

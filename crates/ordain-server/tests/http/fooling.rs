@@ -168,7 +168,7 @@ fn a_request_that_is_sent_again_does_nothing_more() {
     assert_eq!((text(&again["state"]), again["approvals"].as_array().unwrap().len()), ("held", 1));
     assert_eq!(server.size(), size);
     // And nobody takes a word back.
-    server.say("ann", &status, "reject").refused(409, "has spoken");
+    server.say("ann", &status, "reject").refused(409, "has already decided");
 }
 
 #[test]
