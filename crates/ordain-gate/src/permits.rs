@@ -6,7 +6,7 @@ use super::open::Gate;
 use super::transaction::Reading;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_api::{Event, PermitStatus};
-use ordain_canon::ContentHash;
+use ordain_canon::{ContentHash, SHA256_PREFIX};
 use ordain_decision::{Claims, Grant, Minting, PermitError, mint_with_claims};
 use ordain_store::Guard;
 
@@ -111,9 +111,12 @@ impl Minted {
     }
 }
 
-/// The key of an effect: two permits with the same one do the same thing to the same target.
+/// The key of an effect: two permits with the same one do the same thing to the same target. Half of a hash is enough, since a
+/// collision can only block.
 pub(crate) fn effect_key(claims: &Claims) -> String {
+    const DIGITS: usize = 32;
     let name = serde_json::to_string(&claims.action_type).unwrap_or_default();
     let text = format!("{name}\n{}\n{}", claims.target_hash, claims.parameters_hash);
-    ContentHash::of(text.as_bytes()).to_string()
+    let hash = ContentHash::of(text.as_bytes()).to_string();
+    hash.trim_start_matches(SHA256_PREFIX).chars().take(DIGITS).collect()
 }
