@@ -195,7 +195,8 @@ impl Gate {
     ) -> Result<Step<ActAnswer>, GateError> {
         let mut guards = vec![known.guard(), case.control.guard()];
         let deed_text = deed.as_ref().map(|(deed, _)| deed.to_string());
-        let now_ms = self.clock.now_ms();
+        // The use is of the same moment as the decision: both name the same inputs.
+        let now_ms = case.now_ms;
         let new = self
             .judge_new(caller, incoming, case, act.supersedes, deed_text.clone(), reading, &mut guards)
             .await?;

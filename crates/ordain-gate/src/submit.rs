@@ -50,7 +50,8 @@ pub(crate) struct Case {
     pub(crate) request: Option<Vec<u8>>,
     evidence_documents: Vec<ContentHash>,
     evidence: Vec<Vec<u8>>,
-    now_ms: u64,
+    /// When it is judged.
+    pub(crate) now_ms: u64,
 }
 
 /// An action that was judged, ready to be written.

@@ -97,6 +97,45 @@ fn report(used: &ordain_api::UseReceipt) -> ordain_api::OutcomeReport {
     }
 }
 
+/// With a clock that is later at every look, records still follow from the entries.
+#[tokio::test]
+async fn time_passes_within_a_step() {
+    let store = ordain_store::Store::open(&ordain_store::Location::Memory).await.unwrap();
+    let ticks = std::sync::atomic::AtomicU64::new(NOW);
+    let clock = ordain_gate::Clock::of(move || ticks.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    let keyring = ordain_gate::Keyring::ephemeral().unwrap();
+    let gate =
+        ordain_gate::Gate::open(store, keyring, clock, ordain_gate::Settings::default()).await.unwrap();
+    let operator = Caller::local("operator");
+    gate.set_policy(&operator, &scene::policies("2")).await.unwrap();
+    let agent = Caller::local("agent");
+    let text = proposal("c1", "read").to_string();
+    let used = gate
+        .act(&agent, &Act { text: text.as_bytes(), supersedes: None, waited_for: None })
+        .await
+        .unwrap()
+        .used;
+    let used = used.unwrap();
+    gate.settle(&agent, &used.permit_id, &report(&used)).await.unwrap();
+    let held = proposal("c2", "write").to_string();
+    gate.act(&agent, &Act { text: held.as_bytes(), supersedes: None, waited_for: None }).await.unwrap();
+    let status = gate.status(&operator, "c2").await.unwrap();
+    for lead in ["ann", "bob"] {
+        let request = ordain_api::VerdictRequest {
+            verdict: Verdict::Approve,
+            reason: String::new(),
+            view_digest: status.view_digest.clone(),
+        };
+        gate.give_verdict(&Caller::local(lead), "c2", &request).await.unwrap();
+    }
+    let repeated = again(&proposal("c2", "write"), "c3").to_string();
+    let act = Act { text: repeated.as_bytes(), supersedes: None, waited_for: Some("c2") };
+    assert_eq!(gate.act(&agent, &act).await.unwrap().outcome, Outcome::Allow);
+    gate.halt(&operator, "stop").await.unwrap();
+    gate.rotate_key(&operator).await.unwrap();
+    assert_eq!(check_records(gate.store()).await.unwrap(), []);
+}
+
 #[tokio::test]
 async fn a_denied_call_says_why() {
     let acting = Acting::new().await;
