@@ -3,11 +3,11 @@
 use super::tree::{At, Folders, Seen, Tree, because, split};
 use super::{Base, Problem};
 use ordain_spec::patch::{PatchOp, PatchOperation};
-use ordain_spec::{Clash, clashes, folded_path};
+use ordain_spec::folded_path;
 use rustix::fs::{
     Access, AtFlags, Dir, StatVfsMountFlags, StatxAttributes, StatxFlags, accessat, fstat, fstatvfs, statx,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -190,15 +190,17 @@ impl Checks<'_> {
 
     /// Two new folders can be one on systems without case, though the files in them differ.
     fn new_folders(&mut self) {
-        let missing: Vec<&str> = self.missing.iter().map(String::as_str).collect();
-        let mut problems = Vec::new();
-        for (at, other, clash) in clashes(&missing) {
-            if let (Clash::SameFile, Some(path), Some(other)) = (clash, missing.get(at), missing.get(other)) {
-                let problem = format!("differs only by case or Unicode form from the folder `{other}`");
-                problems.push(Problem { path: (*path).to_owned(), problem });
+        let mut folded: BTreeMap<String, &str> = BTreeMap::new();
+        for path in &self.missing {
+            match folded.entry(folded_path(path)) {
+                Entry::Vacant(entry) => drop(entry.insert(path)),
+                Entry::Occupied(entry) => {
+                    let other = entry.get();
+                    let problem = format!("differs only by case or Unicode form from the folder `{other}`");
+                    self.problems.push(Problem { path: path.clone(), problem });
+                }
             }
         }
-        self.problems.extend(problems);
     }
 }
 
