@@ -198,6 +198,11 @@ ENTITIES = [
     entity("Actor", "carol", ("Group", "leads"), ("Group", "finance")),
     entity("Actor", "dave", ("Group", "finance")),
     entity("Actor", "erin", ("Group", "lonely")),
+    entity("Actor", "hop-1", ("Group", "leads"), person="hop-2"),
+    entity("Actor", "hop-2", ("Group", "leads"), person="agent-hop"),
+    entity("Actor", "agent-hop", ("Group", "sales")),
+    entity("Actor", "agent-owned", ("Group", "sales"), agent_of="alice"),
+    entity("Actor", "agent-below", ("Group", "sales"), agent_of="agent-owned"),
     entity("Domain", "example.com"),
     entity("Domain", "salesforce.com", ("Domain", "example.com")),
 ]
@@ -216,6 +221,12 @@ freshness_ms = {HOUR}
 [sensors.badge]
 public_key = "{base64url(public_key(SEED))}"
 signature_required = true
+
+[sensors.hasty]
+freshness_ms = 120000
+
+[sensors.slow]
+freshness_ms = {25 * HOUR}
 '''
 
 TOOLS = '''\
@@ -592,6 +603,18 @@ def evidence_cases() -> list:
                    evidence=[packet(observed_at_ms=NOW + 5000, received_at_ms=NOW + 5000)]),
         on_example("as old as it may be", expect("ALLOW"),
                    evidence=[packet(observed_at_ms=NOW - HOUR)]),
+        on_example("a4: a sensor's own limit, just met", expect("ALLOW"),
+                   evidence=[packet(sensor_id="hasty", observed_at_ms=NOW - 120000)]),
+        broken("a4: a sensor's own limit is shorter than the policy's", "V-EVID-012",
+               packet(sensor_id="hasty", observed_at_ms=NOW - 120001)),
+        broken("a4: a sensor's own limit does not lengthen the policy's", "V-EVID-012",
+               packet(sensor_id="slow", observed_at_ms=NOW - HOUR - 1)),
+        on_example("a4: a binding does not lengthen the policy's limit", deny(("V-EVID-012", place)),
+                   merged(bound, {"evidence_bindings": [{**bound["evidence_bindings"][0], "freshness_ms": 2**53 - 1}]}),
+                   [packet(observed_at_ms=NOW - HOUR - 1)]),
+        on_example("a4: a binding does not lengthen a sensor's limit", deny(("V-EVID-012", place)),
+                   merged(bound, {"evidence_bindings": [{**bound["evidence_bindings"][0], "freshness_ms": 2**53 - 1}]}),
+                   [packet(sensor_id="hasty", observed_at_ms=NOW - 120001)]),
         on_example("signed as demanded", expect("ALLOW"), evidence=[signed(packet(**badge))]),
         on_example("contradictory", deny(("V-PROP-013", reference)),
                    evidence=[packet(), packet({"record_exists": False}, evidence_id="evidence-002")]),
@@ -654,6 +677,18 @@ def approval_cases() -> list:
     of_alice = {**create, "actor": "agent-of-alice"}
     add("the actor under another name", hold(single, ("G15", ""), **{"class": "single", "required": 1, "have": []}),
         of_alice, approval(of_alice, "alice"))
+    of_hop = {**create, "actor": "agent-hop"}
+    for name in ("hop-1", "hop-2"):
+        add(f"a19: the actor under a name of a name, {name}",
+            hold(single, ("G15", ""), **{"class": "single", "required": 1, "have": []}), of_hop, approval(of_hop, name))
+    for agent in ("agent-owned", "agent-below"):
+        owned = {**create, "actor": agent}
+        for name in ("alice", "alice-admin"):
+            add(f"a19: the owner of {agent}, unsigned, as {name}",
+                hold(single, ("G15", ""), **{"class": "single", "required": 1, "have": []}), owned, approval(owned, name))
+        add(f"a19: somebody else than the owner of {agent}", expect("ALLOW"), owned, approval(owned, "bob"))
+        add(f"a19: the owner of {agent} rejects", deny(("G13", "")), owned, approval(owned, "bob"),
+            approval(owned, "alice", verdict="reject", reason="not this one"))
     add("one person under two names", hold(dual, ("G15", "")), delete, approval(delete, "alice"),
         approval(delete, "alice-admin"))
     add("one person twice", hold(dual, ("G15", "")), delete, approval(delete, "bob"), approval(delete, "bob", at_ms=NOW))

@@ -401,6 +401,29 @@ def approval(**changed: Any) -> dict:
     }
 
 
+# Made with the same key over the statement of the approval, by alice and by bob.
+SIGNED_BY = {
+    "alice": "NEEaLwFxrduCaR64q82SOY1z8bMyG8Z7WpYukmQcfN2XXv_uFcw3wcSR3VS80EhiEu9SXOU5HOtPmO9iFKTuDQ",
+    "bob": "KWUWsop7pzTHsdZPi4tc6oUbJ24t5qNEYhvyCy58HimVxFt5GFpJCgTAUE7r2ih5xUmKYPmt3uj7AwDhLTfeDA",
+}
+KEY_ID = "21fe31dfa154a261"
+
+
+def signed_approval() -> dict:
+    """What the key signs is docs/contracts/statement.md; check_statements.py makes it again."""
+    return approval(signature={
+        "method": "ed25519",
+        "key_id": KEY_ID,
+        "origin": "ordain/0123456789abcdef",
+        "action_id": "crm-update-1",
+        "scope": "once",
+        "assurance": "presence",
+        "not_after_ms": NOW_MS - 60000 + 600000,
+        "nonce": "bm9uY2Utbm9uY2Utbm9uY2Ut",
+        "signature": SIGNED_BY["alice"],
+    })
+
+
 def rejection() -> dict:
     return approval(approver="bob", verdict="reject", reason="The record is under a legal hold.")
 
@@ -640,6 +663,8 @@ LONGEST_CONSTRAINT = ("naïve " * 667)[:4000]  # 4,000 characters, but more byte
 SMALL_PROFILE = {**profile(), "name": "small", "max_total_output_bytes": 1024}
 SENSORS = {"crm-reader-1": {}}
 SIGNING_SENSORS = {"crm-reader-1": {"public_key": PUBLIC_KEY, "signature_required": True}}
+APPROVER_KEYS = {"approver_keys": {"keys": [{"key_id": KEY_ID, "principal": "alice", "public_key": PUBLIC_KEY,
+                                            "owner": True, "enrolled_index": 2}]}}
 OTHER_PACKET = packet(evidence_id="evidence-002", packet_type="webhook_payload", sensor_id="crm-hook-1")
 
 CASES = [
@@ -744,6 +769,13 @@ CASES = [
     Case("approval", "AP4", put("/reason", " "), accept=rejection),
     Case("approval", "AP5", drop("/view_digest")),
     Case("approval", "AP6", put("/at_ms", "2024-01-13T18:40:40Z")),
+    Case("approval", "AP7", put("/signature/scope", "always"), accept=signed_approval),
+    Case("approval", "AP8", put("/signature/not_after_ms", NOW_MS - 60000 + 3600001), accept=signed_approval),
+    Case("approval", "AP9", put("/signature/key_id", "0123456789abcdef"), accept=signed_approval, facts=APPROVER_KEYS),
+    Case("approval", "AP10", both(put("/approver", "bob"), put("/signature/signature", SIGNED_BY["bob"])),
+         accept=signed_approval, facts=APPROVER_KEYS),
+    Case("approval", "AP11", put("/reason", "The customer confirmed nothing."), accept=signed_approval,
+         facts=APPROVER_KEYS),
     Case("approval", "SCHEMA", put("/on_behalf_of", "carol")),
     #
     Case("decision", "DC1", put("/decision_schema_version", "1.0.0")),

@@ -48,6 +48,7 @@ fuzz_target!(|input: &[u8]| {
         policies: &POLICIES,
         evidence: list("evidence"),
         approvals: list("approvals"),
+        approver_keys: &ordain_spec::statement::NO_KEYS,
         now_ms,
         halted: document.as_ref().is_some_and(|it| it.get("halted").is_some()),
     };
@@ -87,7 +88,7 @@ fuzz_target!(|input: &[u8]| {
     if let Some(grant) = &judgement.grant {
         let key = SigningKey::from_bytes(&[7; 32]);
         let public = PublicKey::of(&key);
-        let minting = Minting { audience: "worker", nonce: "1", ledger_index: None };
+        let minting = Minting { audience: "worker", nonce: "1" };
         if let Ok(token) = mint(grant, &key, minting) {
             let keys = PublicKeys::from([(public.id(), public)]);
             let at_ms = now_ms.max(grant.valid_from_ms());

@@ -6,6 +6,7 @@ use crate::{Result, bench_model, no_arguments, postgres, tools};
 const BENCHES: &[(&str, &str)] = &[
     ("ordain-canon", "canonical"),
     ("ordain-spec", "verify"),
+    ("ordain-spec", "statements"),
     ("ordain-kernel", "transform"),
     ("ordain-bench", "decide"),
     ("ordain-store", "append"),

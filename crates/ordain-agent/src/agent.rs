@@ -4,12 +4,14 @@ use crate::clock::now_ms;
 use crate::error::AgentError;
 use crate::report::report_of;
 use ordain_api::limits::POLL_SECONDS_MAX;
-use ordain_api::{ActionState, ActionStatus, OutcomeReport, PermitStatus, UseOutcome, UseRequest};
+use ordain_api::{
+    ActionState, ActionStatus, OutcomeReport, PermitStatus, ProblemCode, UseOutcome, UseRequest,
+};
 use ordain_canon::Canonicalizer;
 use ordain_client::{Client, ClientError};
 use ordain_decision::{PublicKey, PublicKeys, VerifiedPermit};
 use ordain_harness::apply::{Applied, ApplyError, Authority, KeptUse, OpenUse, SpentUse, keep_use};
-use ordain_spec::action::{ActionType, Proposal, Target};
+use ordain_spec::action::{ActionType, Proposal, RUNNER_SENSOR, Target};
 use ordain_spec::packet::EvidencePacket;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,14 @@ pub struct Agent<'a> {
     pub client: &'a Client,
     /// The server that the client talks to; nothing for the store of the project.
     pub server: Option<&'a str>,
+}
+
+/// Whether the gate takes this packet only from a runner: it demands a signature, or has the runner's own already. Then the proposal is
+/// bound to that one, and the gate says if it is missing.
+fn is_the_runners(packet: &EvidencePacket, error: &ClientError) -> bool {
+    let ClientError::Problem(problem) = error else { return false };
+    let unsigned = problem.errors.iter().any(|error| error.rule_id.as_deref() == Some("V-EVID-021"));
+    packet.sensor_id.as_str() == RUNNER_SENSOR && (unsigned || problem.code == ProblemCode::Conflict)
 }
 
 /// The gate's answer to a proposal.
@@ -85,7 +95,11 @@ impl<'a> Agent<'a> {
     pub fn propose(&self, proposal: &Proposal, evidence: &[EvidencePacket]) -> Result<Proposed, AgentError> {
         let mut canon = Canonicalizer::new();
         for packet in evidence {
-            self.client.add_evidence(canon.value(packet)?)?;
+            match self.client.add_evidence(canon.value(packet)?) {
+                Ok(_) => {}
+                Err(error) if is_the_runners(packet, &error) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         self.answer(self.client.submit(canon.value(proposal)?, None)?.status)
     }

@@ -15,4 +15,4 @@ pub use diff::{DiffPart, diff_excerpt, write_diff};
 pub use error::AgentError;
 pub use files::{FileOutcome, GatedWorkspace};
 pub use interrupted::{Interrupted, Note};
-pub use trial::Trial;
+pub use trial::{Trial, evidence_of};

@@ -3,15 +3,14 @@
 use crate::clock::now_ms;
 use crate::error::AgentError;
 use ordain_canon::{Canonicalizer, ContentHash, PayloadHash};
+use ordain_spec::action::RUNNER_SENSOR;
 use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
 use ordain_spec::packet::{EvidencePacket, PacketType};
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction};
-use ordain_spec::run::RunResult;
+use ordain_spec::run::{RunResult, UNTESTED};
 use ordain_spec::{NonEmpty, Sha256};
 use serde::Serialize;
 
-/// The sandbox, as the policy's `sensors.toml` names it.
-const SANDBOX: &str = "ordain-sandbox";
 /// Commands and tests that the evidence names one by one.
 const STEPS_MAX: usize = 50;
 /// Characters of each.
@@ -34,6 +33,9 @@ struct Payload<'a> {
     run_id: &'a str,
     patch_hash: &'a str,
     accepted: bool,
+    /// Nothing that somebody asked for was executed or tested.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    untested: bool,
     evidence_hash: Option<&'a str>,
     result_hash: String,
     commands: Vec<Command>,
@@ -58,7 +60,7 @@ struct Test {
 }
 
 /// The evidence that a run gives for a patch set.
-pub(crate) fn evidence_of(trial: &Trial<'_>, patch_hash: &str) -> Result<EvidencePacket, AgentError> {
+pub fn evidence_of(trial: &Trial<'_>, patch_hash: &str) -> Result<EvidencePacket, AgentError> {
     let Trial { result: run, plan, evidence } = trial;
     let mut canon = Canonicalizer::new();
     let commands: Vec<&ProposedAction> = plan.actions.iter().filter(|action| is_command(action)).collect();
@@ -82,6 +84,7 @@ pub(crate) fn evidence_of(trial: &Trial<'_>, patch_hash: &str) -> Result<Evidenc
         run_id: run.run_id.as_str(),
         patch_hash,
         accepted: run.decision.accepted,
+        untested: run.decision.reasons.first().is_some_and(|reason| reason == UNTESTED),
         evidence_hash: run.execution.0.as_ref().map(|execution| execution.evidence_hash.as_str()),
         result_hash: ContentHash::of(canon.value(run)?).to_string(),
         commands: commands.iter().take(STEPS_MAX).map(command).collect(),
@@ -95,7 +98,7 @@ pub(crate) fn evidence_of(trial: &Trial<'_>, patch_hash: &str) -> Result<Evidenc
         // With the version of the payload: the same id always means the same content.
         evidence_id: NonEmpty::of(format!("sandbox-{}-2", run.run_id.as_str())),
         packet_type: PacketType::Attestation,
-        sensor_id: NonEmpty::of(SANDBOX.to_owned()),
+        sensor_id: NonEmpty::of(RUNNER_SENSOR.to_owned()),
         sensor_type: NonEmpty::of("sandbox".to_owned()),
         observed_at_ms,
         received_at_ms: observed_at_ms,

@@ -1,9 +1,11 @@
 //! Actions: where one stands, and what an approver says.
 
+use crate::approver::SigningTerms;
 use crate::limits::REASON_CHARACTERS_MAX;
 use crate::permit::{PermitStatus, UseReceipt};
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::{Decision, Outcome};
+use ordain_spec::statement::Signed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -13,35 +15,38 @@ use serde_json::Value as Json;
 pub struct ActionStatus {
     /// The proposal's id.
     pub action_id: String,
-    /// How far it is.
-    pub state: ActionState,
     /// Who proposed it.
     pub actor: String,
-    /// Whose token brought it.
-    pub submitted_by: String,
-    /// When, in milliseconds since 1970.
-    pub submitted_at_ms: u64,
-    /// The kernel's last answer.
-    pub decision: Decision,
     /// What approvers said.
     pub approvals: Vec<Approval>,
+    /// The ledger's entry of the last decision.
+    pub decided_index: u64,
+    /// The kernel's last answer.
+    pub decision: Decision,
+    /// Until when it waits for approvals, in milliseconds since 1970.
+    pub expires_at_ms: Option<u64>,
+    /// The permit, where there is one.
+    pub permit: Option<PermitStatus>,
+    /// While it is held, for an approver who asks for this action: the terms on which a verdict is signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing: Option<SigningTerms>,
+    /// How far it is.
+    pub state: ActionState,
+    /// When, in milliseconds since 1970.
+    pub submitted_at_ms: u64,
+    /// Whose token brought it.
+    pub submitted_by: String,
+    /// The ledger's entry of the submission.
+    pub submitted_index: u64,
+    /// The proposal that took its place.
+    pub superseded_by: Option<String>,
+    /// The proposal that it took the place of.
+    pub supersedes: Option<String>,
     /// What an approver is shown; secrets are hashed.
     pub view: Json,
     /// The digest of `view`, which an approval must name. Empty where `view` only names the evidence: in lists, and for
     /// whoever may not see evidence.
     pub view_digest: String,
-    /// The permit, where there is one.
-    pub permit: Option<PermitStatus>,
-    /// Until when it waits for approvals, in milliseconds since 1970.
-    pub expires_at_ms: Option<u64>,
-    /// The proposal that it took the place of.
-    pub supersedes: Option<String>,
-    /// The proposal that took its place.
-    pub superseded_by: Option<String>,
-    /// The ledger's entry of the submission.
-    pub submitted_index: u64,
-    /// The ledger's entry of the last decision.
-    pub decided_index: u64,
 }
 
 /// How far an action is.
@@ -112,21 +117,24 @@ pub struct VerdictRequest {
     pub reason: String,
     /// The digest of what was shown.
     pub view_digest: String,
+    /// The signed statement of the verdict, where the policies ask for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Signed>,
 }
 
 /// The answer to a caller that wants to act at once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ActAnswer {
-    /// ALLOW: act now, then report the outcome. HOLD: repeat the identical call after approval. DENY: do not act.
-    pub outcome: Outcome,
+    /// The action.
+    pub action: ActionStatus,
     /// The hash of what the call asks for, without what differs between two calls for the same thing.
     pub deed: Option<String>,
     /// Whether the call joined an action that was there.
     pub joined: bool,
+    /// ALLOW: act now, then report the outcome. HOLD: repeat the identical call after approval. DENY: do not act.
+    pub outcome: Outcome,
     /// With ALLOW: the use of the permit, for which the outcome is reported.
     pub used: Option<UseReceipt>,
-    /// The action.
-    pub action: ActionStatus,
 }
 
 /// A page of actions.

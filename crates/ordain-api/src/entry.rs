@@ -3,24 +3,30 @@
 use crate::permit::UseOutcome;
 use crate::role::Role;
 use ordain_spec::decision::Outcome;
+use ordain_spec::statement::{How, Signed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version that is written.
-pub const ENTRY_SCHEMA_VERSION: &str = "0.2.0";
+pub const ENTRY_SCHEMA_VERSION: &str = "0.3.0";
 
 /// One entry of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The version of this form.
-    pub entry_schema_version: String,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
     /// Who caused it.
     pub by: String,
+    /// The version of this form.
+    pub entry_schema_version: String,
     /// What happened.
     pub event: Event,
+    /// How they were authenticated.
+    pub how: How,
+    /// The statements that were signed for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signed: Vec<Signed>,
 }
 
 /// What happened. A `*_document` is the hash of a document in the store.
@@ -59,7 +65,12 @@ pub enum Event {
     /// Somebody said yes.
     Approved { action_id: String, approval_document: String },
     /// Somebody said no.
-    Rejected { action_id: String, approval_document: String },
+    Rejected {
+        action_id: String,
+        approval_document: String,
+        /// By which it is found when the same is proposed again.
+        effect_key: String,
+    },
     /// A held proposal was replaced by another.
     Superseded { action_id: String, by_action_id: String },
     /// Nobody answered in time.
@@ -75,6 +86,8 @@ pub enum Event {
         decision_document: String,
         inputs_document: String,
         deadline_ms: u64,
+        /// By which an unknown outcome is found; with a leading `~` if that blocks nobody.
+        effect_key: String,
         /// The call that joined the action, if it is not the one that was approved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call_document: Option<String>,
@@ -105,6 +118,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retires: Option<String>,
     },
+    /// A key of an approver signs from now on. `keys_document` holds all of them.
+    ApproverKeyEnrolled {
+        key_id: String,
+        principal: String,
+        public_key: String,
+        owner: bool,
+        keys_document: String,
+    },
+    /// And no longer.
+    ApproverKeyRevoked { key_id: String, keys_document: String },
     /// Nothing is allowed any more.
     Halted { reason: String },
     /// The halt is lifted.
@@ -125,8 +148,9 @@ pub enum Event {
 
 impl Entry {
     /// An event of now.
-    pub fn of(at_ms: u64, by: &str, event: Event) -> Self {
-        Self { entry_schema_version: ENTRY_SCHEMA_VERSION.to_owned(), at_ms, by: by.to_owned(), event }
+    pub fn of(at_ms: u64, by: &str, how: How, event: Event) -> Self {
+        let entry_schema_version = ENTRY_SCHEMA_VERSION.to_owned();
+        Self { entry_schema_version, at_ms, by: by.to_owned(), how, event, signed: Vec::new() }
     }
 }
 
@@ -150,6 +174,8 @@ impl Event {
             Self::Drafted { .. } => "drafted",
             Self::PolicyChanged { .. } => "policy_changed",
             Self::KeyRotated { .. } => "key_rotated",
+            Self::ApproverKeyEnrolled { .. } => "approver_key_enrolled",
+            Self::ApproverKeyRevoked { .. } => "approver_key_revoked",
             Self::Halted { .. } => "halted",
             Self::Resumed { .. } => "resumed",
             Self::TokenCreated { .. } => "token_created",
@@ -178,6 +204,8 @@ impl Event {
             Self::EvidenceReceived { packet_document, .. } => vec![packet_document],
             Self::Drafted { note_document, .. } => vec![note_document],
             Self::PolicyChanged { files_document, .. } => vec![files_document],
+            Self::ApproverKeyEnrolled { keys_document, .. }
+            | Self::ApproverKeyRevoked { keys_document, .. } => vec![keys_document],
             Self::Opened { .. }
             | Self::Superseded { .. }
             | Self::Expired { .. }

@@ -3,6 +3,7 @@
 use crate::limits::REASON_CHARACTERS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The gate itself.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +14,8 @@ pub struct GateStatus {
     pub halted: Option<Halt>,
     /// The policies in force.
     pub policy_hash: Option<String>,
+    /// Whether somebody owns the gate: an owner's key is enrolled. A gate without one is open.
+    pub owned: bool,
 }
 
 /// Why nothing is allowed.
@@ -48,11 +51,33 @@ pub struct ReasonRequest {
     pub reason: String,
 }
 
-/// The result of reading the policy folder again.
+/// A policy folder to put in force.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct PolicyReload {
+#[serde(deny_unknown_fields)]
+pub struct PolicyPush {
+    /// Names and texts of its files, without its tests.
+    pub files: BTreeMap<String, String>,
+    /// The policies that must be in force at that moment; without it any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+}
+
+/// The result of a push.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyPushed {
     /// Whether the policies changed.
     pub changed: bool,
     /// The policies in force.
-    pub policy_hash: Option<String>,
+    pub policy_hash: String,
+}
+
+/// Policies that are or were in force.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyOnRecord {
+    /// Their hash.
+    pub policy_hash: String,
+    /// Whether they are in force now.
+    pub active: bool,
+    /// Names and texts of the files.
+    pub files: BTreeMap<String, String>,
 }

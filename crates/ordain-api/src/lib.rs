@@ -7,6 +7,7 @@ mod problem;
 mod role;
 
 mod action;
+mod approver;
 mod document;
 mod entry;
 mod evidence;
@@ -24,15 +25,21 @@ mod operations;
 mod plain_schema;
 
 pub use action::{ActAnswer, ActionPage, ActionState, ActionStatus, VerdictRequest};
+pub use approver::{
+    ActTerms, ApproverKeyList, Approving, NewApproverKey, OwnerAct, STATEMENT_HEADER, STATEMENTS_MAX,
+    SigningTerms, read_statement_header, statement_header,
+};
 pub use document::{VerifyReport, VerifyResult, VerifyViolation};
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry};
 pub use error::FieldError;
 pub use evidence::EvidenceReceipt;
-pub use gate::{GateStatus, Halt, KeyStatus, PolicyReload, ReasonRequest};
+pub use gate::{GateStatus, Halt, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
 pub use ledger::{ConsistencyProof, EntryPage};
 pub use note::{DraftRequest, FailedDraft, NoteFinding, NoteValidation};
 pub use openapi::openapi;
-pub use operation::{Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, SchemaOf};
+pub use operation::{
+    Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, Presence, SchemaOf,
+};
 pub use operations::OPERATIONS;
 pub use permit::{
     FileChange, KernelUseRequest, OutcomeReport, PermitStatus, Settled, Use, UseOutcome, UseReceipt,
@@ -40,8 +47,9 @@ pub use permit::{
 };
 pub use problem::{Problem, ProblemCode};
 pub use query::{
-    ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, ProofQuery, SubmitQuery, VerifyQuery,
+    ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, PolicyQuery, ProofQuery,
+    SubmitQuery, VerifyQuery,
 };
 pub use role::Role;
-pub use server::{Health, Jwk, Jwks, Ready};
+pub use server::{Health, Jwk, Jwks, PolicyState, Ready};
 pub use token::{CreatedToken, NewToken, TokenList, TokenStatus};

@@ -16,6 +16,8 @@ pub const NAMES_MAX: usize = 64;
 pub const BODY_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a request's body that holds no document: a verdict, a reason, an outcome, a new token.
 pub const SMALL_BODY_BYTES_MAX: usize = 256 << 10;
+/// Bytes of a request's body that holds a policy folder.
+pub const POLICY_BODY_BYTES_MAX: usize = 8 << 20;
 /// Seconds that `wait` may ask for.
 pub const POLL_SECONDS_MAX: u64 = 60;
 /// Seconds that a stream of events lives.

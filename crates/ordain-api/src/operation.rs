@@ -25,8 +25,12 @@ pub struct Operation {
     pub answers: &'static [Answer],
     /// Whether it may take long.
     pub long_poll: LongPoll,
+    /// Whether a person must be present, on a gate that has an owner.
+    pub presence: Presence,
     /// Whether callers without a token take turns, because it asks the store.
     pub takes_turns: bool,
+    /// Whether it always writes, and the write itself checks that the token is still valid.
+    pub guards_token: bool,
 }
 
 /// The HTTP method of an operation.
@@ -51,6 +55,17 @@ pub enum Access {
     Roles(&'static [Role]),
     /// A token with all of these roles.
     AllRoles(&'static [Role]),
+}
+
+/// Whether a person must be present: whether their key signs a statement for this request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Presence {
+    /// It changes the gate: an owner signs. Operations that only read are not concerned.
+    OwnerAct,
+    /// The policies say; see `@assurance`.
+    AsPoliciesSay,
+    /// Nobody need be: it changes no rule, or it only makes the gate stricter.
+    NotNeeded,
 }
 
 /// Whether an operation may take long.
@@ -139,7 +154,12 @@ operation_ids! {
     GetGate = "get_gate",
     Halt = "halt",
     Resume = "resume",
-    ReloadPolicy = "reload_policy",
+    PushPolicy = "push_policy",
+    GetPolicy = "get_policy",
+    GetActTerms = "get_act_terms",
+    EnrolApproverKey = "enrol_approver_key",
+    ListApproverKeys = "list_approver_keys",
+    RevokeApproverKey = "revoke_approver_key",
     RotateKey = "rotate_key",
     CreateToken = "create_token",
     ListTokens = "list_tokens",
@@ -173,6 +193,11 @@ impl Operation {
         names.iter().fold(self.path.to_owned(), |path, (name, value)| {
             path.replace(&format!("{{{name}}}"), &utf8_percent_encode(value, RESERVED).to_string())
         })
+    }
+
+    /// Whether an owner signs it, on a gate that has one.
+    pub fn is_owner_act(&self) -> bool {
+        self.method != Method::Get && self.presence == Presence::OwnerAct
     }
 
     /// The names of the templates in the path.
@@ -237,6 +262,37 @@ mod tests {
             assert!(!operation.takes_turns || operation.access == Access::Anybody, "{id}");
             let statuses: BTreeSet<u16> = operation.answers.iter().map(|answer| answer.status).collect();
             assert_eq!(statuses.len(), operation.answers.len(), "{id}");
+        }
+    }
+
+    /// An operation that writes is an owner act unless it is listed here, with its reason.
+    #[test]
+    fn only_these_writes_need_no_presence() {
+        let without: Vec<(&str, Presence)> = OPERATIONS
+            .iter()
+            .filter(|operation| operation.method != Method::Get && !operation.is_owner_act())
+            .map(|operation| (operation.id.name(), operation.presence))
+            .collect();
+        let expected = [
+            // Propose, act, use, report, evidence: the policies decide about each.
+            ("submit_action", Presence::NotNeeded),
+            ("act", Presence::NotNeeded),
+            // Rejecting needs no presence; approving needs as much as the policies ask for.
+            ("record_verdict", Presence::AsPoliciesSay),
+            ("add_evidence", Presence::NotNeeded),
+            ("use_permit", Presence::NotNeeded),
+            ("report_outcome", Presence::NotNeeded),
+            // A halt only makes the gate stricter.
+            ("halt", Presence::NotNeeded),
+            // These compute, and change nothing.
+            ("transform_intent", Presence::NotNeeded),
+            ("verify_document", Presence::NotNeeded),
+            ("draft_note", Presence::NotNeeded),
+            ("validate_note", Presence::NotNeeded),
+        ];
+        assert_eq!(without, expected);
+        for operation in OPERATIONS.iter().filter(|operation| operation.is_owner_act()) {
+            assert!(matches!(operation.access, Access::Roles(_)), "{}", operation.id.name());
         }
     }
 

@@ -1,20 +1,22 @@
 //! The one table of operations, in the order of [`OperationId`].
 
 use crate::action::{ActAnswer, ActionPage, ActionState, ActionStatus, VerdictRequest};
+use crate::approver::{ActTerms, ApproverKeyList, NewApproverKey};
 use crate::document::VerifyResult;
 use crate::evidence::EvidenceReceipt;
-use crate::gate::{GateStatus, KeyStatus, PolicyReload, ReasonRequest};
+use crate::gate::{GateStatus, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
 use crate::ledger::{ConsistencyProof, EntryPage};
-use crate::limits::{BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
+use crate::limits::{BODY_BYTES_MAX, POLICY_BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
 use crate::note::{DraftRequest, FailedDraft, NoteValidation};
 use crate::operation::{
-    Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, SchemaOf, json, problem, query,
-    schema, text,
+    Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, Presence, SchemaOf, json,
+    problem, query, schema, text,
 };
 use crate::permit::{KernelUseRequest, OutcomeReport, PermitStatus, UseReceipt, UseRequest};
 use crate::problem::Problem;
 use crate::query::{
-    ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, ProofQuery, SubmitQuery, VerifyQuery,
+    ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, PolicyQuery, ProofQuery,
+    SubmitQuery, VerifyQuery,
 };
 use crate::role::Role;
 use crate::server::{Health, Jwks, Ready};
@@ -22,6 +24,7 @@ use crate::token::{CreatedToken, NewToken, TokenList, TokenStatus};
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::note;
 use ordain_spec::packet::EvidencePacket;
+use ordain_spec::statement::ApproverKey;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// Roles that see actions and permits. An actor sees its own, the others see all.
@@ -53,7 +56,9 @@ const PLAIN: Operation = Operation {
     body: None,
     answers: &[],
     long_poll: LongPoll::Never,
+    presence: Presence::OwnerAct,
     takes_turns: false,
+    guards_token: false,
 };
 
 /// All operations.
@@ -72,6 +77,8 @@ pub static OPERATIONS: &[Operation] = &[
             UNKNOWN,
             CONFLICT,
         ],
+        guards_token: true,
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -83,6 +90,8 @@ pub static OPERATIONS: &[Operation] = &[
         query: Some(query::<ActQuery>),
         body: document(action_schema),
         answers: &[json(200, "Decided and on the ledger", schema::<ActAnswer>), UNKNOWN, CONFLICT],
+        guards_token: true,
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -127,6 +136,7 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(&[Role::Approver]),
         body: small(schema::<VerdictRequest>),
         answers: &[json(200, "Decided again", schema::<ActionStatus>), UNKNOWN, CONFLICT],
+        presence: Presence::AsPoliciesSay,
         ..PLAIN
     },
     Operation {
@@ -141,6 +151,7 @@ pub static OPERATIONS: &[Operation] = &[
             json(200, "On record before", schema::<EvidenceReceipt>),
             CONFLICT,
         ],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -159,6 +170,8 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(&[Role::Worker]),
         body: document(use_schema),
         answers: &[json(200, "One use is spent: act now", schema::<UseReceipt>), UNKNOWN, CONFLICT],
+        guards_token: true,
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -169,6 +182,8 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(&[Role::Worker, Role::Operator]),
         body: small(schema::<OutcomeReport>),
         answers: &[json(200, "Recorded", schema::<PermitStatus>), UNKNOWN, CONFLICT],
+        guards_token: true,
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -220,6 +235,7 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(&[Role::Operator]),
         body: small(schema::<ReasonRequest>),
         answers: &[json(200, "Halted", schema::<GateStatus>)],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -233,12 +249,56 @@ pub static OPERATIONS: &[Operation] = &[
         ..PLAIN
     },
     Operation {
-        id: OperationId::ReloadPolicy,
+        id: OperationId::PushPolicy,
         method: Method::Post,
-        path: "/v1/policy/reload",
-        summary: "Read the policy folder again and put it in force; an invalid folder changes nothing",
+        path: "/v1/policy",
+        summary: "Put a policy folder in force; an invalid folder changes nothing",
         access: Access::Roles(&[Role::Operator]),
-        answers: &[json(200, "In force", schema::<PolicyReload>), CONFLICT],
+        body: Some(Body { schema: schema::<PolicyPush>, bytes_max: POLICY_BODY_BYTES_MAX }),
+        answers: &[json(200, "In force", schema::<PolicyPushed>), CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetPolicy,
+        path: "/v1/policy",
+        summary: "Show the policies in force, or earlier ones by their hash",
+        access: Access::Roles(READS_LEDGER),
+        query: Some(query::<PolicyQuery>),
+        answers: &[json(200, "The policies", schema::<PolicyOnRecord>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetActTerms,
+        path: "/v1/acts/{id}/terms",
+        summary: "Get the terms on which an owner act is signed: its nonce and the state that it changes",
+        access: Access::Roles(&[Role::Operator, Role::Approver]),
+        answers: &[json(200, "The terms", schema::<ActTerms>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::EnrolApproverKey,
+        method: Method::Post,
+        path: "/v1/approver-keys",
+        summary: "Enrol a key of an approver; the first key of an owner closes an open gate",
+        access: Access::Roles(&[Role::Operator, Role::Approver]),
+        body: small(schema::<NewApproverKey>),
+        answers: &[json(201, "Enrolled", schema::<ApproverKey>), CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ListApproverKeys,
+        path: "/v1/approver-keys",
+        summary: "List the keys of approvers",
+        answers: &[json(200, "Keys", schema::<ApproverKeyList>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::RevokeApproverKey,
+        method: Method::Delete,
+        path: "/v1/approver-keys/{id}",
+        summary: "Revoke a key of an approver, at once and everywhere",
+        access: Access::Roles(&[Role::Operator, Role::Approver]),
+        answers: &[json(200, "Revoked", schema::<ApproverKey>), UNKNOWN, CONFLICT],
         ..PLAIN
     },
     Operation {
@@ -284,6 +344,7 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Transform an intent into a bundle",
         body: document(any_schema),
         answers: &[json(200, "A bundle, a bundle with questions, or a refusal", object_schema)],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -294,6 +355,7 @@ pub static OPERATIONS: &[Operation] = &[
         query: Some(query::<VerifyQuery>),
         body: document(any_schema),
         answers: &[json(200, "The report", schema::<VerifyResult>)],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -309,6 +371,7 @@ pub static OPERATIONS: &[Operation] = &[
             problem(502, "The model's answer cannot be used, or its provider refuses"),
             problem(504, "The model did not answer in time"),
         ],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -326,6 +389,7 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Validate a note proposal against the contract, the vault's routing and its notes",
         body: document(any_schema),
         answers: &[json(200, "The findings", schema::<NoteValidation>)],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {

@@ -9,26 +9,26 @@ use serde_json::{Map, Value as Json};
 /// A permit and its uses.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PermitStatus {
-    /// Its id.
-    pub permit_id: String,
     /// The action that it allows.
     pub action_id: String,
-    /// The permit itself, for whoever proposed, and for workers and operators.
-    pub token: Option<String>,
-    /// From when it holds, in milliseconds since 1970.
-    pub valid_from_ms: u64,
-    /// Until when.
-    pub valid_until_ms: u64,
-    /// How often it can be used.
-    pub max_executions: u64,
-    /// How long a use may take.
-    pub max_duration_ms: Option<u64>,
     /// How many records a use may change.
     pub max_affected_records: Option<u64>,
+    /// How long a use may take.
+    pub max_duration_ms: Option<u64>,
+    /// How often it can be used.
+    pub max_executions: u64,
+    /// Its id.
+    pub permit_id: String,
+    /// The permit itself, for whoever proposed, and for workers and operators.
+    pub token: Option<String>,
     /// How often it was used.
     pub used: u64,
     /// The uses that are open or unknown, and the last of the others.
     pub uses: Vec<Use>,
+    /// From when it holds, in milliseconds since 1970.
+    pub valid_from_ms: u64,
+    /// Until when.
+    pub valid_until_ms: u64,
 }
 
 /// One use of a permit.
@@ -100,19 +100,19 @@ pub struct Settled {
 /// A use of a permit. The worker may act now.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UseReceipt {
-    /// The permit.
-    pub permit_id: String,
     /// The action that it allows.
     pub action_id: String,
+    /// Until when the outcome must be reported, in milliseconds since 1970.
+    pub deadline_ms: u64,
+    /// The entry on the ledger.
+    pub ledger_index: u64,
+    /// The permit.
+    pub permit_id: String,
     /// Counted from 1; the outcome is reported for it.
     #[serde(rename = "use")]
     pub number: u64,
     /// How many are left.
     pub uses_left: u64,
-    /// Until when the outcome must be reported, in milliseconds since 1970.
-    pub deadline_ms: u64,
-    /// The entry on the ledger.
-    pub ledger_index: u64,
 }
 
 /// The action that a worker is about to take, as the proposal said it.

@@ -47,6 +47,8 @@ pub enum ProblemCode {
     Unauthenticated,
     /// The token lacks a role, or the caller may not do this.
     Forbidden,
+    /// The act needs a statement signed by an enrolled key.
+    Presence,
     /// The kernel does not allow the action any more.
     Refused,
     /// Nothing has this id.
@@ -122,7 +124,7 @@ impl ProblemCode {
         match self {
             Self::Invalid | Self::SchemaInvalid => 400,
             Self::Unauthenticated => 401,
-            Self::Forbidden | Self::Refused => 403,
+            Self::Forbidden | Self::Presence | Self::Refused => 403,
             Self::Unknown | Self::NoRoute | Self::NoVault => 404,
             Self::NoMethod => 405,
             Self::Slow => 408,
@@ -150,6 +152,7 @@ impl ProblemCode {
             Self::Invalid => "invalid",
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden => "forbidden",
+            Self::Presence => "presence",
             Self::Refused => "refused",
             Self::Unknown => "unknown",
             Self::Conflict => "conflict",
@@ -265,7 +268,7 @@ mod tests {
     fn codes_are_written_as_they_are_named() {
         let schema = schemars::schema_for!(ProblemCode);
         let listed = schema.get("oneOf").and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
-        assert_eq!(listed.len(), 30);
+        assert_eq!(listed.len(), 31);
         for entry in listed {
             let code: ProblemCode = serde_json::from_value(entry["const"].clone()).unwrap();
             assert_ne!(code, ProblemCode::Unrecognized);

@@ -93,6 +93,15 @@ pub struct EntriesQuery {
     pub limit: Option<u64>,
 }
 
+/// The query of `get_policy`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyQuery {
+    /// The hash of the policies; without it those in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
 /// The query of `verify_document`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -21,8 +21,20 @@ pub struct Ready {
     pub ledger_size: u64,
     /// Whether an operator has halted the gate.
     pub halted: bool,
+    /// Whether the server's policy folder is what is in force.
+    pub policy: PolicyState,
     /// How far the machine's clock is behind the ledger.
     pub clock_behind_ms: u64,
+}
+
+/// How the policy folder of a server compares with the policies in force, which decide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyState {
+    /// The folder is in force, or the server has none.
+    Active,
+    /// The folder differs, or cannot be read.
+    Differs,
 }
 
 /// Public keys (RFC 7517).

@@ -47,6 +47,13 @@ pub struct NewToken {
     pub expires_at_ms: Option<u64>,
 }
 
+impl NewToken {
+    /// The subject of the statement that creates it: the hash of its canonical JSON.
+    pub fn subject(&self) -> String {
+        crate::approver::subject(self)
+    }
+}
+
 /// A new token.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CreatedToken {

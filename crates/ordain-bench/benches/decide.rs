@@ -171,7 +171,7 @@ fn main() {
     };
     let load = |count| PolicySet::load(&files(count)).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let (few, many) = (load(10), load(1_000));
-    let minting = Minting { audience: "crm-worker", nonce: "0123456789abcdef", ledger_index: None };
+    let minting = Minting { audience: "crm-worker", nonce: "0123456789abcdef" };
     let judge = |policies: &PolicySet| {
         let evidence = [Value::read(&packet).unwrap()];
         let case = Case {
@@ -179,6 +179,7 @@ fn main() {
             policies,
             evidence: &evidence,
             approvals: &[],
+            approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: NOW_MS,
             halted: false,
         };

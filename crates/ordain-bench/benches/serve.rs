@@ -25,6 +25,10 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Rounds of all contestants in turn; the median of each counts.
 const ROUNDS: usize = 7;
 const CLIENTS: usize = 64;
@@ -69,15 +73,21 @@ fn load(folder: &Path) {
     runtime().block_on(async {
         let number = numbers();
         let bare = bare_axum().await;
-        let sqlite = Server::start(&Location::File(folder.join("ordain.db")), None).await;
+        let sqlite = Server::start(&Location::File(folder.join("ordain.db")), &Keyring::ephemeral().unwrap(), None).await;
         let mut all = vec![
             Contestant::new("bare axum handler", vec![Target::get(bare, "/health")]),
             Contestant::new("/health", vec![Target::get(sqlite.address, "/health")]),
             Contestant::new("decisions, SQLite", vec![sqlite.decisions()]),
         ];
+        let mut nodes = Vec::new();
         if let Ok(url) = std::env::var("ORDAIN_TEST_POSTGRES") {
             let location = Location::Postgres(url);
-            let nodes = [Server::start(&location, None).await, Server::start(&location, None).await];
+            // Nodes on one store share its key.
+            let keyring = Keyring::ephemeral().unwrap();
+            nodes.extend([
+                Server::start(&location, &keyring, None).await,
+                Server::start(&location, &keyring, None).await,
+            ]);
             all.push(Contestant::new("decisions, PostgreSQL, two nodes", nodes.iter().map(Server::decisions).collect()));
         }
         for contestant in &mut all {
@@ -109,6 +119,8 @@ fn load(folder: &Path) {
         println!("limits: decisions on SQLite 0.15 of /health, two nodes 0.08; /health 0.8 of bare axum; p99 4 × p50");
         let bare = median(all[0].per_second.clone());
         println!("/health of the bare handler: {:.2}", health / bare);
+        sqlite.print_batches("SQLite");
+        nodes.iter().for_each(|node| node.print_batches("a node on PostgreSQL"));
     });
 }
 
@@ -123,11 +135,12 @@ async fn bare_axum() -> SocketAddr {
 struct Server {
     address: SocketAddr,
     token: String,
+    gate: Gate,
 }
 
 impl Server {
-    async fn start(location: &Location, socket: Option<PathBuf>) -> Self {
-        let gate = open(location).await;
+    async fn start(location: &Location, keyring: &Keyring, socket: Option<PathBuf>) -> Self {
+        let gate = open(location, keyring).await;
         let new = NewToken {
             principal: "agent".to_owned(),
             roles: [Role::Actor, Role::Worker].into(),
@@ -138,13 +151,19 @@ impl Server {
         let mut addresses: Vec<ListenAddress> = vec!["127.0.0.1:0".parse().unwrap()];
         addresses
             .extend(socket.map(|path| format!("unix:{}", path.display()).parse::<ListenAddress>().unwrap()));
-        let listening = listen(App::new(gate, None), &addresses).await.unwrap();
+        let listening = listen(App::new(gate.clone()), &addresses).await.unwrap();
         let address = listening.addresses().unwrap().into_iter().find_map(|address| match address {
             ListenAddress::Tcp(address) => Some(address),
             ListenAddress::Socket(_) => None,
         });
         tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
-        Self { address: address.unwrap(), token }
+        Self { address: address.unwrap(), token, gate }
+    }
+
+    /// Decisions that share one transaction, on average.
+    fn print_batches(&self, name: &str) {
+        let counters = self.gate.store().counters();
+        println!("{name}: {:.1} decisions a transaction", counters.changes as f64 / counters.batches as f64);
     }
 
     fn decisions(&self) -> Target {
@@ -152,10 +171,9 @@ impl Server {
     }
 }
 
-async fn open(location: &Location) -> Gate {
+async fn open(location: &Location, keyring: &Keyring) -> Gate {
     let store = Store::open(location).await.unwrap();
-    let keyring = Keyring::ephemeral().unwrap();
-    let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await.unwrap();
+    let gate = Gate::open(store, keyring.clone(), Clock::system(), Settings::default()).await.unwrap();
     let policy = "@id(\"read\") permit(principal, action == Action::\"read\", resource);";
     let files = PolicyFiles::from([("read.cedar".to_owned(), policy.to_owned())]);
     gate.set_policy(&Caller::local("bench"), &files).await.unwrap();
@@ -184,13 +202,13 @@ impl Target {
 impl Request {
     fn text(&self, number: &AtomicU64) -> String {
         let (path, token) = match self {
-            Self::Get(path) => return format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n"),
+            Self::Get(path) => return format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n"),
             Self::Submit(token) => ("/v1/actions", token),
             Self::Act(token) => ("/v1/act", token),
         };
         let body = proposal(number.fetch_add(1, Ordering::Relaxed));
         format!(
-            "POST {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {token}\r\n\
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         )
@@ -285,7 +303,12 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn single(folder: &Path) {
     runtime().block_on(async {
         let socket = folder.join("gate.sock");
-        let server = Server::start(&Location::File(folder.join("ordain.db")), Some(socket.clone())).await;
+        let server = Server::start(
+            &Location::File(folder.join("ordain.db")),
+            &Keyring::ephemeral().unwrap(),
+            Some(socket.clone()),
+        )
+        .await;
         let number = numbers();
         let mut tcp = TcpStream::connect(server.address).await.unwrap();
         tcp.set_nodelay(true).unwrap();
@@ -339,7 +362,7 @@ fn storage(folder: &Path) {
 /// The size of a database file, with its log written into it.
 async fn stored_bytes(folder: &Path, name: &str, count: u64, used: bool) -> u64 {
     let path = folder.join(name);
-    let gate = open(&Location::File(path.clone())).await;
+    let gate = open(&Location::File(path.clone()), &Keyring::ephemeral().unwrap()).await;
     fill(&gate, &Arc::new(AtomicU64::new(1 << 40)), count, used).await;
     gate.store().clone().close().await.unwrap();
     drop(gate);
@@ -395,7 +418,7 @@ async fn fill(gate: &Gate, number: &Arc<AtomicU64>, count: u64, used: bool) -> D
 fn growth(folder: &Path) {
     const WINDOW: u64 = 20_000;
     runtime().block_on(async {
-        let gate = open(&Location::File(folder.join("ordain.db"))).await;
+        let gate = open(&Location::File(folder.join("ordain.db")), &Keyring::ephemeral().unwrap()).await;
         let number = Arc::new(AtomicU64::new(1 << 40));
         println!("{:>12} {:>12} {:>10}", "stored", "per second", "MiB used");
         let mut rates = Vec::new();

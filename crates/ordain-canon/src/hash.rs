@@ -16,9 +16,10 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 fn hex(bytes: &[u8; 32]) -> [u8; 64] {
     let mut text = [0; 64];
+    let (pairs, _) = text.as_chunks_mut::<2>();
     let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().unwrap_or(b'0');
-    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
-        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    for (pair, byte) in pairs.iter_mut().zip(bytes) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
     }
     text
 }
@@ -46,10 +47,20 @@ macro_rules! hash_type {
             }
         }
 
+        impl $name {
+            /// The prefix and the digits.
+            fn text(&self) -> [u8; $prefix.len() + 64] {
+                let mut text = [0; $prefix.len() + 64];
+                let (prefix, digits) = text.split_at_mut($prefix.len());
+                prefix.copy_from_slice($prefix.as_bytes());
+                digits.copy_from_slice(&hex(&self.0));
+                text
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str($prefix)?;
-                f.write_str(std::str::from_utf8(&hex(&self.0)).map_err(|_| fmt::Error)?)
+                f.write_str(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
             }
         }
 
@@ -61,7 +72,8 @@ macro_rules! hash_type {
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                let text = self.text();
+                serializer.serialize_str(std::str::from_utf8(&text).map_err(serde::ser::Error::custom)?)
             }
         }
     };

@@ -5,40 +5,23 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ordain_spec::Kind;
 use std::path::PathBuf;
 
-/// The gate to ask, and the name to ask under.
+/// The gate to ask. On a local store the user of the operating system asks, as `entities.json` names them.
 #[derive(Args)]
 pub(crate) struct Connect {
-    /// The server, such as http://127.0.0.1:7171 or unix:PATH, with the token in ORDAIN_TOKEN [default: the store of this project]
-    #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", conflicts_with = "store", hide_env_values = true)]
+    /// The server, such as http://127.0.0.1:7171 or unix:PATH, with the token in ORDAIN_TOKEN; a socket needs none and takes you for the user that you are [default: the gate of this project]
+    #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", hide_env_values = true)]
     pub(crate) server: Option<String>,
     /// Read the token from this file
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) token_file: Option<PathBuf>,
-    /// The store: a file, postgres://user@host/database, or `memory` [default: the one in ordain.toml]
-    #[arg(long, value_name = "STORE")]
-    pub(crate) store: Option<String>,
-    /// The name to ask under on a local store; a server takes it from the token [default: the user's name]
-    #[arg(long = "as", value_name = "NAME", env = "ORDAIN_AS")]
-    pub(crate) name: Option<String>,
 }
 
 impl Connect {
     /// The gate of the environment, for commands without these arguments.
     pub(crate) fn of_environment() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        Self { server: variable("ORDAIN_SERVER"), token_file: None, store: None, name: variable("ORDAIN_AS") }
+        Self { server: variable("ORDAIN_SERVER"), token_file: None }
     }
-
-    /// The name to ask under on a local store.
-    pub(crate) fn who(&self) -> String {
-        self.name.clone().unwrap_or_else(user_name)
-    }
-}
-
-/// The name of the user.
-pub(crate) fn user_name() -> String {
-    let user = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    user.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned())
 }
 
 /// The least protection that commands may run with.

@@ -192,6 +192,16 @@ impl From<ordain_gate::GateError> for Failure {
     }
 }
 
+impl From<ordain_state::StateError> for Failure {
+    fn from(error: ordain_state::StateError) -> Self {
+        let failure = Self::Document { path: error.path().to_owned(), problem: error.problem().to_owned() };
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    }
+}
+
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let hint = error.hint().map(str::to_owned);

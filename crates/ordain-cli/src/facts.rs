@@ -6,6 +6,7 @@ use crate::input::{Source, Text, Unreadable};
 use ordain_canon::{Canonicalizer, Value};
 use ordain_kernel::Transformed;
 use ordain_spec::profile::Profile;
+use ordain_spec::statement::ApproverKeys;
 use ordain_spec::{Facts, Kind, SourceBundle, Verified, verify_as};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,15 @@ pub(crate) fn recompute(path: &Path) -> Result<Vec<u8>, Failure> {
         }
         Transformed::Refuse(refusal) => Err(refused(path, format!("the intent is refused: {refusal}"))),
     }
+}
+
+/// The keys of approvers, as a gate lists them.
+pub(crate) fn load_approver_keys(path: &Path) -> Result<ApproverKeys, Failure> {
+    let text = Source::of(path).text()?;
+    let list = read_fact(path, &text)?;
+    let keys = list.get("keys").ok_or_else(|| refused(path, "has no member `keys`".to_owned()))?;
+    let keys = keys.to_typed().map_err(|error| refused(path, error.to_string()))?;
+    Ok(ApproverKeys { keys })
 }
 
 /// The evidence packets of a file: one, or an array of them.

@@ -4,22 +4,20 @@ use crate::arguments::Connect;
 use crate::exit::Failure;
 use crate::input::Source;
 use crate::policy_folder;
-use crate::project::{CONFIG, Project};
-use crate::report::{YELLOW, printable};
-use ordain_canon::{ContentHash, SHA256_PREFIX};
+use crate::project::Project;
+use crate::report;
 use ordain_client::{Client, ClientError, HttpTransport};
 use ordain_gate::{Caller, Clock, Gate, GateError, Keyring, Settings, check_grown};
 use ordain_ledger::SignedNote;
 use ordain_note::Drafter;
+use ordain_presence::OsUser;
 use ordain_server::{App, InProcess};
+use ordain_spec::statement::ApproverKey;
+use ordain_state::GateFolder;
 use ordain_store::{Location, Store, StoreError};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
-
-/// The file with the last signed head of the project's store, in the state folder.
-const CHECKPOINT: &str = "checkpoint";
 
 /// A way to the gate: a client, and the store of this project if there is no server.
 pub(crate) struct Gateway {
@@ -36,7 +34,7 @@ pub(crate) enum Purpose {
     Look,
     /// It writes, and asks no policy.
     Write,
-    /// It has something decided, by the policies of this project.
+    /// It has something decided, by the policies in force.
     Decide,
 }
 
@@ -50,21 +48,17 @@ pub(crate) struct Local {
     size_before: u64,
 }
 
-/// What a gate in this process needs.
+/// The gate of a project, as the state directory has it.
 pub(crate) struct Place {
     pub(crate) location: Location,
-    pub(crate) state: Option<PathBuf>,
-    pub(crate) policy: Option<PathBuf>,
-    /// Whether it is the store that the project names, or one that a command does.
-    own: bool,
-    /// The file with the last signed head, in the state folder: each store has one.
-    checkpoint: String,
+    pub(crate) gate: GateFolder,
+    pub(crate) project: Project,
 }
 
 impl Gateway {
-    pub(crate) fn open(args: &Connect, purpose: Purpose, json: bool) -> Result<Self, Failure> {
+    pub(crate) fn open(args: &Connect, purpose: Purpose) -> Result<Self, Failure> {
         let project = if args.server.is_some() { None } else { Project::find()? };
-        Self::open_in(project, args, purpose, json)
+        Self::open_in(project, args, purpose)
     }
 
     /// As seen from a project.
@@ -72,14 +66,13 @@ impl Gateway {
         project: Option<Project>,
         args: &Connect,
         purpose: Purpose,
-        json: bool,
     ) -> Result<Self, Failure> {
         if let Some(url) = &args.server {
             let transport = connect(url, args)?;
             let server = Some(transport.address().to_string());
             return Ok(Self { client: Client::new(transport), server, local: None });
         }
-        let local = Local::open_place(&Place::seen_from(project, args)?, &args.who(), purpose, json)?;
+        let local = Local::open_place(&Place::of(project)?, purpose)?;
         Ok(Self { client: local.client(), server: None, local: Some(local) })
     }
 
@@ -90,6 +83,14 @@ impl Gateway {
     /// The server, if it is one.
     pub(crate) fn server(&self) -> Option<&str> {
         self.server.as_deref()
+    }
+
+    /// Who asks: the actor that the user of the operating system is, or the user for a server, which knows who it is.
+    pub(crate) fn principal(&self) -> String {
+        match &self.local {
+            Some(local) => local.caller.principal().to_owned(),
+            None => OsUser::current().name,
+        }
     }
 
     /// The gate in this process, unless it is a server.
@@ -106,83 +107,43 @@ impl Gateway {
 }
 
 impl Place {
-    fn of_project(project: &Project) -> Self {
-        Self {
-            location: project.store(),
-            state: Some(project.state()),
-            policy: Some(project.policy()),
-            own: true,
-            checkpoint: CHECKPOINT.to_owned(),
-        }
+    /// The gate of this folder's project.
+    pub(crate) fn find() -> Result<Self, Failure> {
+        Self::of(Project::find()?)
     }
 
-    pub(crate) fn of(args: &Connect) -> Result<Self, Failure> {
-        Self::seen_from(Project::find()?, args)
-    }
-
-    fn seen_from(project: Option<Project>, args: &Connect) -> Result<Self, Failure> {
-        let policy = project.as_ref().map(Project::policy);
-        match (&args.store, project) {
-            (Some(store), project) => {
-                let location = Location::parse(store);
-                if matches!(location, Location::File(_)) && store.contains("://") {
-                    let problem = "is no store; name a file, `memory`, or a database as postgres://…";
-                    return Err(Failure::Usage(format!("{} {problem}", printable(&location.to_string()))));
-                }
-                let own = project.as_ref().is_none_or(|project| project.store() == location);
-                let checkpoint = if own {
-                    CHECKPOINT.to_owned()
-                } else {
-                    format!("{CHECKPOINT}-{}", digits(&location.to_string()))
-                };
-                let state = match (&location, project) {
-                    (Location::Memory, _) => None,
-                    (_, Some(project)) => Some(project.state()),
-                    (Location::File(path), None) => Some(
-                        path.parent()
-                            .filter(|it| !it.as_os_str().is_empty())
-                            .unwrap_or(Path::new("."))
-                            .to_owned(),
-                    ),
-                    (Location::Postgres(_), None) => {
-                        let problem = format!(
-                            "there is no {CONFIG} here or above, so there is no place for the signing key; `ordain init` writes one"
-                        );
-                        return Err(Failure::Document { path: ".".to_owned(), problem });
-                    }
-                };
-                Ok(Self { location, state, policy, own, checkpoint })
-            }
-            (None, Some(project)) => Ok(Self::of_project(&project)),
-            (None, None) => {
-                let problem = format!(
-                    "there is no {CONFIG} here or above, and so no gate; `ordain init` writes one, or name a server with --server URL"
-                );
-                Err(Failure::Document { path: ".".to_owned(), problem })
-            }
-        }
-    }
-
-    pub(crate) fn keyring(&self) -> Result<Keyring, Failure> {
-        let keyring = match &self.state {
-            Some(folder) => Keyring::open(folder),
-            None => Keyring::ephemeral(),
+    fn of(project: Option<Project>) -> Result<Self, Failure> {
+        let found = project.and_then(|project| project.gate().cloned().map(|gate| (project, gate)));
+        let Some((project, gate)) = found else {
+            let problem = "no gate is registered for this folder or its parents".to_owned();
+            let failure = Failure::Document { path: ".".to_owned(), problem };
+            return Err(failure.with_hint("run `ordain init`, or name a server with `--server URL`"));
         };
-        keyring.map_err(|error| Failure::Server(error.to_string()))
+        let location = location_of(&gate)?;
+        Ok(Self { location, gate, project })
+    }
+
+    /// The key that the store was opened with. No command but `init` makes one.
+    pub(crate) fn keyring(&self) -> Result<Keyring, Failure> {
+        self.existing_keyring()?.ok_or_else(|| {
+            let problem = "the signing key is missing, and the store is refused without it".to_owned();
+            let failure = Failure::Document { path: self.gate.path().display().to_string(), problem };
+            failure.with_hint("put `signing.key` back from a backup, or run `ordain gate import`")
+        })
     }
 
     /// The key, if there is one; nothing is written.
     pub(crate) fn existing_keyring(&self) -> Result<Option<Keyring>, Failure> {
-        let keyring = self.state.as_ref().map(|folder| Keyring::open_existing(folder)).transpose();
-        keyring.map(Option::flatten).map_err(|error| Failure::Server(error.to_string()))
+        Keyring::open_existing(self.gate.path()).map_err(|error| Failure::Server(error.to_string()))
     }
 
-    pub(crate) fn checkpoint(&self) -> Option<PathBuf> {
-        self.state.as_ref().map(|folder| folder.join(&self.checkpoint))
+    pub(crate) fn checkpoint(&self) -> PathBuf {
+        self.gate.checkpoint()
     }
 
     /// The store, to go on with: not an older copy, nor another one, than what was signed last.
     pub(crate) async fn open_store(&self, keyring: &Keyring, purpose: Purpose) -> Result<Store, Failure> {
+        self.check_there()?;
         let signed = self.signed()?;
         let unreachable = |error: StoreError| Failure::from(GateError::from(error));
         let opened = match purpose {
@@ -190,6 +151,10 @@ impl Place {
             Purpose::Write | Purpose::Decide => Store::open(&self.location).await,
         };
         let store = opened.map_err(unreachable)?;
+        if store.head().await.map_err(unreachable)?.size == 0 {
+            let problem = "the store is empty, and only `ordain init` begins a ledger".to_owned();
+            return Err(Failure::Damaged { path: self.location.to_string(), problem });
+        }
         if let Some((path, note)) = signed
             && let Err(error) = check_grown(&store, Some(keyring), &note).await
         {
@@ -209,45 +174,55 @@ impl Place {
 
     /// The head that was signed last, and where it is kept.
     pub(crate) fn signed(&self) -> Result<Option<(PathBuf, SignedNote)>, Failure> {
-        let Some(path) = self.checkpoint().filter(|path| path.exists()) else { return Ok(None) };
+        let path = self.checkpoint();
+        if !path.exists() {
+            return Ok(None);
+        }
         let note = read_note(&path)?;
         Ok(Some((path, note)))
     }
 
-    /// That there is something to look at.
+    /// That the store is there. Only `init` begins a ledger.
     pub(crate) fn check_there(&self) -> Result<(), Failure> {
-        match &self.location {
-            Location::File(path) if !path.exists() => {
-                let path = path.display().to_string();
-                Err(match self.checkpoint().filter(|signed| signed.exists()) {
-                    None => {
-                        let problem = "there is no store yet; the first `ordain submit` makes one".to_owned();
-                        Failure::Document { path, problem }
-                    }
-                    Some(signed) => {
-                        let problem = format!(
-                            "there is no store, and {} was signed over one; put it back, or, if you know why, move that file away",
-                            signed.display()
-                        );
-                        Failure::Damaged { path, problem }
-                    }
-                })
-            }
-            _ => Ok(()),
+        let Location::File(path) = &self.location else { return Ok(()) };
+        if path.exists() {
+            return Ok(());
         }
+        let signed = self.checkpoint();
+        let problem = if signed.exists() {
+            format!("there is no store, and {} was signed over one", signed.display())
+        } else {
+            "there is no store".to_owned()
+        };
+        let failure = Failure::Damaged { path: path.display().to_string(), problem };
+        Err(failure.with_hint("put it back from a backup, or run `ordain gate import`"))
     }
+}
 
-    /// Makes the folders that a store and a key need, hidden from version control.
-    pub(crate) fn prepare(&self) -> Result<(), Failure> {
-        let Some(state) = &self.state else { return Ok(()) };
-        let failure = |error| Failure::File { path: state.display().to_string(), error };
-        std::fs::create_dir_all(state).map_err(failure)?;
-        let ignore = state.join(".gitignore");
-        if !ignore.exists() {
-            std::fs::write(&ignore, "*\n").map_err(failure)?;
-        }
-        Ok(())
-    }
+/// The keys of approvers that a gate knows. Nothing is written.
+pub(crate) fn approver_keys_of(gate: &GateFolder) -> Result<Vec<ApproverKey>, Failure> {
+    let keyring = Keyring::open_existing(gate.path()).map_err(|error| Failure::Server(error.to_string()))?;
+    let Some(keyring) = keyring else {
+        let problem = "the signing key is missing, so nobody can tell who owns the gate".to_owned();
+        let failure = Failure::Document { path: gate.path().display().to_string(), problem };
+        return Err(failure.with_hint("put `signing.key` back from a backup, or run `ordain gate import`"));
+    };
+    runtime(1)?.block_on(async {
+        let store = Store::open_to_read(&location_of(gate)?).await.map_err(GateError::from)?;
+        let opened = Gate::open_to_look(store.clone(), keyring, Clock::system(), Settings::default()).await?;
+        let keys = opened.approver_key_list().await?.keys;
+        let _ = store.close().await;
+        Ok(keys)
+    })
+}
+
+/// Where the store of a gate is.
+pub(crate) fn location_of(gate: &GateFolder) -> Result<Location, Failure> {
+    let settings = gate.settings()?;
+    Ok(match settings.store {
+        Some(url) => Location::Postgres(url),
+        None => Location::File(gate.database()),
+    })
 }
 
 impl Local {
@@ -256,57 +231,51 @@ impl Local {
         Client::new(InProcess { runtime: Arc::clone(runtime), app: app.clone(), caller: caller.clone() })
     }
 
-    fn open_place(place: &Place, who: &str, purpose: Purpose, json: bool) -> Result<Self, Failure> {
+    fn open_place(place: &Place, purpose: Purpose) -> Result<Self, Failure> {
         let runtime = Arc::new(runtime(1)?);
-        let caller = Caller::local(who);
-        // What is gone with the command has to begin somewhere.
-        if purpose == Purpose::Look && place.location != Location::Memory {
-            place.check_there()?;
-            let keyring = match place.existing_keyring()? {
-                Some(keyring) => keyring,
-                None => Keyring::ephemeral().map_err(|error| Failure::Server(error.to_string()))?,
-            };
+        let user = OsUser::current();
+        let keyring = place.keyring()?;
+        if purpose == Purpose::Look {
             let gate = runtime.block_on(async {
                 let store = place.open_store(&keyring, purpose).await?;
                 let opened = Gate::open_to_look(store, keyring, Clock::system(), Settings::default()).await;
                 opened.map_err(Failure::from)
             })?;
-            return Ok(Self { runtime, app: App::new(gate, None), caller, checkpoint: None, size_before: 0 });
+            let caller = runtime.block_on(gate.caller_of_user(&user.name))?;
+            return Ok(Self { runtime, app: App::new(gate), caller, checkpoint: None, size_before: 0 });
         }
-        place.prepare()?;
-        let keyring = place.keyring()?;
         let gate = runtime.block_on(async {
             let store = place.open_store(&keyring, purpose).await?;
             let opened = Gate::open(store, keyring, Clock::system(), Settings::default()).await;
             opened.map_err(Failure::from)
         })?;
         if purpose == Purpose::Decide {
-            put_in_force(place, &runtime, &gate, &caller, json)?;
+            note_difference(place, &runtime, &gate)?;
         }
+        let caller = runtime.block_on(gate.caller_of_user(&user.name))?;
         runtime.block_on(gate.sweep())?;
         let size_before = runtime.block_on(gate.size())?;
-        let app = App::new(gate, None);
-        Ok(Self { runtime, app, caller, checkpoint: place.checkpoint(), size_before })
+        let app = App::new(gate);
+        Ok(Self { runtime, app, caller, checkpoint: Some(place.checkpoint()), size_before })
     }
 }
 
-/// Puts the project's policies in force on its own store. Another store has policies of its own, unless it is new.
-fn put_in_force(
-    place: &Place,
-    runtime: &Runtime,
-    gate: &Gate,
-    caller: &Caller,
-    json: bool,
-) -> Result<(), Failure> {
-    let Some(policy) = &place.policy else { return Ok(()) };
-    if !place.own && runtime.block_on(gate.gate_status())?.policy_hash.is_some() {
-        return Ok(());
-    }
-    let (path, files) = policy_folder::load_files(Some(policy), json)?;
-    if runtime.block_on(gate.set_policy(caller, &files))? {
-        let said =
-            format!("the policies of {} are in force from now on; that is on the ledger", path.display());
-        let _ = writeln!(anstream::stderr(), "{YELLOW}note:{YELLOW:#} {}", printable(&said));
+/// Says that the project's policy folder is not what is in force. It stays so until somebody pushes it.
+fn note_difference(place: &Place, runtime: &Runtime, gate: &Gate) -> Result<(), Failure> {
+    let active = runtime.block_on(gate.active_policy())?;
+    let Some(active) = active else { return Ok(()) };
+    let hint = "`ordain policy diff` shows the difference, and `ordain policy push` puts the folder in force";
+    match place.project.policy().and_then(policy_folder::document_hash) {
+        Ok((_, hash)) if hash == active.files_document => {}
+        Ok((path, _)) => {
+            let said = format!("{} differs from the policies in force, which decide", path.display());
+            report::note(&said, Some(hint));
+        }
+        Err(failure) => {
+            let said =
+                format!("the policies in force decide; the policy folder cannot be read: {}", failure.text());
+            report::note(&said, failure.hint());
+        }
     }
     Ok(())
 }
@@ -337,12 +306,6 @@ pub(crate) fn read_note(path: &Path) -> Result<SignedNote, Failure> {
     })
 }
 
-/// By which one store is told from another, in the name of a file.
-fn digits(store: &str) -> String {
-    let hash = ContentHash::of(store.as_bytes()).to_string();
-    hash.trim_start_matches(SHA256_PREFIX).chars().take(12).collect()
-}
-
 /// A runtime with this many threads.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     let mut builder = match threads {
@@ -359,10 +322,17 @@ fn connect(url: &str, args: &Connect) -> Result<HttpTransport, Failure> {
     let token = match &args.token_file {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|error| Failure::File { path: path.display().to_string(), error })?,
-        None => std::env::var("ORDAIN_TOKEN").map_err(|_| {
-            Failure::Usage("no token for the server".to_owned())
-                .with_hint("set ORDAIN_TOKEN, or name a file with `--token-file`")
-        })?,
+        None => match std::env::var("ORDAIN_TOKEN") {
+            Ok(token) => token,
+            Err(_) if url.starts_with("unix:") => {
+                let transport = HttpTransport::as_user(url, Some(Path::new(".")));
+                return transport.map_err(|error| Failure::from(ClientError::from(error)));
+            }
+            Err(_) => {
+                let failure = Failure::Usage("no token for the server".to_owned());
+                return Err(failure.with_hint("set ORDAIN_TOKEN, or name a file with `--token-file`"));
+            }
+        },
     };
     HttpTransport::new(url, &token).map_err(|error| Failure::from(ClientError::from(error)))
 }

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::input::{Source, not_a_file};
 use crate::project::{CONFIG, POLICY, Project};
 use crate::report::{RED, YELLOW, printable};
-use ordain_canon::{Canonicalizer, DOCUMENT_BYTES_MAX, place_of};
+use ordain_canon::{Canonicalizer, ContentHash, DOCUMENT_BYTES_MAX, place_of};
 use ordain_decision::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file};
 use serde_json::json;
 use std::fs::DirEntry;
@@ -20,7 +20,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(path.to_owned());
     }
     if let Some(project) = Project::find()? {
-        return Ok(project.policy());
+        return project.policy();
     }
     let usual = PathBuf::from(POLICY);
     if usual.is_dir() {
@@ -36,7 +36,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
 /// A policy folder as it was found.
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
-    files: PolicyFiles,
+    pub(crate) files: PolicyFiles,
     /// What could not be read, and what does not belong there.
     problems: Vec<Problem>,
 }
@@ -86,7 +86,7 @@ impl Folder {
     /// The policies, or everything that is wrong with the folder.
     pub(crate) fn load(&self) -> Result<PolicySet, Vec<Problem>> {
         let mut problems = self.problems.clone();
-        match PolicySet::load(&self.files) {
+        match ordain_gate::load_policy_files(&self.files) {
             Ok(set) if problems.is_empty() => return Ok(set),
             Ok(set) => problems.extend(set.warnings().iter().cloned()),
             Err(more) => problems.extend(more),
@@ -129,49 +129,49 @@ fn read_text(path: &Path) -> Result<String, String> {
     })
 }
 
-/// The files of a policy folder, of a server that reads them again. What is wrong is said in one text.
-pub(crate) fn read_files(path: &Path) -> Result<PolicyFiles, String> {
-    let folder = Folder::read(path.to_owned()).map_err(|failure| failure.to_string())?;
-    match folder.load() {
-        Ok(_) => Ok(folder.files),
-        Err(problems) => {
-            let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            Err(format!("{} cannot be used: {}", path.display(), all.join("; ")))
-        }
-    }
+/// The folder, and the hash by which its files would be on record. Whether they are valid is not looked at.
+pub(crate) fn document_hash(path: PathBuf) -> Result<(PathBuf, ContentHash), Failure> {
+    let folder = Folder::read(path)?;
+    let hash = ordain_gate::policy_document_hash(&folder.files)?;
+    Ok((folder.path, hash))
 }
 
 /// The files of the policy folder that was named or is found; what is wrong with it is printed.
 pub(crate) fn load_files(named: Option<&Path>, json: bool) -> Result<(PathBuf, PolicyFiles), Failure> {
-    let (path, _) = load(named, json)?;
-    let folder = Folder::read(path)?;
+    let (folder, _) = checked(named, json)?;
     Ok((folder.path, folder.files))
+}
+
+/// The folder that was named or is found, with its policies. What is wrong with it is printed.
+pub(crate) fn checked(named: Option<&Path>, json: bool) -> Result<(Folder, PolicySet), Failure> {
+    let folder = Folder::read(find(named)?)?;
+    match folder.load() {
+        Ok(set) => Ok((folder, set)),
+        Err(problems) => Err(tell_problems(&folder, &problems, json)?),
+    }
 }
 
 /// The policies of the folder that was named or is found. What is wrong with it is printed: for people on standard
 /// error, with `--json` on standard output.
 pub(crate) fn load(named: Option<&Path>, json: bool) -> Result<(PathBuf, PolicySet), Failure> {
-    let folder = Folder::read(find(named)?)?;
-    match folder.load() {
-        Ok(set) => Ok((folder.path, set)),
-        Err(problems) => {
-            if json {
-                let report =
-                    json!({"ok": false, "policy": folder.path.display().to_string(), "problems": problems});
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(Canonicalizer::new().value(&report)?)?;
-                stdout.write_all(b"\n")?;
-                stdout.flush()?;
-            } else {
-                let mut stderr = anstream::stderr().lock();
-                show(&mut stderr, &folder.path, &problems)?;
-                let path = folder.path.display().to_string();
-                let said = format!("{path} cannot be used: {}", counted(&problems));
-                writeln!(stderr, "{RED}error:{RED:#} {}", printable(&said))?;
-            }
-            Err(Failure::Reported)
-        }
+    checked(named, json).map(|(folder, set)| (folder.path, set))
+}
+
+fn tell_problems(folder: &Folder, problems: &[Problem], json: bool) -> Result<Failure, Failure> {
+    if json {
+        let report = json!({"ok": false, "policy": folder.path.display().to_string(), "problems": problems});
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(Canonicalizer::new().value(&report)?)?;
+        stdout.write_all(b"\n")?;
+        stdout.flush()?;
+    } else {
+        let mut stderr = anstream::stderr().lock();
+        show(&mut stderr, &folder.path, problems)?;
+        let path = folder.path.display().to_string();
+        let said = format!("{path} cannot be used: {}", counted(problems));
+        writeln!(stderr, "{RED}error:{RED:#} {}", printable(&said))?;
     }
+    Ok(Failure::Reported)
 }
 
 /// One problem a line, with its place.

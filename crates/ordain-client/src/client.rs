@@ -4,21 +4,26 @@ use crate::address::AddressError;
 use crate::transport::{Reply, Request, Transport, TransportError};
 use ordain_api::limits::{POLL_SECONDS_MAX, STREAM_SECONDS_MAX};
 use ordain_api::{
-    ActAnswer, ActQuery, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ConsistencyProof,
-    ConsistencyQuery, CreatedToken, DraftRequest, EntriesQuery, EntryPage, EvidenceReceipt, FailedDraft,
-    GateStatus, Health, Jwks, KernelUseRequest, KeyStatus, NewToken, NoteValidation, OperationId,
-    OutcomeReport, PermitStatus, PolicyReload, Problem, ProblemCode, ProofQuery, Ready, ReasonRequest,
-    SubmitQuery, TokenList, TokenStatus, UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
+    ActAnswer, ActQuery, ActTerms, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ApproverKeyList,
+    ConsistencyProof, ConsistencyQuery, CreatedToken, DraftRequest, EntriesQuery, EntryPage, EvidenceReceipt,
+    FailedDraft, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus, NewApproverKey, NewToken,
+    NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus, PolicyOnRecord, PolicyPush,
+    PolicyPushed, PolicyQuery, Problem, ProblemCode, ProofQuery, Ready, ReasonRequest, SubmitQuery,
+    TokenList, TokenStatus, UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
 };
+use ordain_spec::statement::{ApproverKey, Signed};
 use ordain_spec::{Kind, note};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A client of the gate.
 pub struct Client {
-    transport: Box<dyn Transport>,
+    transport: Arc<dyn Transport>,
+    /// The statements that every request carries.
+    signed: Vec<Signed>,
 }
 
 /// Why a call failed.
@@ -105,7 +110,7 @@ struct Call<'a> {
 impl Client {
     /// A client over this transport.
     pub fn new(transport: impl Transport + 'static) -> Self {
-        Self { transport: Box::new(transport) }
+        Self { transport: Arc::new(transport), signed: Vec::new() }
     }
 
     /// Submits an action proposal or a KernelRequest, as JSON. It may replace a held proposal.
@@ -240,14 +245,53 @@ impl Client {
         self.send(OperationId::Resume, None, &ReasonRequest { reason: reason.to_owned() })
     }
 
-    /// Reads the policy folder again and puts it in force.
-    pub fn reload_policy(&self) -> Result<PolicyReload, ClientError> {
-        self.ask(OperationId::ReloadPolicy, None, String::new())
+    /// Puts a policy folder in force.
+    pub fn push_policy(&self, push: &PolicyPush) -> Result<PolicyPushed, ClientError> {
+        self.send(OperationId::PushPolicy, None, push)
+    }
+
+    /// The policies in force, or earlier ones by their hash; nothing where there are none.
+    pub fn policy(&self, hash: Option<&str>) -> Result<Option<PolicyOnRecord>, ClientError> {
+        let operation = OperationId::GetPolicy;
+        let query = encode(operation, &PolicyQuery { hash: hash.map(str::to_owned) })?;
+        known(self.ask(operation, None, query))
     }
 
     /// Signs with a new key from now on.
     pub fn rotate_key(&self) -> Result<KeyStatus, ClientError> {
         self.ask(OperationId::RotateKey, None, String::new())
+    }
+
+    /// The terms on which an owner act is signed.
+    pub fn act_terms(&self, act: OwnerAct) -> Result<ActTerms, ClientError> {
+        self.ask(OperationId::GetActTerms, Some(act.name()), String::new())
+    }
+
+    /// Enrols a key of an approver.
+    pub fn enrol_approver_key(&self, key: &NewApproverKey) -> Result<ApproverKey, ClientError> {
+        self.send(OperationId::EnrolApproverKey, None, key)
+    }
+
+    /// The keys of approvers.
+    pub fn approver_keys(&self) -> Result<ApproverKeyList, ClientError> {
+        self.ask(OperationId::ListApproverKeys, None, String::new())
+    }
+
+    /// Revokes a key of an approver, or gives nothing if there is none with this id.
+    pub fn revoke_approver_key(&self, key_id: &str) -> Result<Option<ApproverKey>, ClientError> {
+        known(self.ask(OperationId::RevokeApproverKey, Some(key_id), String::new()))
+    }
+
+    /// The same gate, for one owner act whose statements these are.
+    ///
+    /// ```no_run
+    /// # fn resume(client: &ordain_client::Client, signed: ordain_spec::statement::Signed) -> Result<(), ordain_client::ClientError> {
+    /// client.with_statements(&[signed]).resume("the backup is restored")?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_statements(&self, signed: &[Signed]) -> Self {
+        Self { transport: Arc::clone(&self.transport), signed: signed.to_vec() }
     }
 
     /// Creates a token. Its secret is in the answer and nowhere else.
@@ -338,7 +382,8 @@ impl Client {
         if !call.query.is_empty() {
             path = format!("{path}?{}", call.query);
         }
-        let request = Request { method: operation.method, path, body: call.body, wait: call.wait };
+        let (method, signed) = (operation.method, self.signed.clone());
+        let request = Request { method, path, body: call.body, signed, wait: call.wait };
         let reply = self.transport.send(&request)?;
         if operation.answers.iter().any(|answer| answer.status == reply.status && reply.status < 400) {
             return Ok(reply);

@@ -2,6 +2,7 @@
 
 use crate::address::{Address, AddressError};
 use crate::transport::{Reply, Request, Transport, TransportError};
+use ordain_api::{STATEMENT_HEADER, statement_header};
 use std::time::Duration;
 use ureq::http::HeaderValue;
 
@@ -14,7 +15,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub struct HttpTransport {
     agent: ureq::Agent,
     address: Address,
-    authorization: HeaderValue,
+    /// Nothing for a unix socket, whose server asks the kernel who the caller is.
+    authorization: Option<HeaderValue>,
 }
 
 impl HttpTransport {
@@ -24,7 +26,17 @@ impl HttpTransport {
         let mut authorization =
             HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| AddressError::Token)?;
         authorization.set_sensitive(true);
-        Ok(Self { agent: agent(&address)?, address, authorization })
+        Ok(Self { agent: agent(&address, None)?, address, authorization: Some(authorization) })
+    }
+
+    /// A transport to a unix socket without a token: the server asks the kernel which user this is. It is told which project
+    /// folder the requests are about.
+    pub fn as_user(address: &str, project: Option<&std::path::Path>) -> Result<Self, AddressError> {
+        let address = Address::parse(address)?;
+        match address {
+            Address::Socket(_) => Ok(Self { agent: agent(&address, project)?, address, authorization: None }),
+            Address::Url(_) => Err(AddressError::Token),
+        }
     }
 
     /// The server's address.
@@ -47,7 +59,7 @@ impl HttpTransport {
     }
 }
 
-fn agent(address: &Address) -> Result<ureq::Agent, AddressError> {
+fn agent(address: &Address, project: Option<&std::path::Path>) -> Result<ureq::Agent, AddressError> {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         // The token goes to this server and nowhere else.
@@ -60,7 +72,7 @@ fn agent(address: &Address) -> Result<ureq::Agent, AddressError> {
         // A proxy that the environment names would read the token.
         Address::Url(_) => Ok(config.proxy(None).build().new_agent()),
         #[cfg(unix)]
-        Address::Socket(path) => Ok(crate::socket::agent(config.proxy(None).build(), path)),
+        Address::Socket(path) => Ok(crate::socket::agent(config.proxy(None).build(), path, project)),
         #[cfg(not(unix))]
         Address::Socket(_) => Err(AddressError::NoSocket),
     }
@@ -72,10 +84,18 @@ impl Transport for HttpTransport {
             path: request.path.clone(),
             reason: error.to_string(),
         };
-        let head = ureq::http::Request::builder()
-            .method(request.method.name())
-            .uri(self.url(&request.path))
-            .header("authorization", &self.authorization);
+        let mut head =
+            ureq::http::Request::builder().method(request.method.name()).uri(self.url(&request.path));
+        if let Some(authorization) = &self.authorization {
+            head = head.header("authorization", authorization);
+        }
+        if !request.signed.is_empty() {
+            let signed = statement_header(&request.signed).map_err(|error| TransportError::Unsendable {
+                path: request.path.clone(),
+                reason: error.to_string(),
+            })?;
+            head = head.header(STATEMENT_HEADER, signed);
+        }
         let timeout = Some(TIMEOUT.saturating_add(request.wait));
         let sent = match &request.body {
             Some(body) => {
@@ -128,7 +148,13 @@ mod tests {
     }
 
     fn request(path: &str) -> Request {
-        Request { method: Method::Get, path: path.to_owned(), body: None, wait: Duration::ZERO }
+        Request {
+            method: Method::Get,
+            path: path.to_owned(),
+            body: None,
+            signed: Vec::new(),
+            wait: Duration::ZERO,
+        }
     }
 
     const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";

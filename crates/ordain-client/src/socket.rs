@@ -1,7 +1,11 @@
 //! A connection over a unix socket, for ureq.
 
-use std::io::{ErrorKind, Read, Write};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use std::fs::File;
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use ureq::config::Config;
@@ -13,8 +17,9 @@ use ureq::unversioned::transport::{
 use ureq::{Agent, Error};
 
 /// An agent whose every connection goes to this socket.
-pub(crate) fn agent(config: Config, path: &Path) -> Agent {
-    Agent::with_parts(config, SocketConnector { path: path.to_owned() }, NoResolver)
+pub(crate) fn agent(config: Config, path: &Path, project: Option<&Path>) -> Agent {
+    let project = project.map(Path::to_owned);
+    Agent::with_parts(config, SocketConnector { path: path.to_owned(), project }, NoResolver)
 }
 
 /// A socket has a path and no host, so nothing is looked up.
@@ -32,6 +37,8 @@ impl Resolver for NoResolver {
 #[derive(Debug)]
 struct SocketConnector {
     path: PathBuf,
+    /// The folder that the server is told of.
+    project: Option<PathBuf>,
 }
 
 impl Connector for SocketConnector {
@@ -39,10 +46,27 @@ impl Connector for SocketConnector {
 
     fn connect(&self, details: &ConnectionDetails, _: Option<()>) -> Result<Option<SocketTransport>, Error> {
         let stream = UnixStream::connect(&self.path)?;
+        if let Some(project) = &self.project {
+            introduce(&stream, project)?;
+        }
         let config = details.config;
         let buffers = LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size());
         Ok(Some(SocketTransport { stream, buffers }))
     }
+}
+
+/// The first byte of a preface. No request begins with it.
+const PREFACE: u8 = 0;
+
+/// Tells the server which project the requests are about: one byte, with an open descriptor of the folder.
+fn introduce(stream: &UnixStream, project: &Path) -> std::io::Result<()> {
+    let folder = File::open(project)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [folder.as_fd()];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(stream, &[IoSlice::new(&[PREFACE])], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
 #[derive(Debug)]

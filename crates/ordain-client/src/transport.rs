@@ -1,6 +1,7 @@
 //! How a request reaches the gate.
 
 use ordain_api::Method;
+use ordain_spec::statement::Signed;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ pub struct Request {
     pub path: String,
     /// The body, which is JSON.
     pub body: Option<Vec<u8>>,
+    /// The signed statements of an owner act.
+    pub signed: Vec<Signed>,
     /// How long the gate may wait for something to happen before it answers.
     pub wait: Duration,
 }

@@ -2,15 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_api::{
-    ActionsQuery, DraftRequest, EntriesQuery, KernelUseRequest, Method, NewToken, OPERATIONS, OperationId,
-    OutcomeReport, Problem, ProblemCode, Role, UseOutcome, UseRequest, VerdictRequest,
+    ActionsQuery, DraftRequest, EntriesQuery, KernelUseRequest, Method, NewApproverKey, NewToken, OPERATIONS,
+    OperationId, OutcomeReport, OwnerAct, PolicyPush, Problem, ProblemCode, Role, UseOutcome, UseRequest,
+    VerdictRequest,
 };
 use ordain_client::{ActionEvent, Client, ClientError, Reply, Request, Transport, TransportError};
 use ordain_spec::Kind;
 use ordain_spec::action::{ActionType, KernelRequest, Target};
 use ordain_spec::approval::Verdict;
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ fn kernel_request() -> KernelRequest {
 }
 
 fn call_all(client: &Client) {
+    let approver_key =
+        NewApproverKey { principal: "ann".to_owned(), public_key: "AA".to_owned(), owner: false };
     let action = UseRequest {
         permit: "eyJ".to_owned(),
         action_type: ActionType::Read,
@@ -70,6 +73,7 @@ fn call_all(client: &Client) {
         verdict: Verdict::Approve,
         reason: String::new(),
         view_digest: "sha256:0".to_owned(),
+        signed: None,
     };
     let report = OutcomeReport {
         number: 1,
@@ -106,7 +110,12 @@ fn call_all(client: &Client) {
     let _ = client.gate();
     let _ = client.halt("fire");
     let _ = client.resume("out");
-    let _ = client.reload_policy();
+    let _ = client.push_policy(&PolicyPush { files: BTreeMap::new(), from: None });
+    let _ = client.policy(Some("sha256:0"));
+    let _ = client.act_terms(OwnerAct::Resume);
+    let _ = client.enrol_approver_key(&approver_key);
+    let _ = client.approver_keys();
+    let _ = client.revoke_approver_key("k");
     let _ = client.rotate_key();
     let _ = client.create_token(&token);
     let _ = client.tokens();

@@ -26,6 +26,14 @@ pub(crate) const MISSES_TOLD: usize = 3;
 pub(crate) const OPERATIONS_TOLD: usize = 16;
 /// Bytes of a file of policies, or of a schema.
 pub(crate) const POLICY_BYTES_MAX: usize = 4 << 20;
+/// Bytes of all files of a policy folder together.
+pub(crate) const FOLDER_BYTES_MAX: usize = 8 << 20;
+/// Statements in a policy folder: to check very many takes longer than anybody waits.
+pub(crate) const POLICIES_MAX: usize = 5_000;
+/// How many groups or domains may lie in each other.
+pub(crate) const GROUP_CHAIN_MAX: usize = 64;
+/// How often `if` may stand in one statement.
+pub(crate) const POLICY_CHOICES_MAX: usize = 64;
 /// How deep brackets may go in them.
 pub(crate) const POLICY_DEPTH_MAX: usize = 64;
 /// Operators in one statement.

@@ -58,12 +58,8 @@ impl Grant {
             exp: seconds(self.valid_until_ms),
             iat: seconds(whole(self.decided_at_ms)),
             iss: key.id(),
-            // With the entry that decided, so that the action is found by the id alone.
-            jti: match minting.ledger_index {
-                Some(index) => format!("permit_{index}_{}", short_id(id)),
-                None => format!("permit_{}", short_id(id)),
-            },
-            ledger_index: minting.ledger_index,
+            // With the action, so that it is found by the id alone.
+            jti: format!("permit_{}_{}", short_id(id), self.proposal_id),
             max_affected_records: self.max_affected_records,
             max_duration_ms: self.max_duration_ms,
             max_executions: self.max_executions,
@@ -86,8 +82,6 @@ pub struct Minting<'a> {
     pub audience: &'a str,
     /// Never used before with this key.
     pub nonce: &'a str,
-    /// The ledger's leaf of the decision, where there is one.
-    pub ledger_index: Option<u64>,
 }
 
 impl Claims {
@@ -116,8 +110,6 @@ pub struct Claims {
     pub iat: f64,
     pub iss: String,
     pub jti: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ledger_index: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_affected_records: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

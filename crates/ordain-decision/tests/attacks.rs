@@ -59,6 +59,7 @@ fn with_case<T>(
         policies,
         evidence: &[],
         approvals: &approvals,
+        approver_keys: &ordain_spec::statement::NO_KEYS,
         now_ms: 1_000,
         halted: false,
     })
@@ -410,6 +411,7 @@ fn numbers_at_the_edge_are_exact_or_refused() {
             policies: &set,
             evidence: &[],
             approvals: &[],
+            approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: 1_000,
             halted: false,
         };

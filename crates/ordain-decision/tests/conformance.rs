@@ -84,6 +84,7 @@ fn judge(policies: &PolicySet, case: &Json) -> Judgement {
         policies,
         evidence: &evidence,
         approvals: &approvals,
+        approver_keys: &ordain_spec::statement::NO_KEYS,
         now_ms: case["now_ms"].as_u64().unwrap(),
         halted: case["halted"].as_bool().unwrap_or_default(),
     })

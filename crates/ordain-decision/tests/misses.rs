@@ -64,6 +64,7 @@ impl World {
             policies,
             evidence: &evidence,
             approvals: &[],
+            approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: 1_000,
             halted: false,
         })

@@ -3,17 +3,17 @@
 
 use super::caller::Caller;
 use super::conflict::Conflict;
+use super::effects::EffectKey;
 use super::error::GateError;
 use super::ids::ActionId;
 use super::limits::ACT_HOLD_MS;
 use super::open::Gate;
-use super::permits::effect_key;
-use super::records::{Action, DeedHold, Effect, Evidence, Stored, Versioned};
-use super::spend::{NewUse, check_nothing_unknown, check_same_action};
+use super::records::{Action, DeedHold, Evidence, Stored, Versioned};
+use super::spend::{NewUse, check_same_action};
 use super::status::Shown;
-use super::submit::{Case, Incoming};
+use super::submit::{Case, Incoming, Recorded};
 use super::transaction::{Reading, Step};
-use ordain_api::{ActAnswer, ActionState, ActionStatus};
+use ordain_api::{ActAnswer, ActionState, ActionStatus, UseReceipt};
 use ordain_canon::{ContentHash, Value};
 use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS};
 use ordain_spec::decision::Outcome;
@@ -38,6 +38,12 @@ struct Joined {
     action: Action,
 }
 
+/// What an attempt to act comes to. The answer for the caller is made of it outside the writer's turn.
+enum Answer {
+    Known(Box<ActAnswer>),
+    New { recorded: Box<Recorded>, deed: Option<String>, used: Option<UseReceipt> },
+}
+
 impl Gate {
     /// Decides a proposal and, if it is allowed, uses its permit, in one transaction.
     pub async fn act(&self, caller: &Caller, act: &Act<'_>) -> Result<ActAnswer, GateError> {
@@ -45,7 +51,14 @@ impl Gate {
         let incoming = Incoming::read(&document)?;
         incoming.check(caller, act.supersedes)?;
         let attempt = |reading| self.act_attempt(caller, &incoming, act, reading);
-        let answer = self.transact(&caller.principal, attempt).await?;
+        let answer = match self.transact(caller, attempt).await? {
+            Answer::Known(answer) => *answer,
+            Answer::New { recorded, deed, used } => {
+                let outcome = recorded.ruled.decision.outcome;
+                let action = recorded.status(Shown::to(caller, &incoming.actor));
+                ActAnswer { outcome, deed, joined: false, used, action }
+            }
+        };
         self.notify(&answer.action.action_id);
         act.supersedes.into_iter().for_each(|id| self.notify(id));
         Ok(answer)
@@ -57,7 +70,7 @@ impl Gate {
         incoming: &Incoming<'_>,
         act: &Act<'_>,
         reading: Reading,
-    ) -> Result<Step<ActAnswer>, GateError> {
+    ) -> Result<Step<Answer>, GateError> {
         let known = match reading {
             Reading::Cached => Versioned::absent(&incoming.id),
             Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
@@ -147,13 +160,14 @@ impl Gate {
         case: Case,
         joined: Joined,
         deed: Deed,
-    ) -> Result<Step<ActAnswer>, GateError> {
+    ) -> Result<Step<Answer>, GateError> {
         let Joined { id, known, mut action } = joined;
         if action.state != ActionState::Allowed {
             let action = self.status(caller, &id).await?;
             let outcome = if action.state == ActionState::Held { Outcome::Hold } else { Outcome::Deny };
             let deed = deed.to_string();
-            return Ok(Step::Done(ActAnswer { outcome, deed: Some(deed), joined: true, used: None, action }));
+            let answer = ActAnswer { outcome, deed: Some(deed), joined: true, used: None, action };
+            return Ok(Step::Done(Answer::Known(Box::new(answer))));
         }
         let mut guards = vec![known.guard(), case.control.guard()];
         let prepared =
@@ -169,16 +183,22 @@ impl Gate {
         }
         new.call_document = Some(ContentHash::of(&case.proposal));
         let status = self.status(caller, &id).await?;
-        let (proposal, deed) = (case.proposal.clone(), deed.to_string());
-        Ok(Step::write(guards, move |writing| {
-            writing.check_judged_at(judged.now_ms)?;
+        let deed = deed.to_string();
+        let now_ms = judged.now_ms;
+        let documents = judged.documents.into_iter().chain([case.proposal]).collect();
+        Ok(Step::write(guards, documents, move |writing| {
+            writing.check_judged_at(now_ms)?;
             let used = new.write(writing, &mut action)?;
-            judged.documents.into_iter().for_each(|document| writing.attach(document));
-            writing.attach(proposal);
             writing.put(&id, &action)?;
             let action = with_use(status, &action, writing.at_ms);
             let outcome = Outcome::Allow;
-            Ok(ActAnswer { outcome, deed: Some(deed), joined: true, used: Some(used), action })
+            Ok(Answer::Known(Box::new(ActAnswer {
+                outcome,
+                deed: Some(deed),
+                joined: true,
+                used: Some(used),
+                action,
+            })))
         }))
     }
 
@@ -192,37 +212,36 @@ impl Gate {
         deed: Option<(Deed, Versioned<DeedHold>)>,
         known: Versioned<Action>,
         reading: Reading,
-    ) -> Result<Step<ActAnswer>, GateError> {
+    ) -> Result<Step<Answer>, GateError> {
         let mut guards = vec![known.guard(), case.control.guard()];
         let deed_text = deed.as_ref().map(|(deed, _)| deed.to_string());
         // The use is of the same moment as the decision: both name the same inputs.
         let now_ms = case.now_ms;
-        let new = self
+        let effect_key = match &case.request {
+            None => EffectKey::of(&case.loaded, incoming.document),
+            Some(_) => EffectKey::of(&case.loaded, &Value::read(&case.proposal)?),
+        };
+        let mut new = self
             .judge_new(caller, incoming, case, act.supersedes, deed_text.clone(), reading, &mut guards)
             .await?;
-        let effect = match new.ruling.mint() {
+        let effect = match new.ruling.minted() {
             None => None,
-            Some(mint) => {
-                let effect = Versioned::<Effect>::read(&self.store, &effect_key(&mint.claims())).await?;
-                guards.push(effect.guard());
-                let effect = effect.body.unwrap_or_default();
-                check_nothing_unknown(&effect, now_ms)?;
-                Some(effect)
-            }
+            Some(_) => effect_key.for_use(&self.store, now_ms, &mut guards).await?,
         };
         let held = new.ruling.decision().outcome == Outcome::Hold;
         let hold = deed.map(|(_, hold)| hold).filter(|_| held);
         guards.extend(hold.as_ref().map(Versioned::guard));
-        let shown = Shown::to(caller, &new.action.actor);
         let worker = caller.principal.clone();
-        Ok(Step::write(guards, move |writing| {
+        let documents = std::mem::take(&mut new.documents);
+        Ok(Step::write(guards, documents, move |writing| {
             let held_until_ms = new.held_until_ms;
             let mut recorded = new.write_all_but_record(writing)?;
             let mut used = None;
-            if let (Some(minted), Some(effect)) = (&recorded.ruled.minted, effect) {
+            if let Some(minted) = recorded.ruled.minted.clone() {
                 let documents = [recorded.ruled.decision_document, recorded.ruled.inputs_document];
+                let id = &recorded.id;
                 let new_use =
-                    NewUse::with_decision(&recorded.id, minted.clone(), effect, &worker, now_ms, documents);
+                    NewUse::with_decision(id, minted, effect_key, effect, &worker, now_ms, documents);
                 used = Some(new_use.write(writing, &mut recorded.action)?);
             }
             if let Some(hold) = hold {
@@ -230,9 +249,7 @@ impl Gate {
                 writing.put(&hold.id, &DeedHold { action_id, until_ms: held_until_ms })?;
             }
             writing.put(&recorded.id, &recorded.action)?;
-            let outcome = recorded.ruled.decision.outcome;
-            let action = recorded.status(shown, writing.at_ms);
-            Ok(ActAnswer { outcome, deed: deed_text, joined: false, used, action })
+            Ok(Answer::New { recorded: Box::new(recorded), deed: deed_text, used })
         }))
     }
 
@@ -244,7 +261,10 @@ impl Gate {
         action: &Action,
         case: &Case,
         deed: Option<Deed>,
-    ) -> Result<Step<ActAnswer>, GateError> {
+    ) -> Result<Step<Answer>, GateError> {
+        if !caller.holds(&action.actor) {
+            return Err(Conflict::Taken { id: incoming.id.clone() }.into());
+        }
         let status = self.status(caller, &incoming.id).await?;
         let documents = self.action_documents(action).await?;
         let before =
@@ -256,7 +276,7 @@ impl Gate {
             without_window(&before).same_as(&without_window(&now))
         };
         let action_id = incoming.id.clone();
-        if !same || !caller.holds(&action.actor) {
+        if !same {
             return Err(Conflict::OtherContent { action_id, content: None }.into());
         }
         let outcome = match status.state {
@@ -268,7 +288,8 @@ impl Gate {
             }
         };
         let deed = deed.map(|deed| deed.to_string());
-        Ok(Step::Done(ActAnswer { outcome, deed, joined: true, used: None, action: status }))
+        let answer = ActAnswer { outcome, deed, joined: true, used: None, action: status };
+        Ok(Step::Done(Answer::Known(Box::new(answer))))
     }
 }
 

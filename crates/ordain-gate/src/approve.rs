@@ -3,19 +3,23 @@
 use super::caller::Caller;
 use super::conflict::Conflict;
 use super::documents::typed;
+use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
+use super::ids::ActionId;
 use super::judge::{Inputs, Texts};
+use super::nonce::NonceOf;
 use super::open::Gate;
-use super::policy::Loaded;
-use super::records::{Action, RecordedApproval, Token, list};
+use super::owner::Authorized;
+use super::records::{Action, Control, RecordedApproval};
 use super::status::Shown;
 use super::transaction::{Reading, Step, document};
 use super::view::{Packets, view};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
 use ordain_api::{ActionState, ActionStatus, Event, VerdictRequest};
 use ordain_canon::{ContentHash, Value};
-use ordain_spec::approval::{Approval, Verdict};
+use ordain_spec::approval::{Approval, ApprovalSignature, Verdict};
 use ordain_spec::decision::{Decision, Outcome, gate};
+use ordain_spec::statement::{How, ONCE, Signed, Statement};
 use ordain_spec::{NonEmpty, Sha256};
 
 impl Gate {
@@ -35,7 +39,7 @@ impl Gate {
             return Err(GateError::invalid("/reason", problem));
         }
         let attempt = |reading| self.verdict_attempt(caller, action_id, request, reading);
-        let status = self.transact(&caller.principal, attempt).await?;
+        let status = self.transact(caller, attempt).await?;
         self.notify(action_id);
         Ok(status)
     }
@@ -53,20 +57,36 @@ impl Gate {
         let now_ms = self.clock.now_ms();
         let documents = self.action_documents(&action).await?;
         let mut given = documents.approvals()?;
-        if let Some(earlier) = given.iter().find(|approval| approval.approver.as_str() == caller.principal) {
+        if let Some(earlier) =
+            given.iter().rev().find(|approval| approval.approver.as_str() == caller.principal)
+        {
+            let same = earlier.verdict == request.verdict;
+            // Somebody who approved without a signature may sign it later.
+            let signs_now = same && request.signed.is_some() && earlier.signature.is_none();
             // The same verdict twice is one verdict.
-            if earlier.verdict == request.verdict {
+            if same && !signs_now {
                 return Ok(Step::Done(self.status(caller, action_id).await?));
             }
-            let (action_id, approver) = (action_id.to_owned(), caller.principal.clone());
-            return Err(Conflict::Decided { action_id, approver }.into());
+            if !same {
+                let (action_id, approver) = (action_id.to_owned(), caller.principal.clone());
+                return Err(Conflict::Decided { action_id, approver }.into());
+            }
         }
         check_open(&action, action_id, now_ms)?;
-        self.check_not_own(caller, &action, &loaded).await?;
+        let ties = self.ties(&loaded).await?;
+        ties.check_not_own(caller, &action)?;
+        if request.verdict == Verdict::Approve {
+            ties.check_not_made_by_proposer(caller, &action)?;
+            ties.check_not_joined(caller, &given)?;
+        }
         let evidence = self.shared_documents(&action.evidence_documents).await?;
         let proposal =
             Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
-        let shown = view(Packets::Whole, &loaded, &control_body, action_id, &action, &proposal, &evidence)?;
+        let effect_key = EffectKey::of(&loaded, &proposal);
+        let effect = effect_key.read(&self.store).await?;
+        let earlier = effect.body.as_ref().and_then(|effect| effect.told(action_id, now_ms));
+        let shown =
+            view(Packets::Whole, &loaded, &control_body, action_id, &action, &proposal, &evidence, earlier)?;
         if shown.digest != request.view_digest {
             return Err(Conflict::View {
                 action_id: action_id.to_owned(),
@@ -75,32 +95,53 @@ impl Gate {
             }
             .into());
         }
-        let approval = Approval {
+        let mut approval = Approval {
             proposal_hash: Sha256::from(action.proposal_document),
             approver: NonEmpty::of(caller.principal.clone()),
             verdict: request.verdict,
             reason: request.reason.clone(),
             view_digest: sha256(&shown.digest)?,
             at_ms: now_ms,
+            how: Some(caller.how).filter(|how| *how != How::Local),
+            signature: None,
         };
+        let authorized = Authorized::by(request.signed.clone());
+        if let Some(signed) = &request.signed {
+            self.sign(&control_body, &mut approval, action_id, signed, now_ms).await?;
+            if reading == Reading::Fresh {
+                self.check_not_counted(signed).await?;
+            }
+        }
         let (approval_document, approval_bytes) = document(&approval)?;
+        let rejection = (request.verdict == Verdict::Reject)
+            .then(|| EarlierRejection::of(ActionId::new(action_id), &approval));
         given.push(approval);
         // Its index is known when it is written.
         action.approvals.push(RecordedApproval { document: approval_document, index: 0 });
         let mut approvals = documents.approvals;
         approvals.push(approval_bytes.clone());
         let inputs = Inputs::of(&action, &loaded, &control_body, now_ms);
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
-        let ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
+        let keys = &self.approver_keys(&control_body).await?.keys;
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys };
+        let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         check_counts(caller, action_id, request.verdict, ruling.decision())?;
         let mut guards = vec![known.guard(), control.guard()];
         guards.extend(ruling.guard());
+        guards.extend(authorized.guards());
+        // Approvals do not change it, and whoever was shown it may go on.
+        guards.extend(rejection.is_some().then(|| effect.guard()));
         let answer = Shown::to(caller, &action.actor);
         let (action_id, verdict) = (action_id.to_owned(), request.verdict);
         let held_until_ms = action.expires_at_ms.unwrap_or(now_ms);
-        Ok(Step::write(guards, move |writing| {
-            let index = writing.event(verdict_event(verdict, &action_id, &approval_document));
-            writing.attach(approval_bytes);
+        let documents = [approval_bytes].into_iter().chain(ruling.take_documents()).collect();
+        Ok(Step::write(guards, documents, move |writing| {
+            authorized.write(writing)?;
+            let index = writing.event(verdict_event(verdict, &action_id, &approval_document, &effect_key));
+            if let Some(rejection) = rejection {
+                let mut effect = effect.body.unwrap_or_default();
+                effect.add_rejection(rejection);
+                writing.put(effect_key.id(), &effect)?;
+            }
             if let Some(last) = action.approvals.last_mut() {
                 last.index = index;
             }
@@ -111,41 +152,56 @@ impl Gate {
         }))
     }
 
-    /// Nobody approves their own proposal, whatever the name they proposed it under: the policy knows which names are
-    /// one person's, and a token makes its principal and its names one. A token that was revoked or has expired counts
-    /// too: the proposal may have been made while it held, and its owner once had both names in hand.
-    async fn check_not_own(
+    /// Puts a signature on an approval, if it is the approver's own over exactly this approval.
+    async fn sign(
         &self,
-        caller: &Caller,
-        action: &Action,
-        loaded: &Loaded,
+        control: &Control,
+        approval: &mut Approval,
+        action_id: &str,
+        signed: &Signed,
+        now_ms: u64,
     ) -> Result<(), GateError> {
-        let person = |name: &str| loaded.set.person(name).to_lowercase();
-        let caller_is = person(&caller.principal);
-        let proposers = [person(&action.submitted_by), person(&action.actor)];
-        let mut own = proposers.contains(&caller_is);
-        for token in list::<Token>(&self.store, None).await? {
-            let Some(token) = token.body else { continue };
-            let people: Vec<String> =
-                [&token.principal].into_iter().chain(&token.names).map(|name| person(name)).collect();
-            own |= people.contains(&caller_is) && people.iter().any(|name| proposers.contains(name));
+        let refused = |problem: String| GateError::Presence(problem);
+        let trusted = self.approver_keys(control).await?;
+        let (statement, _) = trusted.keys.verify(signed).map_err(|error| refused(error.to_string()))?;
+        let Statement::Approval(statement) = statement else {
+            return Err(refused("the statement is about an owner act, not about an approval".to_owned()));
+        };
+        if statement.scope != ONCE {
+            return Err(refused(format!("the statement has the scope `{}`, not `{ONCE}`", statement.scope)));
         }
-        if own {
-            return Err(GateError::Forbidden(format!(
-                "`{}` proposed this as `{}`, and nobody approves or rejects their own proposal",
-                caller.principal, action.actor
-            )));
+        approval.at_ms = statement.at_ms;
+        approval.how = None;
+        approval.signature = Some(ApprovalSignature {
+            method: signed.method,
+            key_id: NonEmpty::of(signed.key_id.clone()),
+            origin: NonEmpty::of(control.origin.clone()),
+            action_id: NonEmpty::of(action_id.to_owned()),
+            scope: NonEmpty::of(statement.scope.clone()),
+            assurance: statement.assurance,
+            not_after_ms: statement.not_after_ms,
+            nonce: NonEmpty::of(statement.nonce.clone()),
+            signature: NonEmpty::of(signed.signature.clone()),
+        });
+        // The approval says what the gate knows; with that, the same statement must come out.
+        let same = approval.signed().is_some_and(|rebuilt| rebuilt.as_ref() == Ok(signed));
+        if !same {
+            return Err(refused(
+                "the statement is not about this action, proposal, view, verdict and reason".to_owned(),
+            ));
         }
-        Ok(())
+        let of = NonceOf::Approval { action_id, view_digest: approval.view_digest.as_str() };
+        let window_ms = (statement.at_ms, statement.not_after_ms);
+        control.check_fresh(of, &statement.nonce, window_ms, now_ms)
     }
 }
 
-fn verdict_event(verdict: Verdict, action_id: &str, approval: &ContentHash) -> Event {
+fn verdict_event(verdict: Verdict, action_id: &str, approval: &ContentHash, effect_key: &EffectKey) -> Event {
     let action_id = action_id.to_owned();
     let approval_document = approval.to_string();
     match verdict {
         Verdict::Approve => Event::Approved { action_id, approval_document },
-        Verdict::Reject => Event::Rejected { action_id, approval_document },
+        Verdict::Reject => Event::Rejected { action_id, approval_document, effect_key: effect_key.text() },
     }
 }
 

@@ -8,6 +8,7 @@ use ed25519_dalek::SigningKey;
 use ordain_api::{Entry, Event};
 use ordain_canon::Canonicalizer;
 use ordain_ledger::{Checkpoint, Edge, Hash, NoteSigner, NoteVerifier};
+use ordain_spec::statement::How;
 use ordain_store::{Change, Location, Store, Writes};
 
 const ORIGIN: &str = "ordain/0123456789abcdef";
@@ -20,7 +21,7 @@ struct Ledger {
 
 impl Ledger {
     fn append(&mut self, event: Event) {
-        let entry = Entry::of(1_800_000_000_000, "somebody", event);
+        let entry = Entry::of(1_800_000_000_000, "somebody", How::Local, event);
         self.entries.push(Canonicalizer::new().value(&entry).unwrap().to_vec());
     }
 

@@ -1,31 +1,120 @@
 //! Who asks, and what they may do.
 
+use super::error::GateError;
+use super::open::Gate;
+use super::policy::Loaded;
+use super::records::{CONTROL_ID, Control, Stored, Token};
+use super::transaction::Reading;
 use ordain_api::Role;
+use ordain_spec::statement::{How, Signed};
+use ordain_store::Guard;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a user at the other end of a socket may do. Owner acts, tokens and the ledger take a token or a signature.
+const PEER_ROLES: [Role; 4] = [Role::Actor, Role::Approver, Role::Sensor, Role::Worker];
+/// The sensor of sandboxed runs, whose packets count as the proposer's word.
+const SANDBOX_SENSOR: &str = "ordain-sandbox";
 
 /// Somebody whose identity was established.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caller {
     pub(super) principal: String,
-    pub(super) names: Names,
+    /// The principal's own names.
+    pub(super) names: BTreeSet<String>,
+    /// The agents whose proposals this person hands in.
+    pub(super) agents: BTreeSet<String>,
+    /// The sensors whose packets it may hand in; nothing stands for all of them.
+    pub(super) sensors: Option<BTreeSet<String>>,
     pub(super) roles: BTreeSet<Role>,
     /// The token that it came with, if it needed one.
-    pub(super) token_id: Option<String>,
+    pub(super) token: Option<SeenToken>,
+    /// How the identity was established.
+    pub(super) how: How,
+    /// The statements that it signed for this request. Nothing has checked them yet.
+    pub(super) signed: Vec<Signed>,
 }
 
-/// The names that a caller may speak under.
+/// A token as it was when its owner asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Names {
-    /// The person at the machine that holds the store: they could write anything into it anyway.
-    Any,
-    /// The principal's own and those of its agents.
-    These(BTreeSet<String>),
+pub(super) struct SeenToken {
+    pub(super) id: String,
+    pub(super) version: u64,
+    /// Of the gate's own record, which says whether a token needs an owner's signature.
+    pub(super) control_version: u64,
+    /// Whether it was read from memory, so that it may have been revoked since.
+    pub(super) from_memory: bool,
+}
+
+impl SeenToken {
+    /// Nothing has changed that the token depends on.
+    pub(super) fn guards(&self) -> [Guard; 2] {
+        [
+            Guard::new(Token::KIND, &self.id, self.version),
+            Guard::new(Control::KIND, CONTROL_ID, self.control_version),
+        ]
+    }
+}
+
+/// In whose name a step is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Author {
+    pub(crate) by: String,
+    pub(crate) how: How,
 }
 
 impl Caller {
-    /// The person at the machine that holds the store.
+    /// A user of the operating system whose program holds the store. [`Gate::caller_of_user`](crate::Gate::caller_of_user)
+    /// says who that is to the policies.
     pub fn local(principal: &str) -> Self {
-        Self { principal: principal.to_owned(), names: Names::Any, roles: Role::ALL.into(), token_id: None }
+        Self {
+            principal: principal.to_owned(),
+            names: BTreeSet::from([principal.to_owned()]),
+            agents: BTreeSet::new(),
+            sensors: None,
+            roles: Role::ALL.into(),
+            token: None,
+            how: How::Local,
+            signed: Vec::new(),
+        }
+    }
+
+    /// The gate itself.
+    pub(super) fn gate(name: &str) -> Self {
+        Self { roles: BTreeSet::new(), ..Self::local(name) }
+    }
+
+    /// The same caller, authenticated in another way.
+    #[must_use]
+    pub fn authenticated(self, how: How) -> Self {
+        Self { how, ..self }
+    }
+
+    /// The same caller, with the signed statements of an owner act.
+    #[must_use]
+    pub fn with_statements(self, signed: Vec<Signed>) -> Self {
+        Self { signed, ..self }
+    }
+
+    /// The statements that it signed for this request, which nothing has checked yet.
+    pub fn statements(&self) -> &[Signed] {
+        &self.signed
+    }
+
+    /// How its identity was established.
+    pub fn how(&self) -> How {
+        self.how
+    }
+
+    pub(crate) fn author(&self) -> Author {
+        Author { by: self.principal.clone(), how: self.how }
+    }
+
+    /// The same person, who hands in proposals of these agents.
+    #[must_use]
+    pub fn with_agents(mut self, agents: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.agents.extend(agents.into_iter().map(Into::into));
+        self
     }
 
     /// Who it is.
@@ -38,20 +127,84 @@ impl Caller {
         self.roles.contains(&role)
     }
 
-    /// Whether it may speak under a name.
+    /// Whether it may speak under a name: its own, or that of an agent.
     pub(super) fn holds(&self, name: &str) -> bool {
-        match &self.names {
-            Names::Any => true,
-            Names::These(names) => names.contains(name),
-        }
+        self.names.contains(name) || self.agents.contains(name)
     }
 
-    /// Who submits a proposal of this actor, as it counts for approvals.
+    /// Whether it may see and use the permits of this actor, as a worker. A worker that also proposes is an agent that executes
+    /// its own actions: those of other agents are none of its business.
+    pub(super) fn works_for(&self, actor: &str) -> bool {
+        self.is(Role::Worker) && (!self.is(Role::Actor) || self.holds(actor))
+    }
+
+    /// Whether it can settle a use after its deadline: an operator who is neither its worker nor its proposer. Whoever is at the
+    /// machine without a token is a person.
+    pub(super) fn is_person_beside(&self, actor: &str, worker: &str) -> bool {
+        let involved = self.token.is_some() && (self.holds(actor) || self.holds(worker));
+        self.is(Role::Operator) && !involved
+    }
+
+    /// Whether it may hand in packets of a sensor. A program that holds the store carries packets of any sensor; their
+    /// signatures say whether they are the sensor's.
+    pub(super) fn carries_for(&self, sensor: &str) -> bool {
+        self.sensors.as_ref().is_none_or(|sensors| sensors.contains(sensor))
+    }
+
+    /// Who submits a proposal of this actor, as it counts for approvals. A person hands in what an agent wrote; they are not
+    /// the agent.
     pub(super) fn submits_as(&self, actor: &str) -> String {
-        match &self.names {
-            // A person hands in what an agent wrote; they are not the agent.
-            Names::Any => actor.to_owned(),
-            Names::These(_) => self.principal.clone(),
+        if self.agents.contains(actor) { actor.to_owned() } else { self.principal.clone() }
+    }
+}
+
+impl Gate {
+    /// A user of the operating system whose program holds the store, as the policies in force know them: under the actor whose
+    /// `os_user` they are, with the names of that person and of their agents.
+    pub async fn caller_of_user(&self, user: &str) -> Result<Caller, GateError> {
+        let Some(loaded) = self.loaded_policies().await? else { return Ok(Caller::local(user)) };
+        let Some(actor) = loaded.set.actor_of_user(user) else {
+            return if loaded.set.has_actor(user) { Err(other_user(user)) } else { Ok(Caller::local(user)) };
+        };
+        Ok(Caller::local(actor).known_to(&loaded))
+    }
+
+    /// A user at the other end of a unix socket. Strangers are refused.
+    pub async fn caller_of_peer(&self, user: &str) -> Result<Caller, GateError> {
+        let loaded = self.loaded_policies().await?;
+        let actor = loaded.as_ref().and_then(|loaded| Some((loaded, loaded.set.actor_of_user(user)?)));
+        let Some((loaded, actor)) = actor else {
+            let problem = format!("no actor of the policies in force is the user `{user}` of this machine");
+            return Err(GateError::Unauthenticated(problem));
+        };
+        let caller = Caller::local(actor).known_to(loaded);
+        let sensors = Some(BTreeSet::from([SANDBOX_SENSOR.to_owned()]));
+        Ok(Caller { roles: PEER_ROLES.into(), sensors, how: How::Peer, ..caller })
+    }
+
+    /// The policies in force, if there are some that can be used. Without them nothing is decided, and everybody is the user
+    /// that they are: somebody has to be able to push others.
+    async fn loaded_policies(&self) -> Result<Option<Arc<Loaded>>, GateError> {
+        let (_, control) = self.control(Reading::Fresh).await?;
+        match self.policies(&control).await {
+            Ok(loaded) => Ok(Some(loaded)),
+            Err(GateError::Presence(_) | GateError::Unavailable(_) | GateError::Invalid { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
+}
+
+impl Caller {
+    /// With the names that the policies know this person and their agents by.
+    fn known_to(mut self, loaded: &Loaded) -> Self {
+        let person = loaded.set.person(&self.principal).to_owned();
+        self.names.extend(loaded.set.names_of(&person).map(str::to_owned));
+        self.with_agents(loaded.set.agents_of(&person))
+    }
+}
+
+fn other_user(user: &str) -> GateError {
+    GateError::Forbidden(format!(
+        "`{user}` is the user of this machine, but the actor `{user}` of entities.json is another user"
+    ))
 }

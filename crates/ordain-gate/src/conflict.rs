@@ -8,6 +8,9 @@ use ordain_canon::time::moment;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Conflict {
+    /// Somebody else has the id. What they did with it is not told.
+    #[error("`{id}` cannot be used as an id")]
+    Taken { id: String },
     /// The same id with other content.
     #[error("`{action_id}` was submitted before with other content{}", in_brackets(.content))]
     OtherContent { action_id: String, content: Option<String> },
@@ -57,6 +60,21 @@ pub enum Conflict {
     /// No more tokens can be made.
     #[error("there are {max} tokens, which is the limit")]
     TooManyTokens { max: usize },
+    /// The statement has counted.
+    #[error("the signed statement has counted already, with entry {index}")]
+    StatementCounted { index: u64 },
+    /// The key is enrolled already.
+    #[error("the key `{key_id}` is enrolled, or was")]
+    KeyEnrolled { key_id: String },
+    /// No more keys can be enrolled.
+    #[error("{max} keys of approvers were enrolled, which is the limit")]
+    TooManyKeys { max: usize },
+    /// Without it nobody would own the gate.
+    #[error("the key `{key_id}` is the only owner's key in force")]
+    LastOwnerKey { key_id: String },
+    /// Others were put in force meanwhile.
+    #[error("other policies are in force now: {active}")]
+    OtherPolicy { active: String },
     /// The policies were judged with another schema.
     #[error("the policies were judged by another version of ordain, with another schema")]
     OtherSchema,
@@ -66,6 +84,7 @@ impl Conflict {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::Taken { .. } => "use a new id, best a random one",
             Self::OtherContent { .. } | Self::OtherSuperseded { .. } | Self::OtherPacket { .. } => {
                 "use a new id"
             }
@@ -73,7 +92,14 @@ impl Conflict {
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
             Self::Unsettled { .. } => "find out whether it happened, and settle it: `ordain permit outcome`",
             Self::UsedByOther { .. } => "repeat the call if it should happen once more",
-            Self::KeyRetired { .. } => "move the key's file away and start again to make a new key",
+            Self::StatementCounted { .. } => "sign again",
+            Self::LastOwnerKey { .. } => {
+                "enrol another owner's key first, or replace the gate with `ordain init --replace`"
+            }
+            Self::KeyRetired { .. } => {
+                "run `ordain gate import` with an export from the machine that rotated the key"
+            }
+            Self::OtherPolicy { .. } => "look at them with `ordain policy diff`, then push again",
             Self::TooManyTokens { .. } => "revoke tokens that nobody needs",
             Self::State { .. }
             | Self::Decided { .. }
@@ -82,6 +108,8 @@ impl Conflict {
             | Self::NoFileChange { .. }
             | Self::OtherPatchSet { .. }
             | Self::KeyRotated { .. }
+            | Self::KeyEnrolled { .. }
+            | Self::TooManyKeys { .. }
             | Self::OtherSchema => return None,
         })
     }

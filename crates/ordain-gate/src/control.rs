@@ -1,14 +1,17 @@
 //! The operator's switch, and the keys.
 
 use super::caller::Caller;
+use super::claim::Claim;
 use super::error::GateError;
 use super::keyring::{Keyring, KeyringError};
-use super::open::{Gate, retired};
+use super::open::{GATE, Gate, retired};
+use super::owner::Authorized;
 use super::records::{CONTROL_ID, Control, Key, Versioned, list};
 use super::status::key_status;
 use super::transaction::{Reading, Step};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
-use ordain_api::{Event, GateStatus, Halt, KeyStatus};
+use ordain_api::{Event, GateStatus, Halt, KeyStatus, OwnerAct};
+use ordain_spec::statement::{NONE, reason_hash};
 use ordain_store::{Guard, StoreError};
 
 impl Gate {
@@ -39,7 +42,17 @@ impl Gate {
                 return Ok(Step::Done(control.status()));
             }
             let (by, reason) = (by.clone(), reason.to_owned());
-            Ok(Step::write(vec![known.guard()], move |writing| {
+            let authorized = if halt {
+                Authorized::default()
+            } else {
+                let from = self.state_before(OwnerAct::Resume, &control)?;
+                let claim = Claim::of(OwnerAct::Resume, reason_hash(&reason), from);
+                self.authorize(caller, &control, &claim).await?
+            };
+            let mut guards = vec![known.guard()];
+            guards.extend(authorized.guards());
+            Ok(Step::write(guards, Vec::new(), move |writing| {
+                authorized.write(writing)?;
                 let (halt, event) = if halt {
                     let halted = Halt { by, reason: reason.clone(), at_ms: writing.at_ms };
                     (Some(halted), Event::Halted { reason })
@@ -52,7 +65,7 @@ impl Gate {
                 Ok(control.status())
             }))
         };
-        self.transact(&caller.principal, attempt).await
+        self.transact(caller, attempt).await
     }
 
     /// Another key signs from now on. Permits of the old one hold as long as they say.
@@ -61,11 +74,14 @@ impl Gate {
         let _rotating = self.shared.rotating.lock().await;
         let old = self.successor(&self.keyring()).await?;
         let old_id = old.public().id();
+        let (_, control) = self.control(Reading::Fresh).await?;
+        let claim = Claim::of(OwnerAct::RotateKey, NONE.to_owned(), old_id.clone());
+        let authorized = self.authorize(caller, &control, &claim).await?;
         let known = Versioned::<Key>::read(&self.store, &old_id).await?.body;
         let retires = known.is_some_and(|key| key.is_valid()).then_some(old_id.as_str());
         let new = old.next().map_err(no_key)?;
         // First on record, then in its place: if this fails, the old key is still the one.
-        let key = match self.register(&new, retires, &caller.principal).await {
+        let key = match self.register(&new, retires, caller, Some(&authorized)).await {
             Ok(key) => key,
             Err(error) => {
                 // If nobody knows whether it is on record, it may be needed.
@@ -90,7 +106,7 @@ impl Gate {
         if new.public() == old.public() {
             return Ok(false);
         }
-        self.register(&new, None, "ordain").await?;
+        self.register(&new, None, &Caller::gate(GATE), None).await?;
         self.sign_with(new);
         Ok(true)
     }

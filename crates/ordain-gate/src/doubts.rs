@@ -100,6 +100,11 @@ impl Fold {
                 inputs.halted == self.halt.is_some(),
                 if inputs.halted { "as if the gate were halted" } else { "as if the gate were not halted" },
             ),
+            (
+                inputs.keys_document
+                    == self.keys_in_force.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
+                "by other keys of approvers than were in force",
+            ),
             (soon, "as if it were another time"),
         ];
         let doubtful = claims.into_iter().filter(|(holds, _)| !holds);

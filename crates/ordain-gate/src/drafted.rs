@@ -27,13 +27,8 @@ impl Gate {
         };
         let attempt = |_| {
             let (event, bytes) = (event.clone(), bytes.clone());
-            async move {
-                Ok(Step::write(Vec::new(), move |writing| {
-                    writing.attach(bytes);
-                    Ok(writing.event(event))
-                }))
-            }
+            async move { Ok(Step::write(Vec::new(), vec![bytes], move |writing| Ok(writing.event(event)))) }
         };
-        self.transact(&caller.principal, attempt).await
+        self.transact(caller, attempt).await
     }
 }

@@ -23,6 +23,9 @@ pub enum GateError {
     /// The caller may not do this.
     #[error("{0}")]
     Forbidden(String),
+    /// The act needs a statement signed by an enrolled key, and has none that counts.
+    #[error("{0}")]
+    Presence(String),
     /// There is no such thing.
     #[error("{0}")]
     Unknown(String),
@@ -36,6 +39,12 @@ pub enum GateError {
         message: String,
         /// The kernel's.
         reasons: Vec<Reason>,
+    },
+    /// The store belongs to another key.
+    #[error("the store was not opened with the key {key_id}, and is refused")]
+    ForeignKey {
+        /// The key that came with it.
+        key_id: String,
     },
     /// It may work later.
     #[error("{0}")]

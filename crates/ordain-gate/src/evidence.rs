@@ -5,7 +5,7 @@ use super::conflict::Conflict;
 use super::error::GateError;
 use super::open::Gate;
 use super::records::{Evidence, Versioned};
-use super::transaction::Step;
+use super::transaction::{Reading, Step};
 use ordain_api::{Event, EvidenceReceipt, FieldError};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::name::violation;
@@ -38,12 +38,13 @@ impl Gate {
             return Err(GateError::Invalid { message: "this is not an evidence packet".to_owned(), errors });
         }
         let (id, sensor_id) = (text_of("evidence_id").to_owned(), text_of("sensor_id").to_owned());
-        if !caller.holds(&sensor_id) {
+        if !caller.carries_for(&sensor_id) {
             return Err(GateError::Forbidden(format!(
                 "the token of `{}` may not speak for the sensor `{sensor_id}`",
                 caller.principal
             )));
         }
+        self.check_at_the_door(&document, &id, &sensor_id).await?;
         let bytes = Canonicalizer::new().value(&document)?.to_vec();
         let packet_document = ContentHash::of(&bytes);
         let receipt = |ledger_index: u64, new: bool| EvidenceReceipt {
@@ -58,12 +59,15 @@ impl Gate {
             async move {
                 let known = Versioned::<Evidence>::read(&self.store, &id).await?;
                 if let Some(known) = &known.body {
+                    if known.sensor_id != sensor_id {
+                        return Err(Conflict::Taken { id }.into());
+                    }
                     if known.packet_document != packet_document {
                         return Err(Conflict::OtherPacket { evidence_id: id }.into());
                     }
                     return Ok(Step::Done((known.received_index, false)));
                 }
-                Ok(Step::write(vec![known.guard()], move |writing| {
+                Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
                     let received_index = writing.event(Event::EvidenceReceived {
                         evidence_id: id.clone(),
                         sensor_id: sensor_id.clone(),
@@ -75,7 +79,37 @@ impl Gate {
                 }))
             }
         };
-        let (ledger_index, new) = self.transact(&caller.principal, attempt).await?;
+        let (ledger_index, new) = self.transact(caller, attempt).await?;
         Ok(receipt(ledger_index, new))
+    }
+
+    /// What no decision could ever count is not put on record: a packet without the signature that the policies demand, or with a wrong
+    /// one. And ids that begin with the name of a sensor and a colon are that sensor's, so that nobody else can take them.
+    async fn check_at_the_door(
+        &self,
+        packet: &Value<'_>,
+        id: &str,
+        sensor_id: &str,
+    ) -> Result<(), GateError> {
+        let (_, control) = self.control(Reading::Cached).await?;
+        if control.policy.is_none() {
+            return Ok(());
+        }
+        let loaded = self.policies(&control).await?;
+        let owner = id.split_once(':').map(|(owner, _)| owner).filter(|owner| *owner != sensor_id);
+        if let Some(owner) = owner.filter(|owner| loaded.set.knows_sensor(owner)) {
+            return Err(GateError::invalid("/evidence_id", format!("belongs to the sensor `{owner}`")));
+        }
+        match loaded.set.signature_problem(packet) {
+            None => Ok(()),
+            Some(violation) => Err(GateError::Invalid {
+                message: format!("the signature of `{sensor_id}` is missing or wrong"),
+                errors: vec![FieldError {
+                    path: violation.path,
+                    message: violation.message,
+                    rule_id: Some(violation.rule.name().to_string()),
+                }],
+            }),
+        }
     }
 }

@@ -1,17 +1,21 @@
 //! The records that follow from the entries of a ledger. What the gate keeps beside the ledger must be the same.
 
 use super::documents::Attached;
+use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
 use super::ids::{ActionId, PermitId};
 use super::judge::{Inputs, state_of};
 use super::outcome::state_after;
-use super::permits::{Minted, effect_key};
+use super::permits::Minted;
 use super::records::{
-    Action, DeedHold, Effect, EffectUse, Evidence, Key, Permit, PolicyInForce, RecordedApproval, Token,
+    Action, CountedStatement, DeedHold, Effect, EffectUse, Evidence, Key, KeysInForce, Permit, PolicyInForce,
+    RecordedApproval, Token,
 };
 use ordain_api::{ActionState, Entry, Event, Halt, Settled, Use, UseOutcome};
 use ordain_canon::ContentHash;
+use ordain_spec::approval::Approval;
 use ordain_spec::decision::Decision;
+use ordain_spec::statement::{ApproverKey, ApproverKeys};
 use ordain_store::{Store, StoreError};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +36,11 @@ pub(crate) struct Fold {
     pub(crate) keys: BTreeMap<String, Key>,
     pub(crate) halt: Option<Halt>,
     pub(crate) policy: Option<PolicyInForce>,
+    /// The keys of approvers, as the entries say.
+    pub(crate) approver_keys: ApproverKeys,
+    pub(crate) keys_in_force: Option<KeysInForce>,
+    /// The statements that counted.
+    pub(crate) statements: BTreeMap<String, CountedStatement>,
     /// The deeds of submissions that are not decided yet, and of all that were.
     pub(crate) deeds_of_actions: BTreeMap<String, String>,
 }
@@ -41,14 +50,10 @@ pub(crate) struct FoldedPermit {
     pub(crate) action_id: String,
     /// Uses on the ledger; the record shows only the last of those that are over.
     pub(crate) used: u64,
+    /// The uses whose outcome is open or unknown, by number: their deadlines and effects.
+    open: BTreeMap<u64, (u64, EffectKey)>,
     /// The permit itself, unless its document is missing.
     pub(crate) minted: Option<Minted>,
-}
-
-impl FoldedPermit {
-    fn effect_key(&self) -> Option<String> {
-        self.minted.as_ref().map(|minted| effect_key(&minted.claims))
-    }
 }
 
 /// The documents that an entry names, as far as they can be read.
@@ -58,6 +63,7 @@ pub(crate) struct EntryDocuments {
     pub(crate) decision: Option<Decision>,
     pub(crate) permit: Option<Minted>,
     pub(crate) report: Option<Settled>,
+    pub(crate) approval: Option<Approval>,
     pub(crate) call: Option<Vec<u8>>,
 }
 
@@ -111,6 +117,9 @@ impl DocumentReader {
                     documents.permit = token.and_then(Minted::of);
                 }
             }
+            Event::Rejected { approval_document, .. } => {
+                documents.approval = self.typed(store, approval_document).await?;
+            }
             Event::PermitSettled { report_document, .. } => {
                 documents.report = self.typed(store, report_document).await?;
             }
@@ -130,6 +139,9 @@ impl Fold {
     /// Adds an entry, with its documents.
     pub(crate) fn add(&mut self, index: u64, entry: Entry, documents: EntryDocuments) {
         let (at_ms, by) = (entry.at_ms, entry.by);
+        for signed in &entry.signed {
+            self.statements.insert(signed.statement_hash().to_string(), CountedStatement { index });
+        }
         match entry.event {
             Event::Opened { origin } => self.origin = Some(origin),
             Event::Submitted {
@@ -173,10 +185,20 @@ impl Fold {
                     self.deeds.insert(deed.clone(), hold);
                 }
             }
-            Event::Approved { action_id, approval_document }
-            | Event::Rejected { action_id, approval_document } => {
+            Event::Approved { action_id, approval_document } => {
                 if let Some(action) = self.actions.get_mut(&action_id) {
                     action.approvals.push(RecordedApproval { document: hash(&approval_document), index });
+                }
+            }
+            Event::Rejected { action_id, approval_document, effect_key } => {
+                if let Some(action) = self.actions.get_mut(&action_id) {
+                    action.approvals.push(RecordedApproval { document: hash(&approval_document), index });
+                }
+                if let Some(approval) = documents.approval {
+                    let action_id = ActionId::new(action_id);
+                    let rejection = EarlierRejection::of(action_id, &approval);
+                    let key = EffectKey::parse(effect_key);
+                    self.effects.entry(key.id().to_owned()).or_default().add_rejection(rejection);
                 }
             }
             Event::Superseded { action_id, by_action_id } => {
@@ -193,23 +215,29 @@ impl Fold {
             Event::PermitMinted { action_id, permit_id, .. } => {
                 if let Some(action) = self.actions.get_mut(&action_id) {
                     let id = PermitId::new(permit_id.clone());
-                    action.permit = Some(Permit { id, used: 0, uses: Vec::new() });
+                    action.permit = Some(Permit::unused(id));
                 }
-                self.permits.insert(permit_id, FoldedPermit { action_id, used: 0, minted: documents.permit });
+                self.permits.insert(
+                    permit_id,
+                    FoldedPermit { action_id, used: 0, open: BTreeMap::new(), minted: documents.permit },
+                );
             }
-            Event::PermitSpent { permit_id, number, deadline_ms, .. } => {
+            Event::PermitSpent { permit_id, number, deadline_ms, effect_key, .. } => {
                 let Some(folded) = self.permits.get_mut(&permit_id) else { return };
                 folded.used += 1;
                 let spent_at_ms = documents.inputs.map_or(0, |inputs| inputs.now_ms);
                 let used = Use { number, worker: by, spent_at_ms, deadline_ms, settled: None };
-                if let Some(key) = folded.effect_key() {
+                let key = EffectKey::parse(effect_key);
+                if key.blocks() {
                     let permit_id = PermitId::new(permit_id.clone());
                     let open = EffectUse { permit_id, number, deadline_ms, unknown: false };
-                    self.effects.entry(key).or_default().open.push(open);
+                    self.effects.entry(key.id().to_owned()).or_default().open.push(open);
                 }
+                folded.open.insert(number, (deadline_ms, key.clone()));
                 if let Some((action, permit)) = permit_of(&mut self.actions, folded, &permit_id) {
                     permit.used += 1;
                     permit.uses.push(used);
+                    permit.effect_keys.insert(number, key);
                     *action = state_after(&permit.outcomes());
                 }
             }
@@ -217,15 +245,16 @@ impl Fold {
                 let Some(folded) = self.permits.get_mut(&permit_id) else { return };
                 let is_this =
                     |open: &EffectUse| open.permit_id.as_str() == permit_id && open.number == number;
-                let effect = folded.effect_key().and_then(|key| self.effects.get_mut(&key));
-                if let Some(effect) = effect {
+                let known = folded.open.get(&number).cloned();
+                if outcome != UseOutcome::Unknown {
+                    folded.open.remove(&number);
+                }
+                if let Some((deadline_ms, key)) = known {
                     if outcome == UseOutcome::Unknown {
-                        effect
-                            .open
-                            .iter_mut()
-                            .filter(|open| is_this(open))
-                            .for_each(|open| open.unknown = true);
-                    } else {
+                        let permit_id = PermitId::new(permit_id.clone());
+                        let open = EffectUse { permit_id, number, deadline_ms, unknown: true };
+                        self.effects.entry(key.id().to_owned()).or_default().add_unknown(open);
+                    } else if let Some(effect) = self.effects.get_mut(key.id()) {
                         effect.open.retain(|open| !is_this(open));
                     }
                 }
@@ -245,13 +274,24 @@ impl Fold {
             }
             Event::PolicyChanged { policy_hash, files_document } => {
                 let files_document = hash(&files_document);
-                self.policy = Some(PolicyInForce { hash: policy_hash, files_document });
+                self.policy = Some(PolicyInForce { hash: policy_hash, files_document, index });
             }
             Event::KeyRotated { key_id, public_key, retires } => {
                 self.keys.insert(key_id, Key { public_key, created_at_ms: at_ms, retired_at_ms: None });
                 if let Some(retired) = retires.and_then(|id| self.keys.get_mut(&id)) {
                     retired.retired_at_ms = Some(at_ms);
                 }
+            }
+            Event::ApproverKeyEnrolled { key_id, principal, public_key, owner, keys_document } => {
+                let (enrolled_index, revoked_index) = (index, None);
+                let key = ApproverKey { key_id, principal, public_key, owner, enrolled_index, revoked_index };
+                self.approver_keys.keys.push(key);
+                self.keys_in_force = Some(KeysInForce { document: hash(&keys_document), index });
+            }
+            Event::ApproverKeyRevoked { key_id, keys_document } => {
+                let revoked = self.approver_keys.keys.iter_mut().filter(|key| key.key_id == key_id);
+                revoked.for_each(|key| key.revoked_index = Some(index));
+                self.keys_in_force = Some(KeysInForce { document: hash(&keys_document), index });
             }
             Event::Halted { reason } => self.halt = Some(Halt { by, reason, at_ms }),
             Event::Resumed { .. } => self.halt = None,
@@ -261,9 +301,11 @@ impl Fold {
                     names,
                     roles,
                     secret_hash: hash(&secret_hash),
+                    created_by: by,
                     created_at_ms: at_ms,
                     expires_at_ms,
                     revoked_at_ms: None,
+                    created_index: index,
                 };
                 self.tokens.insert(token_id, token);
             }

@@ -4,7 +4,8 @@
 use super::audit::Damage;
 use super::error::GateError;
 use super::fold::{DocumentReader, Fold};
-use super::records::{Action, Control, DeedHold, Effect, Evidence, Key, Stored, Token};
+use super::records::{Action, Control, CountedStatement, DeedHold, Effect, Evidence, Key, Stored, Token};
+use super::signatures::SignatureAudit;
 use ordain_api::Entry;
 use ordain_api::limits::PAGE_MAX;
 use ordain_store::{Query, Store};
@@ -24,6 +25,7 @@ pub async fn check_records(store: &Store) -> Result<Vec<Damage>, GateError> {
     check.deeds(&fold).await?;
     check.tokens(&fold).await?;
     check.keys(&fold).await?;
+    check.statements(&fold).await?;
     check.damage.sort();
     Ok(check.damage)
 }
@@ -51,6 +53,7 @@ impl Check<'_> {
     async fn fold(&mut self) -> Result<Fold, GateError> {
         let mut fold = Fold::default();
         let mut reader = DocumentReader::new();
+        let mut signatures = SignatureAudit::default();
         let mut index = 0;
         while index < self.size {
             let rows = self.store.entries(index, PAGE).await?;
@@ -65,6 +68,9 @@ impl Check<'_> {
                 reader.at(row.attached);
                 let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) else { continue };
                 let documents = reader.documents(self.store, &entry.event).await?;
+                for problem in signatures.add(row.index, &entry) {
+                    self.wrong(Some(row.index), problem);
+                }
                 for problem in fold.doubts(row.index, &entry, &documents) {
                     self.wrong(Some(row.index), problem);
                 }
@@ -150,6 +156,10 @@ impl Check<'_> {
                 let problem = "the policies in force are not those that the ledger names last";
                 self.wrong(None, problem.to_owned());
             }
+            if control.keys != fold.keys_in_force {
+                let problem = "the keys of approvers in force are not those that the ledger names last";
+                self.wrong(None, problem.to_owned());
+            }
             if Some(control.origin) != fold.origin {
                 self.wrong(Some(0), "names another ledger than the gate's own record".to_owned());
             }
@@ -181,10 +191,9 @@ impl Check<'_> {
     async fn effects(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Effect>().await?;
         // Of an effect whose uses are all over, the record need not exist.
-        let expected = fold
-            .effects
-            .iter()
-            .filter(|(id, effect)| !effect.open.is_empty() || found.bodies.contains_key(*id));
+        let expected = fold.effects.iter().filter(|(id, effect)| {
+            !effect.open.is_empty() || !effect.rejections.is_empty() || found.bodies.contains_key(*id)
+        });
         let expected = expected.map(|(id, effect)| (id.clone(), effect.clone())).collect();
         let difference = |_: &str, effect: &Effect, should: &Effect| {
             let record: BTreeSet<_> = effect.open.iter().collect();
@@ -234,6 +243,15 @@ impl Check<'_> {
             format!("the token `{id}` is recorded otherwise than on the ledger: {what}")
         };
         self.compare("token", &found, &fold.tokens, |_| None, difference);
+        Ok(())
+    }
+
+    async fn statements(&mut self, fold: &Fold) -> Result<(), GateError> {
+        let found = self.found::<CountedStatement>().await?;
+        let difference = |id: &str, _: &CountedStatement, _: &CountedStatement| {
+            format!("the statement `{id}` counted with another entry on the ledger than on record")
+        };
+        self.compare("statement", &found, &fold.statements, |counted| Some(counted.index), difference);
         Ok(())
     }
 

@@ -39,15 +39,15 @@ id_type! {
     ActionId
 }
 id_type! {
-    /// A permit. Its text names the entry that decided on it: `permit_INDEX_DIGITS`.
+    /// A permit. Its text names the action that it allows: `permit_DIGITS_ACTION`.
     PermitId
 }
 
 impl PermitId {
-    /// The entry that decided on it.
-    pub(crate) fn decided_index(&self) -> Option<u64> {
-        let (index, _) = self.0.strip_prefix("permit_")?.split_once('_')?;
-        index.parse().ok()
+    /// The action that it allows.
+    pub(crate) fn action_id(&self) -> Option<&str> {
+        let (_, action_id) = self.0.strip_prefix("permit_")?.split_once('_')?;
+        Some(action_id)
     }
 }
 
@@ -56,11 +56,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_permit_names_its_entry() {
-        let index = |text: &str| PermitId::new(text).decided_index();
-        assert_eq!(index("permit_12_00ff"), Some(12));
-        for text in ["permit_00ff", "permit_x_00ff", "12_00ff", "", "permit_99999999999999999999_0"] {
-            assert_eq!(index(text), None, "{text}");
+    fn a_permit_names_its_action() {
+        let action = |text: &str| PermitId::new(text).action_id().map(str::to_owned);
+        assert_eq!(action("permit_00ff_p-1_x").as_deref(), Some("p-1_x"));
+        for text in ["permit_00ff", "00ff_p-1", ""] {
+            assert_eq!(action(text), None, "{text}");
         }
     }
 }

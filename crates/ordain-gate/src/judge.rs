@@ -3,7 +3,7 @@
 use super::error::GateError;
 use super::ids::PermitId;
 use super::open::Gate;
-use super::permits::{Mint, Minted};
+use super::permits::Minted;
 use super::policy::Loaded;
 use super::records::{Action, Control, Permit};
 use super::transaction::{Reading, Writing, document};
@@ -11,6 +11,7 @@ use ordain_api::{ActionState, Event};
 use ordain_canon::{ContentHash, Value};
 use ordain_decision::{Case, Grant, decide};
 use ordain_spec::decision::{Decision, Outcome};
+use ordain_spec::statement::ApproverKeys;
 use ordain_store::Guard;
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +19,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Inputs {
-    pub(crate) proposal_document: ContentHash,
-    pub(crate) files_document: ContentHash,
-    pub(crate) evidence_documents: Vec<ContentHash>,
     pub(crate) approval_documents: Vec<ContentHash>,
-    pub(crate) now_ms: u64,
+    pub(crate) evidence_documents: Vec<ContentHash>,
+    pub(crate) files_document: ContentHash,
     pub(crate) halted: bool,
+    /// The keys of approvers in force. Without approvals they do not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) keys_document: Option<ContentHash>,
+    pub(crate) now_ms: u64,
+    pub(crate) proposal_document: ContentHash,
 }
 
 impl Inputs {
@@ -34,6 +38,7 @@ impl Inputs {
             files_document: loaded.files_document,
             evidence_documents: action.evidence_documents.clone(),
             approval_documents: action.approval_documents(),
+            keys_document: control.keys.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
             now_ms,
             halted: control.halt.is_some(),
         }
@@ -46,6 +51,7 @@ pub(crate) struct Texts<'t> {
     pub(crate) proposal: &'t Value<'t>,
     pub(crate) evidence: &'t [Vec<u8>],
     pub(crate) approvals: &'t [Vec<u8>],
+    pub(crate) keys: &'t ApproverKeys,
 }
 
 /// An answer of the kernel.
@@ -56,7 +62,7 @@ pub(crate) struct Judged {
     pub(crate) decision_document: ContentHash,
     pub(crate) inputs_document: ContentHash,
     /// Both documents.
-    pub(crate) documents: [Vec<u8>; 2],
+    pub(crate) documents: Vec<Vec<u8>>,
 }
 
 pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Result<Judged, GateError> {
@@ -67,6 +73,7 @@ pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
         policies: &loaded.set,
         evidence: &evidence,
         approvals: &approvals,
+        approver_keys: texts.keys,
         now_ms: inputs.now_ms,
         halted: inputs.halted,
     });
@@ -78,7 +85,7 @@ pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
         grant: judgement.grant,
         decision_document,
         inputs_document,
-        documents: [decision_bytes, inputs_bytes],
+        documents: vec![decision_bytes, inputs_bytes],
     })
 }
 
@@ -90,7 +97,7 @@ fn read_all(texts: &[Vec<u8>]) -> Result<Vec<Value<'_>>, GateError> {
 /// An answer of the kernel, and the permit that comes with an ALLOW: ready to be written.
 pub(crate) struct Ruling {
     judged: Judged,
-    mint: Option<Mint>,
+    minted: Option<(Minted, Guard)>,
 }
 
 /// A ruling that was written.
@@ -112,11 +119,11 @@ impl Gate {
         texts: &Texts<'_>,
     ) -> Result<Ruling, GateError> {
         let mut judged = judge(loaded, inputs, texts)?;
-        let mint = match judged.grant.take() {
-            Some(grant) => Some(self.minting(reading, grant).await?),
+        let minted = match judged.grant.take() {
+            Some(grant) => Some(self.mint(reading, &grant).await?),
             None => None,
         };
-        Ok(Ruling { judged, mint })
+        Ok(Ruling { judged, minted })
     }
 }
 
@@ -125,17 +132,23 @@ impl Ruling {
         &self.judged.decision
     }
 
-    /// The permit that would be minted.
-    pub(crate) fn mint(&self) -> Option<&Mint> {
-        self.mint.as_ref()
+    /// The permit that comes with it.
+    pub(crate) fn minted(&self) -> Option<&Minted> {
+        self.minted.as_ref().map(|(minted, _)| minted)
     }
 
     /// Nobody has retired the key that the permit is signed with.
     pub(crate) fn guard(&self) -> Option<Guard> {
-        self.mint.as_ref().map(Mint::guard)
+        self.minted.as_ref().map(|(_, key)| key.clone())
     }
 
-    /// Writes the decision and the permit, and what they change about the action.
+    /// Takes the documents out, which are packed before the writer's turn: decision, inputs, permit.
+    pub(crate) fn take_documents(&mut self) -> impl Iterator<Item = Vec<u8>> + use<> {
+        let token = self.minted().map(|minted| minted.token.clone().into_bytes());
+        std::mem::take(&mut self.judged.documents).into_iter().chain(token)
+    }
+
+    /// Writes the decision and the permit, and what they change about the action. The documents were taken out before.
     pub(crate) fn write(
         self,
         writing: &mut Writing,
@@ -156,18 +169,12 @@ impl Ruling {
             inputs_document: judged.inputs_document.to_string(),
             expires_at_ms: action.expires_at_ms,
         });
-        judged.documents.into_iter().for_each(|document| writing.attach(document));
-        let minted = match self.mint {
-            None => None,
-            Some(mint) => {
-                let minted = mint.mint(action.decided_index)?;
-                writing.event(minted.event(action_id));
-                writing.attach(minted.token.clone().into_bytes());
-                let id = PermitId::new(minted.claims.jti.clone());
-                action.permit = Some(Permit { id, used: 0, uses: Vec::new() });
-                Some(minted)
-            }
-        };
+        let minted = self.minted.map(|(minted, _)| minted);
+        if let Some(minted) = &minted {
+            writing.event(minted.event(action_id));
+            let id = PermitId::new(minted.claims.jti.clone());
+            action.permit = Some(Permit::unused(id));
+        }
         Ok(Ruled {
             decision: judged.decision,
             minted,

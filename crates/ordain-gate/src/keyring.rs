@@ -3,11 +3,14 @@
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::SigningKey;
 use ordain_decision::PublicKey;
-use std::io::{ErrorKind, Write};
+use ordain_state::{StateError, make_private_folder, open_private};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const FILE: &str = "signing.key";
+/// Bytes that are read of a key's file; a key is shorter.
+const KEY_FILE_BYTES_MAX: u64 = 1 << 10;
 
 /// The signing key of this node.
 #[derive(Clone)]
@@ -24,15 +27,25 @@ pub struct KeyringError {
     problem: String,
 }
 
+impl From<StateError> for KeyringError {
+    fn from(error: StateError) -> Self {
+        let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        Self { path: error.path().to_owned(), problem: format!("{}{hint}", error.problem()) }
+    }
+}
+
 impl Keyring {
-    /// The key in a folder; where there is none, a new one.
+    /// The key in a folder; where there is none, a new one. Only a new gate takes a new key: a store is refused without the
+    /// key that it was opened with.
     pub fn open(folder: &Path) -> Result<Self, KeyringError> {
         if let Some(keyring) = Self::open_existing(folder)? {
             return Ok(keyring);
         }
         let path = folder.join(FILE);
         let failed = |problem: String| KeyringError { path: path.display().to_string(), problem };
-        std::fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
+        if !folder.is_dir() {
+            make_private_folder(folder).map_err(|error| failed(error.problem().to_owned()))?;
+        }
         write_new(&path, &new_seed()?).map_err(|error| failed(error.to_string()))?;
         Self::open_existing(folder)?.ok_or_else(|| failed("was removed at once".to_owned()))
     }
@@ -45,12 +58,10 @@ impl Keyring {
     fn read(folder: &Path, name: &str) -> Result<Option<Self>, KeyringError> {
         let path = folder.join(name);
         let failed = |problem: String| KeyringError { path: path.display().to_string(), problem };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(error.to_string())),
-        };
-        check_mode(&path)?;
+        let Some(file) = open_private(&path).map_err(KeyringError::from)? else { return Ok(None) };
+        let mut text = String::new();
+        let read = file.take(KEY_FILE_BYTES_MAX).read_to_string(&mut text);
+        read.map_err(|error| failed(error.to_string()))?;
         let wrong =
             || failed("is no signing key: 32 bytes in base64url without padding were expected".to_owned());
         let mut seed = [0; 32];
@@ -60,6 +71,14 @@ impl Keyring {
         }
         let key = Arc::new(SigningKey::from_bytes(&seed));
         Ok(Some(Self { key, folder: Some(folder.to_owned()) }))
+    }
+
+    /// The key in a folder, which must be there.
+    fn expect(folder: &Path) -> Result<Self, KeyringError> {
+        Self::open_existing(folder)?.ok_or_else(|| KeyringError {
+            path: folder.join(FILE).display().to_string(),
+            problem: "is missing; put it back, because the store is refused without it".to_owned(),
+        })
     }
 
     /// A key that is gone with the process.
@@ -101,7 +120,7 @@ impl Keyring {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        Self::open(folder)
+        Self::expect(folder)
     }
 
     /// A key that was kept beside another is not needed.
@@ -114,7 +133,7 @@ impl Keyring {
     /// As it is on disk now.
     pub(super) fn reread(&self) -> Result<Self, KeyringError> {
         match &self.folder {
-            Some(folder) => Self::open(folder),
+            Some(folder) => Self::expect(folder),
             None => Ok(self.clone()),
         }
     }
@@ -179,23 +198,4 @@ fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     // The name that counts is another one.
     let _ = std::fs::remove_file(&draft);
     linked
-}
-
-#[cfg(unix)]
-fn check_mode(path: &Path) -> Result<(), KeyringError> {
-    use std::os::unix::fs::PermissionsExt;
-    let failed = |problem: String| KeyringError { path: path.display().to_string(), problem };
-    let mode = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.permissions().mode();
-    if mode & 0o077 != 0 {
-        return Err(failed(format!(
-            "others may read this key (mode {:o}); use `chmod 600`, or remove it, and the next command makes another",
-            mode & 0o777
-        )));
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_mode(_: &Path) -> Result<(), KeyringError> {
-    Ok(())
 }

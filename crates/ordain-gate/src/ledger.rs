@@ -12,9 +12,9 @@ use ordain_ledger::{
     Checkpoint, Edge, Hash, NoteSigner, NoteVerifier, ProofFile, SignedNote, TILE_WIDTH, TileId, TilePath,
     encode_entries, encode_tile, verify_consistency, verify_inclusion,
 };
+use ordain_state::write_private;
 use ordain_store::{EntryRow, Store};
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -106,7 +106,7 @@ impl Gate {
             Err(error) => return Err(failed(error.to_string())),
         }
         let note = self.checkpoint().await?.to_string();
-        let written = tokio::task::spawn_blocking(move || replace(&path, note.as_bytes()));
+        let written = tokio::task::spawn_blocking(move || write_private(&path, &note));
         written.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
     }
 
@@ -121,17 +121,6 @@ impl Gate {
             .map_err(|error| GateError::Damaged(format!("entry {}: {error}", row.index)))?;
         Ok(LedgerEntry { index: row.index, leaf_hash: row.leaf_hash.to_string(), entry })
     }
-}
-
-/// Writes a file in the place of an earlier one. Others may do the same at the same time: each has a draft of its own, and
-/// whoever reads sees one of them whole.
-fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let draft = path.with_extension(format!("{}.new", std::process::id()));
-    let written = std::fs::File::create(&draft).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_all()
-    });
-    written.and_then(|()| std::fs::rename(&draft, path)).inspect_err(|_| drop(std::fs::remove_file(&draft)))
 }
 
 /// The verifiers of all keys that ever signed checkpoints of a store, and of one's own key.

@@ -8,8 +8,11 @@ mod ids;
 mod limits;
 mod records;
 
+mod claim;
 mod keyring;
+mod nonce;
 mod open;
+mod owner;
 mod policy;
 mod transaction;
 
@@ -34,10 +37,13 @@ mod audit;
 #[cfg(test)]
 mod audit_tests;
 mod doubts;
+mod duties;
+mod effects;
 mod fold;
 mod fsck;
 mod ledger;
 mod replay;
+mod signatures;
 
 pub use act::Act;
 pub use audit::{Audit, Damage, EntriesAudit, NamedNote, audit};
@@ -51,7 +57,9 @@ pub use ledger::{check_grown, export, note_verifier, verifiers};
 pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};
+pub use policy::{ActivePolicy, load_policy_files, policy_document_hash};
 pub use replay::{Flip, NotReplayed, Replay, replay};
+pub use signatures::{OwnerAudit, audit_owner};
 pub use spend::{IntendedAction, Spend};
 pub use status::StatusFingerprint;
 pub use submit::Submitted;

@@ -18,6 +18,10 @@ pub const EVIDENCE_BYTES_MAX: usize = 4 << 20;
 pub const PAGE_BYTES_MAX: usize = 4 << 20;
 /// Tokens that can exist.
 pub const TOKENS_MAX: usize = 10_000;
+/// Keys of approvers that were ever enrolled.
+pub const APPROVER_KEYS_MAX: usize = 1_000;
+/// How long the terms of an owner act hold.
+pub const ACT_TERMS_MS: u64 = 10 * 60_000;
 /// How far the clocks of the nodes of one store may be apart.
 pub const CLOCKS_APART_MS_MAX: u64 = 60_000;
 /// How long a call of `act` waits for approvals, and its permit for the call to be repeated.

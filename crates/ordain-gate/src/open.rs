@@ -1,15 +1,18 @@
 //! Opening a gate: a store, a key, the time, and the policies in force.
 
+use super::caller::Caller;
 use super::clock::Clock;
 use super::conflict::Conflict;
 use super::error::GateError;
 use super::keyring::{Keyring, KeyringError, random_hex};
-use super::policy::Loaded;
-use super::records::{CONTROL_ID, Control, Key, Versioned, list};
+use super::owner::{Authorized, TrustedKeys};
+use super::policy::{Basis, Loaded};
+use super::records::{CONTROL_ID, Control, Key, Token, Versioned, list};
 use super::transaction::{Reading, Step, time_of};
 use ordain_api::Event;
 use ordain_decision::{PublicKey, PublicKeys};
 use ordain_store::{Guard, Store};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::broadcast;
@@ -32,13 +35,15 @@ impl Default for Settings {
 pub struct Gate {
     pub(super) store: Store,
     pub(super) clock: Clock,
-    pub(super) settings: Settings,
+    pub(super) settings: Arc<Settings>,
     pub(super) shared: Arc<Shared>,
 }
 
 pub(super) struct Shared {
     keyring: RwLock<Keyring>,
-    pub(super) policies: RwLock<Option<Arc<Loaded>>>,
+    pub(super) policies: RwLock<Option<(Basis, Arc<Loaded>)>>,
+    /// The keys of approvers, as far as they were checked.
+    pub(super) approver_keys: RwLock<Option<Arc<TrustedKeys>>>,
     changed: broadcast::Sender<String>,
     /// Its holder changes the key.
     pub(super) rotating: tokio::sync::Mutex<()>,
@@ -54,24 +59,31 @@ pub(super) struct Cached {
     /// The guard of the key that signs, while that is valid.
     pub(super) key: Option<Guard>,
     keys: Option<Arc<PublicKeys>>,
+    /// Valid tokens that were shown lately.
+    pub(super) tokens: BTreeMap<String, Versioned<Token>>,
+    /// Tokens that an owner signed, as they were then.
+    pub(super) signed_tokens: BTreeMap<String, Token>,
 }
 
+/// The name of the gate where nobody else causes an entry.
+pub(super) const GATE: &str = "ordain";
 /// How many changes a slow listener may miss before it has to look at everything again.
 const LISTENERS_BEHIND_MAX: usize = 1_024;
 
 impl Gate {
-    /// Opens a gate on a store; on an empty one the ledger begins.
+    /// Opens a gate on a store; on an empty one the ledger begins. Any other store must know the key.
     pub async fn open(
         store: Store,
         keyring: Keyring,
         clock: Clock,
         settings: Settings,
     ) -> Result<Self, GateError> {
-        let gate = Self::open_to_look(store, keyring.clone(), clock, settings).await?;
+        let gate = Self::bare(store, keyring.clone(), clock, settings).await?;
         gate.begin().await?;
+        gate.check_key(&keyring).await?;
         let keyring = gate.successor(&keyring).await?;
         gate.sign_with(keyring.clone());
-        gate.register(&keyring, None, "ordain").await?;
+        gate.register(&keyring, None, &Caller::gate(GATE), None).await?;
         Ok(gate)
     }
 
@@ -82,18 +94,43 @@ impl Gate {
         clock: Clock,
         settings: Settings,
     ) -> Result<Self, GateError> {
+        let gate = Self::bare(store, keyring.clone(), clock, settings).await?;
+        gate.check_key(&keyring).await?;
+        Ok(gate)
+    }
+
+    async fn bare(
+        store: Store,
+        keyring: Keyring,
+        clock: Clock,
+        settings: Settings,
+    ) -> Result<Self, GateError> {
         let (changed, _) = broadcast::channel(LISTENERS_BEHIND_MAX);
         let shared = Shared {
             keyring: RwLock::new(keyring),
             policies: RwLock::new(None),
+            approver_keys: RwLock::new(None),
             changed,
             rotating: tokio::sync::Mutex::new(()),
             size_seen: AtomicU64::new(0),
             cached: RwLock::default(),
         };
-        let gate = Self { store, clock, settings, shared: Arc::new(shared) };
+        let gate = Self { store, clock, settings: Arc::new(settings), shared: Arc::new(shared) };
         gate.see_last_entry().await?;
         Ok(gate)
+    }
+
+    /// That the store was opened with this key: a store that came from elsewhere, or a key that did, is refused.
+    async fn check_key(&self, keyring: &Keyring) -> Result<(), GateError> {
+        let id = keyring.public().id();
+        if Versioned::<Key>::read(&self.store, &id).await?.body.is_some() {
+            return Ok(());
+        }
+        // Only the first entry of a ledger is without a key.
+        if self.store.head().await?.size <= 1 && list::<Key>(&self.store, None).await?.is_empty() {
+            return Ok(());
+        }
+        Err(GateError::ForeignKey { key_id: id })
     }
 
     /// The time is not before the last entry.
@@ -115,13 +152,15 @@ impl Gate {
             let random = |error: KeyringError| GateError::Unavailable(error.to_string());
             let origin = format!("ordain/{}", random_hex::<8>().map_err(random)?);
             let salt = random_hex::<16>().map_err(random)?;
-            let control = Control { origin: origin.clone(), salt, halt: None, policy: None };
-            Ok(Step::write(vec![known.guard()], move |writing| {
+            let nonce_key = random_hex::<32>().map_err(random)?;
+            let control =
+                Control { origin: origin.clone(), salt, nonce_key, halt: None, policy: None, keys: None };
+            Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
                 writing.event(Event::Opened { origin });
                 writing.put(CONTROL_ID, &control)
             }))
         };
-        self.transact("ordain", attempt).await
+        self.transact(&Caller::gate(GATE), attempt).await
     }
 
     /// Puts the public part of a key on record, if it is not there; in the place of another that is still valid.
@@ -129,7 +168,8 @@ impl Gate {
         &self,
         keyring: &Keyring,
         retires: Option<&str>,
-        by: &str,
+        by: &Caller,
+        authorized: Option<&Authorized>,
     ) -> Result<Key, GateError> {
         let public = keyring.public();
         let id = public.id();
@@ -149,7 +189,10 @@ impl Gate {
                 old_key = Some((old_id.to_owned(), old));
             }
             let (id, public_key) = (id.clone(), public.to_string());
-            Ok(Step::write(guards, move |writing| {
+            guards.extend(authorized.iter().flat_map(|authorized| authorized.guards()));
+            let authorized = authorized.cloned().unwrap_or_default();
+            Ok(Step::write(guards, Vec::new(), move |writing| {
+                authorized.write(writing)?;
                 let created_at_ms = writing.at_ms;
                 let key = Key { public_key: public_key.clone(), created_at_ms, retired_at_ms: None };
                 let retires = old_key.as_ref().map(|(old_id, _)| old_id.clone());

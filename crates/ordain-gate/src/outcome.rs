@@ -7,11 +7,10 @@ use super::error::GateError;
 use super::ids::PermitId;
 use super::limits::USES_SHOWN_MAX;
 use super::open::Gate;
-use super::permits::{Minted, effect_key};
 use super::records::{Action, Effect, EffectUse, Permit, Versioned};
 use super::status::{Shown, no_permit};
 use super::transaction::{Step, Writing, document};
-use ordain_api::limits::REASON_CHARACTERS_MAX;
+use ordain_api::limits::{GRACE_MS, REASON_CHARACTERS_MAX};
 use ordain_api::{
     ActionState, Event, FileChange, OutcomeReport, PermitStatus, Role, Settled, Use, UseOutcome,
 };
@@ -37,10 +36,10 @@ impl Gate {
             check_file_change(change, report.outcome)?;
         }
         let permit_id = PermitId::new(permit_id);
-        let action_id = self.action_of_permit(&permit_id).await?;
-        let attempt = |_| self.settle_attempt(caller, &action_id, &permit_id, report);
-        let status = self.transact(&caller.principal, attempt).await?;
-        self.notify(&action_id);
+        let action_id = permit_id.action_id().ok_or_else(|| no_permit(permit_id.as_str()))?;
+        let attempt = |_| self.settle_attempt(caller, action_id, &permit_id, report);
+        let status = self.transact(caller, attempt).await?;
+        self.notify(action_id);
         Ok(status)
     }
 
@@ -52,6 +51,9 @@ impl Gate {
         report: &OutcomeReport,
     ) -> Result<Step<PermitStatus>, GateError> {
         let (known, mut action) = self.action(action_id).await?;
+        if !caller.works_for(&action.actor) && !caller.is(Role::Operator) {
+            return Err(no_permit(permit_id.as_str()));
+        }
         let documents = self.action_documents(&action).await?;
         let minted = documents.permit(&action)?;
         let permit = action.permit.as_mut().filter(|permit| permit.id == *permit_id);
@@ -79,6 +81,15 @@ impl Gate {
                 report.number, used.worker
             )));
         }
+        if now_ms > used.deadline_ms.saturating_add(GRACE_MS)
+            && !caller.is_person_beside(&action.actor, &used.worker)
+        {
+            return Err(GateError::Forbidden(format!(
+                "the deadline of use {} of `{permit_id}` has passed, and only a person settles it now: an operator who is neither \
+                 its worker nor its proposer",
+                report.number
+            )));
+        }
         let token_shown = Shown::to(caller, &action.actor);
         if let Some(before) = &used.settled {
             let same = before.outcome == settled.outcome
@@ -97,10 +108,10 @@ impl Gate {
         // A change beyond what the permit allows is not recorded as one that was allowed.
         let change = report.change.clone().filter(|_| settled.outcome == UseOutcome::Succeeded);
         let number = report.number;
-        let (step, guards) =
-            self.settling(action_id, known, action, &minted, number, settled, change).await?;
+        let (step, guards, documents) =
+            self.settling(action_id, known, action, number, settled, change).await?;
         let action_id = action_id.to_owned();
-        Ok(Step::write(guards, move |writing| {
+        Ok(Step::write(guards, documents, move |writing| {
             let action = step(writing)?;
             let permit = action.permit.as_ref().ok_or_else(|| no_permit(&action_id))?;
             Ok(token_shown.permit(&action_id, &minted, permit))
@@ -108,33 +119,47 @@ impl Gate {
     }
 
     /// Prepares to write the outcome of a use with everything that follows from it.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a settled use")]
     pub(crate) async fn settling(
         &self,
         action_id: &str,
         known: Versioned<Action>,
         mut action: Action,
-        minted: &Minted,
         number: u64,
         settled: Settled,
         change: Option<FileChange>,
-    ) -> Result<(impl FnOnce(&mut Writing) -> Result<Action, GateError> + Send + use<>, Vec<Guard>), GateError>
-    {
-        let key = effect_key(&minted.claims);
-        let effect = Versioned::<Effect>::read(&self.store, &key).await?;
-        let guards = vec![known.guard(), effect.guard()];
-        let mut effect = effect.body.unwrap_or_default();
+    ) -> Result<
+        (impl FnOnce(&mut Writing) -> Result<Action, GateError> + Send + use<>, Vec<Guard>, Vec<Vec<u8>>),
+        GateError,
+    > {
+        let key = action.permit.as_ref().and_then(|permit| permit.effect_keys.get(&number)).cloned();
+        let used =
+            action.permit.as_ref().and_then(|permit| permit.uses.iter().find(|used| used.number == number));
+        let deadline_ms = used.map_or(0, |used| used.deadline_ms);
+        // Where an unknown outcome blocks nobody, the record has only those that are unknown.
+        let was_unknown = used.is_some_and(|used| used.settled.is_some());
+        let key = key.filter(|key| key.blocks() || was_unknown || settled.outcome == UseOutcome::Unknown);
+        let mut guards = vec![known.guard()];
+        let mut effect = Effect::default();
+        if let Some(key) = &key {
+            let found = key.read(&self.store).await?;
+            guards.push(found.guard());
+            effect = found.body.unwrap_or_default();
+        }
+        let (report_document, bytes) = document(&settled)?;
         let action_id = action_id.to_owned();
         let step = move |writing: &mut Writing| {
             let Some(permit) = action.permit.as_mut() else { return Err(no_permit(&action_id)) };
             let permit_id = permit.id.clone();
             let is_this = |open: &EffectUse| open.permit_id == permit_id && open.number == number;
             if settled.outcome == UseOutcome::Unknown {
-                effect.open.iter_mut().filter(|open| is_this(open)).for_each(|open| open.unknown = true);
+                let permit_id = permit_id.clone();
+                effect.add_unknown(EffectUse { permit_id, number, deadline_ms, unknown: true });
             } else {
                 effect.open.retain(|open| !is_this(open));
             }
-            let (report_document, bytes) = document(&settled)?;
+            if let Some(key) = &key {
+                writing.put(key.id(), &effect)?;
+            }
             writing.event(Event::PermitSettled {
                 action_id: action_id.clone(),
                 permit_id: permit_id.to_string(),
@@ -145,14 +170,12 @@ impl Gate {
             if let Some(change) = change {
                 writing.event(file_change_event(&change, permit_id.as_str(), &action_id));
             }
-            writing.attach(bytes);
             permit.settle(number, settled);
             action.state = state_after(&permit.outcomes());
-            writing.put(&key, &effect)?;
             writing.put(&action_id, &action)?;
             Ok(action)
         };
-        Ok((step, guards))
+        Ok((step, guards, vec![bytes]))
     }
 }
 
@@ -204,6 +227,9 @@ fn file_change_event(change: &FileChange, permit_id: &str, action_id: &str) -> E
 impl Permit {
     /// Sets the outcome of a use.
     pub(crate) fn settle(&mut self, number: u64, settled: Settled) {
+        if settled.outcome != UseOutcome::Unknown {
+            self.effect_keys.remove(&number);
+        }
         if let Some(used) = self.uses.iter_mut().find(|used| used.number == number) {
             used.settled = Some(settled);
         }

@@ -1,13 +1,16 @@
 //! The policies in force: the store says which, and every node follows.
 
 use super::caller::Caller;
+use super::claim::Claim;
+use super::conflict::Conflict;
+use super::documents::typed;
 use super::error::GateError;
 use super::open::Gate;
 use super::records::{CONTROL_ID, Control, PolicyInForce};
 use super::transaction::{Reading, Step, document};
-use ordain_api::{Event, FieldError};
+use ordain_api::{Event, FieldError, OwnerAct, PolicyOnRecord, PolicyPush, PolicyPushed};
 use ordain_canon::ContentHash;
-use ordain_decision::{PolicyFiles, PolicySet, Problem};
+use ordain_decision::{PolicyFiles, PolicySet, Problem, Severity};
 use std::sync::{Arc, PoisonError};
 
 /// A policy set, and the document of its files.
@@ -16,39 +19,137 @@ pub(super) struct Loaded {
     pub(super) files_document: ContentHash,
 }
 
+/// What the policies kept in memory rest on: the entry that put them in force, and whether an owner had to sign it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Basis {
+    files_document: ContentHash,
+    index: u64,
+    owned: bool,
+}
+
+impl Basis {
+    fn of(control: &Control) -> Option<Self> {
+        let PolicyInForce { files_document, index, .. } = control.policy.as_ref()?;
+        Some(Self { files_document: *files_document, index: *index, owned: control.keys.is_some() })
+    }
+}
+
+/// The policies in force.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ActivePolicy {
+    /// Their hash.
+    pub hash: String,
+    /// The document of their files.
+    pub files_document: ContentHash,
+}
+
+/// By which policy files are on record: two folders with this hash are the same, byte for byte.
+pub fn policy_document_hash(files: &PolicyFiles) -> Result<ContentHash, GateError> {
+    document(files).map(|(hash, _)| hash)
+}
+
+/// Entries that are looked through at once for earlier policies.
+const LOOKED_THROUGH: usize = 500;
+
 impl Gate {
     /// Puts policies in force, on every node. What is invalid changes nothing. Returns whether anything changed.
     pub async fn set_policy(&self, caller: &Caller, files: &PolicyFiles) -> Result<bool, GateError> {
-        let set = PolicySet::load(files).map_err(invalid)?;
+        Ok(self.push_policy(caller, &PolicyPush { files: files.clone(), from: None }).await?.changed)
+    }
+
+    /// The same, if the policies in force are those that the caller names.
+    pub async fn push_policy(&self, caller: &Caller, push: &PolicyPush) -> Result<PolicyPushed, GateError> {
+        let PolicyPush { files, from } = push;
+        let set = load(files.clone()).await?;
         let (files_document, bytes) = document(files)?;
         let hash = set.hash().to_string();
-        let loaded = Arc::new(Loaded { set, files_document });
         let attempt = |_| {
-            let in_force = PolicyInForce { hash: hash.clone(), files_document };
-            let bytes = bytes.clone();
+            let (hash, bytes) = (hash.clone(), bytes.clone());
             async move {
                 let (known, control) = self.control(Reading::Fresh).await?;
-                if control.policy.as_ref() == Some(&in_force) {
+                let active = control.policy.as_ref().map(|policy| policy.hash.clone());
+                if from.is_some() && active != *from {
+                    return Err(Conflict::OtherPolicy {
+                        active: active.unwrap_or_else(|| "none".to_owned()),
+                    }
+                    .into());
+                }
+                let same =
+                    |policy: &PolicyInForce| policy.hash == hash && policy.files_document == files_document;
+                // Policies that lost their force, because nobody signed them, are pushed again.
+                if control.policy.as_ref().is_some_and(same) && self.policies(&control).await.is_ok() {
                     return Ok(Step::Done(false));
                 }
-                Ok(Step::write(vec![known.guard()], move |writing| {
-                    writing.event(Event::PolicyChanged {
-                        policy_hash: in_force.hash.clone(),
+                let from = self.state_before(OwnerAct::PushPolicy, &control)?;
+                let claim = Claim::of(OwnerAct::PushPolicy, hash.clone(), from);
+                let authorized = self.authorize(caller, &control, &claim).await?;
+                let mut guards = vec![known.guard()];
+                guards.extend(authorized.guards());
+                Ok(Step::write(guards, Vec::new(), move |writing| {
+                    authorized.write(writing)?;
+                    let index = writing.event(Event::PolicyChanged {
+                        policy_hash: hash.clone(),
                         files_document: files_document.to_string(),
                     });
                     writing.share(bytes);
+                    let in_force = PolicyInForce { hash, files_document, index };
                     writing.put(CONTROL_ID, &Control { policy: Some(in_force), ..control })?;
                     Ok(true)
                 }))
             }
         };
-        let changed = self.transact(&caller.principal, attempt).await?;
-        self.keep(loaded);
-        Ok(changed)
+        let changed = self.transact(caller, attempt).await?;
+        let (_, control) = self.control(Reading::Fresh).await?;
+        if let Some(basis) = Basis::of(&control).filter(|basis| basis.files_document == files_document) {
+            self.keep(basis, Arc::new(Loaded { set, files_document }));
+        }
+        Ok(PolicyPushed { changed, policy_hash: hash })
     }
 
-    fn keep(&self, loaded: Arc<Loaded>) {
-        *self.shared.policies.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded);
+    /// The policies in force, if there are any.
+    pub async fn active_policy(&self) -> Result<Option<ActivePolicy>, GateError> {
+        let (_, control) = self.control(Reading::Fresh).await?;
+        let active =
+            |policy: PolicyInForce| ActivePolicy { hash: policy.hash, files_document: policy.files_document };
+        Ok(control.policy.map(active))
+    }
+
+    /// The files of the policies in force, or of earlier ones.
+    pub async fn policy_on_record(&self, hash: Option<&str>) -> Result<PolicyOnRecord, GateError> {
+        let active = self.active_policy().await?;
+        let is_active = |hash: &str| active.as_ref().is_some_and(|active| active.hash == hash);
+        let (policy_hash, files_document) = match (hash, &active) {
+            (None, None) => return Err(GateError::Unknown("no policies are in force".to_owned())),
+            (None, Some(active)) => (active.hash.clone(), active.files_document),
+            (Some(hash), Some(active)) if is_active(hash) => (hash.to_owned(), active.files_document),
+            (Some(hash), _) => (hash.to_owned(), self.earlier_policy(hash).await?),
+        };
+        let bytes = self.shared_document(&files_document).await?;
+        let files = typed(&bytes)?;
+        Ok(PolicyOnRecord { active: is_active(&policy_hash), policy_hash, files })
+    }
+
+    /// The document of policies that were in force: the ledger names it.
+    async fn earlier_policy(&self, hash: &str) -> Result<ContentHash, GateError> {
+        let mut from = 0;
+        loop {
+            let page = self.ledger_entries(from, LOOKED_THROUGH).await?;
+            let Some(last) = page.last() else { break };
+            from = last.index + 1;
+            for entry in &page {
+                if let Event::PolicyChanged { policy_hash, files_document, .. } = &entry.entry.event
+                    && policy_hash == hash
+                {
+                    let damaged = || GateError::Damaged(format!("entry {} names no document", entry.index));
+                    return ContentHash::parse(files_document).ok_or_else(damaged);
+                }
+            }
+        }
+        Err(GateError::Unknown(format!("no policies {hash} were ever in force")))
+    }
+
+    fn keep(&self, basis: Basis, loaded: Arc<Loaded>) {
+        *self.shared.policies.write().unwrap_or_else(PoisonError::into_inner) = Some((basis, loaded));
     }
 
     /// That there are policies in force, and that this version of the program reads them as they were recorded.
@@ -60,23 +161,38 @@ impl Gate {
     /// The policies that the control record names.
     pub(super) async fn policies(&self, control: &Control) -> Result<Arc<Loaded>, GateError> {
         let Some(in_force) = &control.policy else {
-            let problem = "no policies are in force yet; start the server with a policy folder, or put an ordain.toml beside one";
+            let problem = "no policies are in force yet; `ordain policy push` puts a folder in force";
             return Err(GateError::Unavailable(problem.to_owned()));
         };
+        let basis = Basis {
+            files_document: in_force.files_document,
+            index: in_force.index,
+            owned: control.keys.is_some(),
+        };
         let kept = self.shared.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(loaded) = kept.filter(|loaded| loaded.files_document == in_force.files_document) {
+        if let Some((_, loaded)) = kept.filter(|(kept, _)| *kept == basis) {
             return Ok(loaded);
         }
+        let says_so = |event: &Event| {
+            matches!(event, Event::PolicyChanged { policy_hash, files_document }
+            if *policy_hash == in_force.hash && in_force.files_document.is(files_document))
+        };
+        self.check_signed_entry(control, in_force.index, says_so).await.map_err(|error| match error {
+            GateError::Presence(problem) => GateError::Unavailable(format!(
+                "no policies are in force: an owner's key has not signed those on record ({problem}); push them again"
+            )),
+            error => error,
+        })?;
         let loaded = Arc::new(self.load_policies(&in_force.files_document).await?);
         if loaded.set.hash().to_string() != in_force.hash {
             // Another version of the program recorded it: its schema counts, and it is not ours.
             return Err(GateError::Unavailable(format!(
-                "the policies in force were recorded as {}, and this version of ordain reads them as {}; put them in force again",
+                "the policies in force were recorded as {}, and this version of ordain reads them as {}; push them again: `ordain policy push`",
                 in_force.hash,
                 loaded.set.hash()
             )));
         }
-        self.keep(loaded.clone());
+        self.keep(basis, loaded.clone());
         Ok(loaded)
     }
 
@@ -85,9 +201,41 @@ impl Gate {
         let bytes = self.shared_document(files_document).await?;
         let files: PolicyFiles = serde_json::from_slice(&bytes)
             .map_err(|error| GateError::Damaged(format!("the policies {files_document}: {error}")))?;
-        let set = PolicySet::load(&files).map_err(invalid)?;
+        let set = load(files).await?;
         Ok(Loaded { set, files_document: *files_document })
     }
+}
+
+/// Bytes of stack for reading policies: a statement may nest deeper than a usual stack can follow.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Reads policies on a thread with a large stack. Their nesting is limited, and the stack is larger than the limit needs.
+pub fn load_policy_files(files: &PolicyFiles) -> Result<PolicySet, Vec<Problem>> {
+    std::thread::scope(|scope| {
+        let reading = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || PolicySet::load(files))
+            .map_err(|error| error.to_string());
+        let read =
+            reading.and_then(|reading| reading.join().map_err(|_| "the reader was broken off".to_owned()));
+        read.unwrap_or_else(|problem| {
+            let message = format!("the policies cannot be read: {problem}");
+            Err(vec![Problem {
+                file: String::new(),
+                line: None,
+                policy: None,
+                message,
+                severity: Severity::Error,
+            }])
+        })
+    })
+}
+
+async fn load(files: PolicyFiles) -> Result<PolicySet, GateError> {
+    let loaded = tokio::task::spawn_blocking(move || load_policy_files(&files)).await;
+    let loaded =
+        loaded.map_err(|error| GateError::Unavailable(format!("the policies cannot be read: {error}")))?;
+    loaded.map_err(invalid)
 }
 
 fn invalid(problems: Vec<Problem>) -> GateError {

@@ -1,6 +1,7 @@
 //! The present state of everything, kept beside the ledger so that it need not be read again. Every record follows from the
 //! entries: `fold.rs` makes the same records from them, and `fsck` compares.
 
+use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
 use super::ids::{ActionId, PermitId};
 use ordain_api::limits::PAGE_MAX;
@@ -9,6 +10,7 @@ use ordain_canon::ContentHash;
 use ordain_store::{Guard, Query, Record, Store};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 /// The body of a record.
@@ -26,8 +28,13 @@ pub(crate) struct Control {
     pub(crate) origin: String,
     /// Redacted values are hashed with it.
     pub(crate) salt: String,
+    /// Nonces of statements are made with it, on every node.
+    pub(crate) nonce_key: String,
     pub(crate) halt: Option<Halt>,
     pub(crate) policy: Option<PolicyInForce>,
+    /// The keys of approvers. A gate without them is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) keys: Option<KeysInForce>,
 }
 
 pub(crate) const CONTROL_ID: &str = "gate";
@@ -36,6 +43,15 @@ pub(crate) const CONTROL_ID: &str = "gate";
 pub(crate) struct PolicyInForce {
     pub(crate) hash: String,
     pub(crate) files_document: ContentHash,
+    /// The entry that put them in force.
+    pub(crate) index: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct KeysInForce {
+    pub(crate) document: ContentHash,
+    /// The entry that changed them last.
+    pub(crate) index: u64,
 }
 
 impl Stored for Control {
@@ -87,6 +103,15 @@ pub(crate) struct Permit {
     /// The uses that are open or unknown, and the last of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) uses: Vec<Use>,
+    /// The effects of the uses whose outcome is open or unknown, by number: the policies of then said which.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) effect_keys: BTreeMap<u64, EffectKey>,
+}
+
+impl Permit {
+    pub(crate) fn unused(id: PermitId) -> Self {
+        Self { id, used: 0, uses: Vec::new(), effect_keys: BTreeMap::new() }
+    }
 }
 
 impl Action {
@@ -102,10 +127,13 @@ impl Stored for Action {
     }
 }
 
-/// Uses of any permit for the same action on the same target with the same parameters whose outcome is open or unknown.
+/// Uses of any permit with the same effect whose outcome is open or unknown, and rejections of it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Effect {
     pub(crate) open: Vec<EffectUse>,
+    /// The last ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rejections: Vec<EarlierRejection>,
 }
 
 /// A use whose outcome is open or unknown.
@@ -164,15 +192,31 @@ pub(crate) struct Token {
     pub(crate) names: Vec<String>,
     pub(crate) roles: Vec<Role>,
     pub(crate) secret_hash: ContentHash,
+    /// Who made it, and so knew its secret.
+    pub(crate) created_by: String,
     pub(crate) created_at_ms: u64,
     pub(crate) expires_at_ms: Option<u64>,
     pub(crate) revoked_at_ms: Option<u64>,
+    pub(crate) created_index: u64,
 }
 
 impl Stored for Token {
     const KIND: &'static str = "token";
     fn state(&self) -> &'static str {
         if self.revoked_at_ms.is_some() { "revoked" } else { "valid" }
+    }
+}
+
+/// A signed statement that counted, by its hash. None counts twice.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct CountedStatement {
+    pub(crate) index: u64,
+}
+
+impl Stored for CountedStatement {
+    const KIND: &'static str = "statement";
+    fn state(&self) -> &'static str {
+        "counted"
     }
 }
 

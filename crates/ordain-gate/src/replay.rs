@@ -1,6 +1,7 @@
 //! Replaying: every decision on the ledger again, from its recorded inputs.
 
 use super::conflict::Conflict;
+use super::documents::typed;
 use super::error::GateError;
 use super::fold::{DocumentReader, EntryDocuments};
 use super::judge::{Texts, judge};
@@ -10,6 +11,7 @@ use ordain_api::{Entry, Event};
 use ordain_canon::{ContentHash, Value};
 use ordain_decision::PolicySet;
 use ordain_spec::decision::{Decision, Outcome};
+use ordain_spec::statement::ApproverKeys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -144,7 +146,11 @@ async fn decide_again(
         recorded.approvals.iter().filter(|text| inputs.approval_documents.contains(&ContentHash::of(text)));
     let approvals: Vec<Vec<u8>> = approvals.cloned().collect();
     let proposal = Value::read(&recorded.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
-    let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals };
+    let keys = match &inputs.keys_document {
+        Some(document) => typed(&gate.shared_document(document).await?)?,
+        None => ApproverKeys::default(),
+    };
+    let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys: &keys };
     let now = judge(&loaded, &inputs, &texts)?;
     let same = match other {
         None => now.decision_document.is(decision_document),

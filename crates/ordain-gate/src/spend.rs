@@ -2,16 +2,16 @@
 
 use super::caller::Caller;
 use super::conflict::Conflict;
+use super::effects::EffectKey;
 use super::error::GateError;
 use super::judge::{Inputs, Judged, Texts, judge};
 use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, USES_OPEN_MAX};
 use super::open::Gate;
 use super::outcome::state_after;
-use super::permits::{Minted, effect_key};
-use super::records::{Action, Effect, EffectUse, Permit, Versioned};
+use super::permits::Minted;
+use super::records::{Action, Effect, EffectUse, Permit};
 use super::status::no_permit;
 use super::transaction::{Reading, Step, Writing};
-use ordain_api::limits::GRACE_MS;
 use ordain_api::{Event, Use, UseReceipt};
 use ordain_canon::{Canonicalizer, ContentHash, ParametersHash, TargetHash, Value};
 use ordain_decision::{Claims, verify_permit};
@@ -46,8 +46,9 @@ pub enum IntendedAction<'a> {
 pub(crate) struct NewUse {
     action_id: String,
     minted: Minted,
-    effect_key: String,
-    effect: Effect,
+    effect_key: EffectKey,
+    /// Its record, where an unknown outcome blocks the next.
+    effect: Option<Effect>,
     uses_max: u64,
     worker: String,
     now_ms: u64,
@@ -69,8 +70,14 @@ impl Gate {
         if claims.jti != permit_id {
             return Err(GateError::Forbidden(format!("the permit is `{}`, not `{permit_id}`", claims.jti)));
         }
+        if !caller.works_for(&claims.sub) {
+            return Err(GateError::Forbidden(format!(
+                "permit `{permit_id}` belongs to another actor, and the token of `{}` uses only its own",
+                caller.principal
+            )));
+        }
         let attempt = |reading| self.spend_attempt(caller, &claims, spend, reading);
-        let receipt = self.transact(&caller.principal, attempt).await?;
+        let receipt = self.transact(caller, attempt).await?;
         self.notify(&receipt.action_id);
         Ok(receipt)
     }
@@ -124,10 +131,10 @@ impl Gate {
         if new.minted.token != spend.permit {
             return Err(GateError::Forbidden(format!("`{}` is on record with another text", claims.jti)));
         }
-        Ok(Step::write(guards, move |writing| {
-            writing.check_judged_at(judged.now_ms)?;
+        let now_ms = judged.now_ms;
+        Ok(Step::write(guards, judged.documents, move |writing| {
+            writing.check_judged_at(now_ms)?;
             let receipt = new.write(writing, &mut action)?;
-            judged.documents.into_iter().for_each(|document| writing.attach(document));
             writing.put(&receipt.action_id, &action)?;
             Ok(receipt)
         }))
@@ -148,17 +155,16 @@ impl Gate {
         let (Some(minted), Some(permit)) = (minted, &action.permit) else {
             return Err(no_permit(action_id));
         };
-        let effect_key = effect_key(&minted.claims);
-        let effect = Versioned::<Effect>::read(&self.store, &effect_key).await?;
-        guards.push(effect.guard());
-        let effect = effect.body.unwrap_or_default();
         let now_ms = self.clock.now_ms();
-        check_nothing_unknown(&effect, now_ms)?;
-        let evidence = self.shared_documents(&action.evidence_documents).await?;
         let proposal =
             Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let effect_key = EffectKey::of(loaded, &proposal);
+        let effect = effect_key.for_use(&self.store, now_ms, guards).await?;
+        let evidence = self.shared_documents(&action.evidence_documents).await?;
         let inputs = Inputs::of(action, loaded, control, now_ms);
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &documents.approvals };
+        let trusted = self.approver_keys(control).await?;
+        let (approvals, keys) = (&documents.approvals, &trusted.keys);
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys };
         let judged = judge(loaded, &inputs, &texts)?;
         let Some(grant) = judged.grant.as_ref().filter(|_| judged.decision.outcome == Outcome::Allow) else {
             let message = format!("`{}` was allowed, and would not be allowed now", permit.id);
@@ -187,7 +193,8 @@ impl NewUse {
     pub(crate) fn with_decision(
         action_id: &str,
         minted: Minted,
-        effect: Effect,
+        effect_key: EffectKey,
+        effect: Option<Effect>,
         worker: &str,
         now_ms: u64,
         documents: [ContentHash; 2],
@@ -195,7 +202,7 @@ impl NewUse {
         let [decision_document, inputs_document] = documents;
         Self {
             action_id: action_id.to_owned(),
-            effect_key: effect_key(&minted.claims),
+            effect_key,
             effect,
             uses_max: minted.claims.max_executions,
             minted,
@@ -234,8 +241,11 @@ impl NewUse {
             deadline_ms,
             settled: None,
         });
-        let open = EffectUse { permit_id: permit.id.clone(), number, deadline_ms, unknown: false };
-        self.effect.open.push(open);
+        permit.effect_keys.insert(number, self.effect_key.clone());
+        if let Some(mut effect) = self.effect.take() {
+            effect.open.push(EffectUse { permit_id: permit.id.clone(), number, deadline_ms, unknown: false });
+            writing.put(self.effect_key.id(), &effect)?;
+        }
         action.state = state_after(&permit.outcomes());
         let ledger_index = writing.event(Event::PermitSpent {
             action_id: self.action_id.clone(),
@@ -244,9 +254,9 @@ impl NewUse {
             decision_document: self.decision_document.to_string(),
             inputs_document: self.inputs_document.to_string(),
             deadline_ms,
+            effect_key: self.effect_key.text(),
             call_document: self.call_document.map(|hash| hash.to_string()),
         });
-        writing.put(&self.effect_key, &self.effect)?;
         let uses_left = self.uses_max.saturating_sub(number);
         Ok(UseReceipt { permit_id, action_id: self.action_id, number, uses_left, deadline_ms, ledger_index })
     }
@@ -268,17 +278,6 @@ impl Permit {
     /// Who used it last, and when.
     pub(crate) fn last_use(&self) -> Option<(String, u64)> {
         self.uses.last().map(|used| (used.worker.clone(), used.spent_at_ms))
-    }
-}
-
-/// While the outcome of an equal action is unknown, it must not happen again.
-pub(crate) fn check_nothing_unknown(effect: &Effect, now_ms: u64) -> Result<(), GateError> {
-    let is_unknown = |open: &&EffectUse| open.unknown || now_ms > open.deadline_ms.saturating_add(GRACE_MS);
-    match effect.open.iter().find(is_unknown) {
-        Some(open) => {
-            Err(Conflict::Unsettled { permit_id: open.permit_id.to_string(), number: open.number }.into())
-        }
-        None => Ok(()),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Answers to readers: where an action stands, permits, the gate, tokens, keys. Secrets are taken out.
 
 use super::caller::Caller;
+use super::effects::EffectKey;
 use super::error::GateError;
 use super::ids::PermitId;
 use super::limits::PAGE_BYTES_MAX;
+use super::nonce::NonceOf;
 use super::open::Gate;
 use super::permits::Minted;
 use super::policy::Loaded;
@@ -12,11 +14,12 @@ use super::transaction::Reading;
 use super::view::{Packets, View, view};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{
-    ActionState, ActionStatus, Event, GateStatus, KeyStatus, PermitStatus, Role, TokenStatus, Use,
+    ActionState, ActionStatus, GateStatus, KeyStatus, PermitStatus, Role, SigningTerms, TokenStatus, Use,
 };
 use ordain_canon::Value;
 use ordain_spec::approval::Approval;
 use ordain_spec::decision::Decision;
+use ordain_spec::limits::STATEMENT_MS_MAX;
 use ordain_store::{Query, Record};
 
 /// What tells whether the status of an action has changed.
@@ -36,10 +39,10 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// The token is for the proposer, and for workers and operators.
+    /// The token is for the proposer, for its workers and for operators.
     pub(crate) fn to(caller: &Caller, actor: &str) -> Self {
         let own = caller.is(Role::Actor) && caller.holds(actor);
-        Self { token: own || caller.is(Role::Worker) || caller.is(Role::Operator) }
+        Self { token: own || caller.works_for(actor) || caller.is(Role::Operator) }
     }
 
     pub(crate) fn permit(self, action_id: &str, minted: &Minted, permit: &Permit) -> PermitStatus {
@@ -71,6 +74,7 @@ impl Shown {
             approvals,
             view: view.json,
             view_digest: view.digest,
+            signing: None,
             permit,
             expires_at_ms: action.expires_at_ms,
             supersedes: action.supersedes.clone().map(String::from),
@@ -103,7 +107,31 @@ impl Gate {
         let action = self.visible_action(caller, action_id).await?.1;
         let (_, control) = self.control(Reading::Fresh).await?;
         let loaded = self.policies(&control).await?;
-        self.status_of(caller, action_id, &action, &loaded, &control, Packets::of(caller)).await
+        let mut status =
+            self.status_of(caller, action_id, &action, &loaded, &control, Packets::of(caller)).await?;
+        status.signing = self.signing_terms(caller, &control, &action, &status)?;
+        Ok(status)
+    }
+
+    /// The terms on which a verdict is signed, for somebody who could give one now.
+    fn signing_terms(
+        &self,
+        caller: &Caller,
+        control: &Control,
+        action: &Action,
+        status: &ActionStatus,
+    ) -> Result<Option<SigningTerms>, GateError> {
+        let can_decide = status.state == ActionState::Held && caller.is(Role::Approver);
+        if !can_decide || status.view_digest.is_empty() || control.keys.is_none() {
+            return Ok(None);
+        }
+        let at_ms = self.clock.now_ms();
+        let not_after_ms = at_ms + STATEMENT_MS_MAX;
+        let of = NonceOf::Approval { action_id: &status.action_id, view_digest: &status.view_digest };
+        let nonce = control.nonce(of, not_after_ms)?;
+        let proposal_hash = action.proposal_document.to_string();
+        let origin = control.origin.clone();
+        Ok(Some(SigningTerms { origin, proposal_hash, at_ms, not_after_ms, nonce }))
     }
 
     /// A cheap look at an action, for a caller that waits for a change: two that are equal were of the same status. A token
@@ -134,19 +162,6 @@ impl Gate {
         Ok((found, action))
     }
 
-    /// The id of the action that a permit allows, by the entry that its id names.
-    pub(crate) async fn action_of_permit(&self, permit_id: &PermitId) -> Result<String, GateError> {
-        let unknown = || no_permit(permit_id.as_str());
-        let index = permit_id.decided_index().ok_or_else(unknown)?;
-        let row = self.store.entries(index, 1).await?.into_iter().find(|row| row.index == index);
-        let entry: ordain_api::Entry =
-            row.and_then(|row| serde_json::from_slice(&row.bytes).ok()).ok_or_else(unknown)?;
-        match entry.event {
-            Event::Decided { action_id, .. } => Ok(action_id),
-            _ => Err(unknown()),
-        }
-    }
-
     pub(crate) async fn status_of(
         &self,
         caller: &Caller,
@@ -163,12 +178,20 @@ impl Gate {
         };
         let proposal =
             Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
-        let view = view(packets, loaded, control, action_id, action, &proposal, &evidence)?;
+        let now_ms = self.clock.now_ms();
+        let is_held = action.state_at(now_ms) == ActionState::Held;
+        let earlier = match packets {
+            Packets::Whole if is_held => {
+                let effect = EffectKey::of(loaded, &proposal).read(&self.store).await?.body;
+                effect.and_then(|effect| effect.told(action_id, now_ms))
+            }
+            _ => None,
+        };
+        let view = view(packets, loaded, control, action_id, action, &proposal, &evidence, earlier)?;
         let minted = documents.permit(action)?;
         let decision = documents.decision(action)?;
         let approvals = documents.approvals()?;
         let shown = Shown::to(caller, &action.actor);
-        let now_ms = self.clock.now_ms();
         Ok(shown.status(action_id, action, decision, approvals, view, minted.as_ref(), now_ms))
     }
 
@@ -243,13 +266,13 @@ impl Gate {
     /// A permit.
     pub async fn permit_status(&self, caller: &Caller, permit_id: &str) -> Result<PermitStatus, GateError> {
         let id = PermitId::new(permit_id);
-        let action_id = self.action_of_permit(&id).await?;
-        let (_, action) = self.visible_action(caller, &action_id).await.map_err(|_| no_permit(permit_id))?;
+        let action_id = id.action_id().ok_or_else(|| no_permit(permit_id))?;
+        let (_, action) = self.visible_action(caller, action_id).await.map_err(|_| no_permit(permit_id))?;
         let minted = self.action_documents(&action).await?.permit(&action)?;
         match (minted, &action.permit) {
             (Some(minted), Some(permit)) if permit.id == id => {
                 let shown = Shown::to(caller, &action.actor);
-                Ok(shown.permit(&action_id, &minted, permit))
+                Ok(shown.permit(action_id, &minted, permit))
             }
             _ => Err(no_permit(permit_id)),
         }
@@ -277,7 +300,8 @@ impl Gate {
 impl Control {
     pub(crate) fn status(self) -> GateStatus {
         let policy_hash = self.policy.map(|policy| policy.hash);
-        GateStatus { origin: self.origin, halted: self.halt, policy_hash }
+        let owned = self.keys.is_some();
+        GateStatus { origin: self.origin, halted: self.halt, policy_hash, owned }
     }
 }
 
@@ -306,9 +330,10 @@ pub(crate) fn may_see(caller: &Caller, action: &Action) -> bool {
     (caller.is(Role::Actor) && caller.holds(&action.actor)) || sees_evidence(caller)
 }
 
-/// A proposer can name any packet, and so must not be shown it.
+/// A proposer can name any packet, and so must not be shown it; nor must a worker that also proposes.
 pub(crate) fn sees_evidence(caller: &Caller) -> bool {
-    [Role::Approver, Role::Operator, Role::Worker, Role::Auditor].iter().any(|role| caller.is(*role))
+    let everything = [Role::Approver, Role::Operator, Role::Auditor].iter().any(|role| caller.is(*role));
+    everything || (caller.is(Role::Worker) && !caller.is(Role::Actor))
 }
 
 pub(crate) fn no_action(action_id: &str) -> GateError {

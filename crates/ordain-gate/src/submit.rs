@@ -17,6 +17,7 @@ use ordain_api::{ActionState, ActionStatus, Event, FieldError};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::action::is_request;
 use ordain_spec::name::violation;
+use ordain_spec::statement::NO_KEYS;
 use ordain_store::Guard;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -62,8 +63,9 @@ pub(crate) struct NewAction {
     pub(crate) view: View,
     pub(crate) held_until_ms: u64,
     pub(crate) deed: Option<String>,
-    proposal: Vec<u8>,
-    request: Option<Vec<u8>>,
+    /// All documents of the step, to be packed.
+    pub(crate) documents: Vec<Vec<u8>>,
+    request_document: Option<String>,
     superseded: Option<(ActionId, Action)>,
 }
 
@@ -80,12 +82,15 @@ impl Gate {
         let incoming = Incoming::read(&document)?;
         incoming.check(caller, supersedes)?;
         let attempt = |reading| self.submit_attempt(caller, &incoming, supersedes, reading);
-        let submitted = self.transact(&caller.principal, attempt).await?;
-        if submitted.new {
-            self.notify(&incoming.id);
-            supersedes.into_iter().for_each(|id| self.notify(id));
+        match self.transact(caller, attempt).await? {
+            Answer::Known(status) => Ok(Submitted { status: *status, new: false }),
+            Answer::New(recorded) => {
+                self.notify(&incoming.id);
+                supersedes.into_iter().for_each(|id| self.notify(id));
+                let shown = Shown::to(caller, &incoming.actor);
+                Ok(Submitted { status: recorded.status(shown), new: true })
+            }
         }
-        Ok(submitted)
     }
 
     async fn submit_attempt(
@@ -94,7 +99,7 @@ impl Gate {
         incoming: &Incoming<'_>,
         supersedes: Option<&str>,
         reading: Reading,
-    ) -> Result<Step<Submitted>, GateError> {
+    ) -> Result<Step<Answer>, GateError> {
         // At first the id is taken for a new one: nearly every one is, and the write finds out.
         let known = match reading {
             Reading::Cached => Versioned::absent(&incoming.id),
@@ -104,15 +109,12 @@ impl Gate {
         if let Some(action) = &known.body {
             check_same(caller, &incoming.id, action, &case, supersedes)?;
             let status = self.status(caller, &incoming.id).await?;
-            return Ok(Step::Done(Submitted { status, new: false }));
+            return Ok(Step::Done(Answer::Known(Box::new(status))));
         }
         let mut guards = vec![known.guard(), case.control.guard()];
-        let new = self.judge_new(caller, incoming, case, supersedes, None, reading, &mut guards).await?;
-        let shown = Shown::to(caller, &new.action.actor);
-        Ok(Step::write(guards, move |writing| {
-            let status = new.write(writing)?.status(shown, writing.at_ms);
-            Ok(Submitted { status, new: true })
-        }))
+        let mut new = self.judge_new(caller, incoming, case, supersedes, None, reading, &mut guards).await?;
+        let documents = std::mem::take(&mut new.documents);
+        Ok(Step::write(guards, documents, move |writing| Ok(Answer::New(Box::new(new.write(writing)?)))))
     }
 
     /// Reads what a decision about a proposal depends on. A request becomes the proposal that it stands for here, and nowhere
@@ -185,13 +187,15 @@ impl Gate {
         let reread = if proposal == incoming.bytes { None } else { Some(Value::read(&proposal)?) };
         let document = reread.as_ref().unwrap_or(incoming.document);
         let inputs = Inputs::of(&action, &loaded, &control_body, now_ms);
-        let texts = Texts { proposal: document, evidence: &evidence, approvals: &[] };
-        let ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
+        let texts = Texts { proposal: document, evidence: &evidence, approvals: &[], keys: &NO_KEYS };
+        let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         guards.extend(ruling.guard());
         let packets = Packets::of(caller);
-        let view = view(packets, &loaded, &control_body, &incoming.id, &action, document, &evidence)?;
+        let view = view(packets, &loaded, &control_body, &incoming.id, &action, document, &evidence, None)?;
         let valid_until_ms = valid_until_ms(document).unwrap_or(u64::MAX);
         let held_until_ms = now_ms.saturating_add(HOLD_MS_MAX).min(valid_until_ms);
+        let request_document = request.as_ref().map(|bytes| ContentHash::of(bytes).to_string());
+        let documents = [proposal].into_iter().chain(request).chain(ruling.take_documents()).collect();
         Ok(NewAction {
             id: incoming.id.clone(),
             action,
@@ -199,8 +203,8 @@ impl Gate {
             view,
             held_until_ms,
             deed,
-            proposal: proposal.clone(),
-            request,
+            documents,
+            request_document,
             superseded,
         })
     }
@@ -233,24 +237,29 @@ pub(crate) struct Recorded {
     pub(crate) action: Action,
     pub(crate) ruled: super::judge::Ruled,
     view: View,
+    at_ms: u64,
+}
+
+/// What an attempt to submit comes to. The answer for the caller is made of it outside the writer's turn.
+enum Answer {
+    /// It was submitted before.
+    Known(Box<ActionStatus>),
+    New(Box<Recorded>),
 }
 
 impl NewAction {
     /// Writes the submission, the decision and the permit. The record of the action is left to the caller.
     pub(crate) fn write_all_but_record(mut self, writing: &mut Writing) -> Result<Recorded, GateError> {
-        let request_document = self.request.as_ref().map(|bytes| ContentHash::of(bytes).to_string());
         let submitted_by = &self.action.submitted_by;
         self.action.submitted_index = writing.event(Event::Submitted {
             action_id: self.id.clone(),
             actor: self.action.actor.clone(),
             proposal_document: self.action.proposal_document.to_string(),
-            request_document,
+            request_document: self.request_document,
             supersedes: self.action.supersedes.clone().map(String::from),
             submitted_by: (submitted_by != writing.by()).then(|| submitted_by.clone()),
             deed: self.deed.clone(),
         });
-        writing.attach(self.proposal);
-        self.request.into_iter().for_each(|request| writing.attach(request));
         let ruled = self.ruling.write(writing, &self.id, &mut self.action, self.held_until_ms)?;
         if let Some((old_id, mut old)) = self.superseded {
             let (action_id, by_action_id) = (old_id.to_string(), self.id.clone());
@@ -259,7 +268,7 @@ impl NewAction {
             old.superseded_by = Some(ActionId::new(self.id.clone()));
             writing.put(old_id.as_str(), &old)?;
         }
-        Ok(Recorded { id: self.id, action: self.action, ruled, view: self.view })
+        Ok(Recorded { id: self.id, action: self.action, ruled, view: self.view, at_ms: writing.at_ms })
     }
 
     pub(crate) fn write(self, writing: &mut Writing) -> Result<Recorded, GateError> {
@@ -270,9 +279,9 @@ impl NewAction {
 }
 
 impl Recorded {
-    pub(crate) fn status(self, shown: Shown, now_ms: u64) -> ActionStatus {
+    pub(crate) fn status(self, shown: Shown) -> ActionStatus {
         let minted = self.ruled.minted.as_ref();
-        shown.status(&self.id, &self.action, self.ruled.decision, Vec::new(), self.view, minted, now_ms)
+        shown.status(&self.id, &self.action, self.ruled.decision, Vec::new(), self.view, minted, self.at_ms)
     }
 }
 
@@ -285,9 +294,11 @@ fn check_same(
     supersedes: Option<&str>,
 ) -> Result<(), GateError> {
     let action_id = id.to_owned();
+    if !caller.holds(&action.actor) {
+        return Err(Conflict::Taken { id: action_id }.into());
+    }
     if action.proposal_document != ContentHash::of(&case.proposal) {
-        // Others are not told what was proposed, not even its hash.
-        let content = caller.holds(&action.actor).then(|| action.proposal_document.to_string());
+        let content = Some(action.proposal_document.to_string());
         return Err(Conflict::OtherContent { action_id, content }.into());
     }
     if action.supersedes.as_ref().map(ActionId::as_str) != supersedes {
@@ -335,10 +346,15 @@ impl<'v> Incoming<'v> {
     /// The caller may propose under this name, and not supersede the proposal by itself.
     pub(crate) fn check(&self, caller: &Caller, supersedes: Option<&str>) -> Result<(), GateError> {
         if !caller.holds(&self.actor) {
-            return Err(GateError::Forbidden(format!(
-                "the token of `{}` may not propose as `{}`",
-                caller.principal, self.actor
-            )));
+            let (principal, actor) = (&caller.principal, &self.actor);
+            let problem = if caller.token.is_some() {
+                format!("the token of `{principal}` may not propose as `{actor}`")
+            } else {
+                format!(
+                    "`{principal}` may not propose as `{actor}`, which entities.json does not name as their agent"
+                )
+            };
+            return Err(GateError::Forbidden(problem));
         }
         if supersedes == Some(self.id.as_str()) {
             let problem = "a proposal cannot supersede itself; give it a new id";

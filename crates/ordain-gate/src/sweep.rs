@@ -1,5 +1,6 @@
 //! Time: held proposals expire, and uses without a report become unknown.
 
+use super::caller::Caller;
 use super::error::GateError;
 use super::open::Gate;
 use super::records::{Action, Pages, Versioned};
@@ -43,7 +44,7 @@ impl Gate {
         if !is_due {
             return Ok(false);
         }
-        let changed = self.transact(TIME, |_| self.sweep_attempt(&record.id)).await?;
+        let changed = self.transact(&Caller::gate(TIME), |_| self.sweep_attempt(&record.id)).await?;
         self.notify(&record.id);
         Ok(changed)
     }
@@ -57,16 +58,13 @@ impl Gate {
             None => Ok(Step::Done(false)),
             Some(Due::Expires) => {
                 action.state = ActionState::Expired;
-                Ok(Step::write(vec![known.guard()], move |writing| {
+                Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
                     writing.event(Event::Expired { action_id: id.clone() });
                     writing.put(&id, &action)?;
                     Ok(true)
                 }))
             }
             Some(Due::Unknown(number)) => {
-                let Some(minted) = self.action_documents(&action).await?.permit(&action)? else {
-                    return Ok(Step::Done(false));
-                };
                 let settled = Settled {
                     outcome: UseOutcome::Unknown,
                     reason: "no outcome was reported in time".to_owned(),
@@ -75,10 +73,9 @@ impl Gate {
                     by: TIME.to_owned(),
                     at_ms: now_ms,
                 };
-                let settling =
-                    self.settling(action_id, known, action, &minted, number, settled, None).await?;
-                let (step, guards) = settling;
-                Ok(Step::write(guards, move |writing| step(writing).map(|_| true)))
+                let settling = self.settling(action_id, known, action, number, settled, None).await?;
+                let (step, guards, documents) = settling;
+                Ok(Step::write(guards, documents, move |writing| step(writing).map(|_| true)))
             }
         }
     }

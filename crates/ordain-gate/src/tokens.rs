@@ -1,19 +1,22 @@
 //! Tokens: a random secret for each principal. The store has only hashes of them.
 
-use super::caller::{Caller, Names};
+use super::caller::{Caller, SeenToken};
+use super::claim::Claim;
 use super::conflict::Conflict;
+use super::duties::check_joins_no_approvers;
 use super::error::GateError;
 use super::keyring::{random, random_hex};
 use super::limits::TOKENS_MAX;
 use super::open::Gate;
 use super::records::{Token, Versioned, list};
 use super::status::token_status;
-use super::transaction::Step;
+use super::transaction::{Reading, Step};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_api::limits::NAMES_MAX;
-use ordain_api::{Event, NewToken, TokenStatus};
+use ordain_api::{Event, NewToken, OwnerAct, TokenStatus};
 use ordain_canon::{ContentHash, is_lower_hex};
 use ordain_spec::name::violation;
+use ordain_spec::statement::How;
 use std::collections::BTreeSet;
 use subtle::ConstantTimeEq;
 
@@ -43,6 +46,11 @@ impl Gate {
                 "names no role, so that the token would be good for nothing",
             ));
         }
+        let (_, control) = self.control(Reading::Fresh).await?;
+        if control.policy.is_some() {
+            let loaded = self.policies(&control).await?;
+            check_joins_no_approvers(&loaded, new)?;
+        }
         if list::<Token>(&self.store, Some("valid")).await?.len() >= TOKENS_MAX {
             return Err(Conflict::TooManyTokens { max: TOKENS_MAX }.into());
         }
@@ -58,16 +66,24 @@ impl Gate {
             names: new.names.iter().cloned().collect(),
             roles: new.roles.iter().copied().collect(),
             secret_hash: ContentHash::of(secret.as_bytes()),
+            created_by: caller.principal.clone(),
             created_at_ms: now_ms,
             expires_at_ms: new.expires_at_ms,
             revoked_at_ms: None,
+            created_index: 0,
         };
         let attempt = |_| {
             let (id, token) = (id.clone(), token.clone());
             async move {
-                let guard = Versioned::<Token>::absent(&id).guard();
-                Ok(Step::write(vec![guard], move |writing| {
-                    writing.event(Event::TokenCreated {
+                let (_, control) = self.control(Reading::Fresh).await?;
+                let from = self.state_before(OwnerAct::CreateToken, &control)?;
+                let claim = Claim::of(OwnerAct::CreateToken, new.subject(), from);
+                let authorized = self.authorize(caller, &control, &claim).await?;
+                let mut guards = vec![Versioned::<Token>::absent(&id).guard()];
+                guards.extend(authorized.guards());
+                Ok(Step::write(guards, Vec::new(), move |writing| {
+                    authorized.write(writing)?;
+                    let created_index = writing.event(Event::TokenCreated {
                         token_id: id.clone(),
                         principal: token.principal.clone(),
                         names: token.names.clone(),
@@ -76,13 +92,13 @@ impl Gate {
                         secret_hash: token.secret_hash.to_string(),
                         expires_at_ms: token.expires_at_ms,
                     });
-                    let token = Token { created_at_ms: writing.at_ms, ..token };
+                    let token = Token { created_at_ms: writing.at_ms, created_index, ..token };
                     writing.put(&id, &token)?;
                     Ok(token_status(&id, token))
                 }))
             }
         };
-        let status = self.transact(&caller.principal, attempt).await?;
+        let status = self.transact(caller, attempt).await?;
         Ok((status, format!("{PREFIX}_{id}_{secret}")))
     }
 
@@ -96,21 +112,66 @@ impl Gate {
             if token.revoked_at_ms.is_some() {
                 return Ok(Step::Done(token_status(token_id, token)));
             }
+            let (_, control) = self.control(Reading::Fresh).await?;
+            let from = self.state_before(OwnerAct::RevokeToken, &control)?;
+            let claim = Claim::of(OwnerAct::RevokeToken, token_id.to_owned(), from);
+            let authorized = self.authorize(caller, &control, &claim).await?;
             let token_id = token_id.to_owned();
-            Ok(Step::write(vec![known.guard()], move |writing| {
+            let mut guards = vec![known.guard()];
+            guards.extend(authorized.guards());
+            Ok(Step::write(guards, Vec::new(), move |writing| {
+                authorized.write(writing)?;
                 writing.event(Event::TokenRevoked { token_id: token_id.clone() });
                 token.revoked_at_ms = Some(writing.at_ms);
                 writing.put(&token_id, &token)?;
                 Ok(token_status(&token_id, token))
             }))
         };
-        self.transact(&caller.principal, attempt).await
+        self.transact(caller, attempt).await
     }
 
     /// The owner of a token. Every refusal says the same: strangers are not told which tokens exist.
     pub async fn authenticate(&self, token: &str) -> Result<Caller, GateError> {
         let (id, secret) = parts(token).ok_or_else(refused)?;
-        let known = Versioned::<Token>::read(&self.store, id).await?.body.ok_or_else(refused)?;
+        let known = Versioned::<Token>::read(&self.store, id).await?;
+        self.remember_token(&known);
+        let control_version = self.check_token_signed(&known, Reading::Fresh).await?;
+        self.owner(known, secret, control_version, false)
+    }
+
+    /// The owner of a token, for a step that writes: if the token is known, the store is not asked, because the write is
+    /// refused when the token has changed since. A refusal for another reason calls for [`Gate::confirm`].
+    pub async fn authenticate_to_write(&self, token: &str) -> Result<Caller, GateError> {
+        let (id, secret) = parts(token).ok_or_else(refused)?;
+        match self.read_cached(|cached| cached.tokens.get(id).cloned()) {
+            Some(known) => {
+                let control_version = self.check_token_signed(&known, Reading::Cached).await?;
+                self.owner(known, secret, control_version, true)
+            }
+            None => self.authenticate(token).await,
+        }
+    }
+
+    fn remember_token(&self, known: &Versioned<Token>) {
+        let now_ms = self.clock.now_ms();
+        let is_valid = known.body.as_ref().is_some_and(|token| token.holds_at(now_ms));
+        self.write_cached(|cached| {
+            if is_valid && cached.tokens.len() < TOKENS_MAX {
+                cached.tokens.insert(known.id.clone(), known.clone());
+            } else {
+                cached.tokens.remove(&known.id);
+            }
+        });
+    }
+
+    fn owner(
+        &self,
+        Versioned { id, version, body }: Versioned<Token>,
+        secret: &str,
+        control_version: u64,
+        from_memory: bool,
+    ) -> Result<Caller, GateError> {
+        let known = body.ok_or_else(refused)?;
         let hash = ContentHash::of(secret.as_bytes());
         let same: bool = hash.as_bytes().ct_eq(known.secret_hash.as_bytes()).into();
         if !same || !known.holds_at(self.clock.now_ms()) {
@@ -119,15 +180,63 @@ impl Gate {
         let mut names: BTreeSet<String> = known.names.into_iter().collect();
         names.insert(known.principal.clone());
         let roles = known.roles.into_iter().collect();
-        let token_id = Some(id.to_owned());
-        Ok(Caller { principal: known.principal, names: Names::These(names), roles, token_id })
+        Ok(Caller {
+            principal: known.principal,
+            sensors: Some(names.clone()),
+            names,
+            agents: BTreeSet::new(),
+            roles,
+            token: Some(SeenToken { id, version, control_version, from_memory }),
+            how: How::Token,
+            signed: Vec::new(),
+        })
     }
 
-    /// That the token of somebody who waits has not ended meanwhile.
-    pub(super) async fn check_token(&self, caller: &Caller) -> Result<(), GateError> {
-        let Some(id) = &caller.token_id else { return Ok(()) };
-        let token = Versioned::<Token>::read(&self.store, id).await?.body;
-        if token.is_some_and(|token| token.holds_at(self.clock.now_ms())) { Ok(()) } else { Err(refused()) }
+    /// On a gate with an owner a token counts only if an owner's key signed it. Each is checked once by its content. Gives the
+    /// version of the gate's own record by which it was checked.
+    async fn check_token_signed(&self, known: &Versioned<Token>, reading: Reading) -> Result<u64, GateError> {
+        let (id, Some(token)) = (known.id.as_str(), &known.body) else { return Err(refused()) };
+        let (seen, control) = self.control(reading).await?;
+        if control.keys.is_none() || self.read_cached(|cached| cached.signed_tokens.get(id) == Some(token)) {
+            return Ok(seen.version);
+        }
+        let says_so = |event: &Event| {
+            let (roles, names) = (&token.roles, &token.names);
+            let (secret_hash, expires) = (token.secret_hash, token.expires_at_ms);
+            matches!(event, Event::TokenCreated { token_id, principal, names: signed_names, roles: signed_roles,
+                secret_hash: signed_hash, expires_at_ms }
+                if token_id == id && *principal == token.principal && signed_names == names
+                    && signed_roles == roles && secret_hash.is(signed_hash) && *expires_at_ms == expires)
+        };
+        self.check_signed_entry(&control, token.created_index, says_so).await.map_err(
+            |error| match error {
+                GateError::Presence(_) => refused(),
+                error => error,
+            },
+        )?;
+        self.write_cached(|cached| drop(cached.signed_tokens.insert(id.to_owned(), token.clone())));
+        Ok(seen.version)
+    }
+
+    /// That the caller's token has not ended meanwhile; gives it as it is now.
+    pub(super) async fn check_token(&self, caller: &Caller) -> Result<Option<SeenToken>, GateError> {
+        let Some(SeenToken { id, .. }) = &caller.token else { return Ok(None) };
+        let known = Versioned::<Token>::read(&self.store, id).await?;
+        self.remember_token(&known);
+        if !known.body.as_ref().is_some_and(|token| token.holds_at(self.clock.now_ms())) {
+            return Err(refused());
+        }
+        let control_version = self.check_token_signed(&known, Reading::Fresh).await?;
+        let Versioned { id, version, .. } = known;
+        Ok(Some(SeenToken { id, version, control_version, from_memory: false }))
+    }
+
+    /// Before an answer for which nothing was written: a token that was read from memory is read again.
+    pub async fn confirm(&self, caller: &Caller) -> Result<(), GateError> {
+        if caller.token.as_ref().is_some_and(|token| token.from_memory) {
+            self.check_token(caller).await?;
+        }
+        Ok(())
     }
 }
 

@@ -1,13 +1,15 @@
 //! One shape for every step of the gate: read, decide, write everything in one transaction, and answer from what was written.
 
+use super::caller::{Author, Caller, SeenToken};
 use super::clock::Clock;
 use super::error::GateError;
 use super::limits::{CLOCKS_APART_MS_MAX, TRIES_MAX};
 use super::open::Gate;
-use super::records::Stored;
+use super::records::{CountedStatement, Stored};
 use ordain_api::{Entry, Event};
 use ordain_canon::{Canonicalizer, ContentHash};
-use ordain_store::{Change, Committed, End, Guard, NewRecord, StoreError, Writes};
+use ordain_spec::statement::{How, Signed};
+use ordain_store::{Change, Committed, End, Guard, NewRecord, Packed, StoreError, Writes};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 use tokio::sync::oneshot;
@@ -17,7 +19,12 @@ pub(crate) enum Step<T> {
     /// Nothing has to be written.
     Done(T),
     /// This has to be written, as long as the guards hold.
-    Write(Vec<Guard>, Build<T>),
+    Write {
+        guards: Vec<Guard>,
+        /// Kept with the step's first entry.
+        documents: Vec<Vec<u8>>,
+        build: Build<T>,
+    },
 }
 
 type Build<T> = Box<dyn FnOnce(&mut Writing) -> Result<T, GateError> + Send>;
@@ -25,9 +32,10 @@ type Build<T> = Box<dyn FnOnce(&mut Writing) -> Result<T, GateError> + Send>;
 impl<T> Step<T> {
     pub(crate) fn write(
         guards: Vec<Guard>,
+        documents: Vec<Vec<u8>>,
         build: impl FnOnce(&mut Writing) -> Result<T, GateError> + Send + 'static,
     ) -> Self {
-        Self::Write(guards, Box::new(build))
+        Self::Write { guards, documents, build: Box::new(build) }
     }
 }
 
@@ -40,14 +48,17 @@ pub(crate) enum Reading {
     Fresh,
 }
 
-/// What a step writes. It is made in the writer's turn, when the step's place on the ledger is known.
+/// What a step writes, but for its documents. It is made in the writer's turn, when the step's place on the ledger is known,
+/// and everybody waits for it: whatever does not depend on that place is made before.
 pub(crate) struct Writing {
     /// When it is written, in milliseconds since 1970: not before the last entry, of whatever node.
     pub(crate) at_ms: u64,
-    by: String,
+    author: Author,
+    /// What the step's first entry was signed with.
+    signed: Vec<Signed>,
+    signed_step: bool,
     first_index: u64,
     entries: Vec<Entry>,
-    attached: Vec<Vec<u8>>,
     documents: Vec<Vec<u8>>,
     records: Vec<NewRecord>,
 }
@@ -56,23 +67,32 @@ impl Writing {
     /// Adds an entry, and gives its index.
     pub(crate) fn event(&mut self, event: Event) -> u64 {
         let index = self.next_index();
-        self.entries.push(Entry::of(self.at_ms, &self.by, event));
+        let how = if self.signed_step { How::Signed } else { self.author.how };
+        let mut entry = Entry::of(self.at_ms, &self.author.by, how, event);
+        entry.signed = std::mem::take(&mut self.signed);
+        self.entries.push(entry);
         index
+    }
+
+    /// The step is signed: the statements stand on its first entry, and each counts this once.
+    pub(crate) fn sign(&mut self, signed: Vec<Signed>) -> Result<(), GateError> {
+        let index = self.next_index();
+        for statement in &signed {
+            self.put(&statement.statement_hash().to_string(), &CountedStatement { index })?;
+        }
+        self.signed_step = !signed.is_empty();
+        self.signed = signed;
+        Ok(())
     }
 
     /// Who causes it.
     pub(crate) fn by(&self) -> &str {
-        &self.by
+        &self.author.by
     }
 
     /// The index of the next entry.
     pub(crate) fn next_index(&self) -> u64 {
         self.first_index + self.entries.len() as u64
-    }
-
-    /// Keeps a document with this step's first entry.
-    pub(crate) fn attach(&mut self, document: Vec<u8>) {
-        self.attached.push(document);
     }
 
     /// Keeps a document that later steps name too.
@@ -101,16 +121,16 @@ impl Writing {
         let mut canon = Canonicalizer::new();
         let entries = self.entries.iter().map(|entry| Ok(canon.value(entry)?.to_vec()));
         let entries = entries.collect::<Result<Vec<_>, GateError>>()?;
-        Ok(Writes { documents: self.documents, attached: self.attached, records: self.records, entries })
+        Ok(Writes { documents: self.documents, records: self.records, entries })
     }
 }
 
 impl Gate {
-    /// Attempts a step until nobody else has changed what it read. The first attempt may use cached records: if it fails for any
+    /// Attempts a step of a caller until nobody else has changed what it read. The first attempt may use cached records: if it fails for any
     /// reason, it is made again from the store, so that nobody is refused for what was true a moment ago.
     pub(crate) async fn transact<T, A>(
         &self,
-        by: &str,
+        caller: &Caller,
         mut attempt: impl FnMut(Reading) -> A,
     ) -> Result<T, GateError>
     where
@@ -118,6 +138,7 @@ impl Gate {
         A: Future<Output = Result<Step<T>, GateError>>,
     {
         let mut reading = Reading::Cached;
+        let mut token = caller.token.clone();
         for _ in 0..TRIES_MAX {
             let step = match attempt(reading).await {
                 Err(error) if reading == Reading::Fresh || matches!(error, GateError::Store(_)) => {
@@ -130,11 +151,20 @@ impl Gate {
                 Ok(step) => step,
             };
             match step {
-                Step::Done(answer) => return Ok(answer),
-                Step::Write(guards, build) => match self.commit(by, guards, build).await {
-                    Err(GateError::Store(StoreError::Conflict { .. })) => reading = Reading::Fresh,
-                    done => return done,
-                },
+                Step::Done(answer) => {
+                    self.confirm(caller).await?;
+                    return Ok(answer);
+                }
+                Step::Write { mut guards, documents, build } => {
+                    guards.extend(token.iter().flat_map(SeenToken::guards));
+                    match self.commit(caller.author(), guards, &documents, build).await {
+                        Err(GateError::Store(StoreError::Conflict { .. })) => {
+                            reading = Reading::Fresh;
+                            token = self.check_token(caller).await?;
+                        }
+                        done => return done,
+                    }
+                }
             }
         }
         Err(busy())
@@ -143,14 +173,15 @@ impl Gate {
     /// Writes a step, and gives what its build came to.
     async fn commit<T: Send + 'static>(
         &self,
-        by: &str,
+        author: Author,
         guards: Vec<Guard>,
+        documents: &[Vec<u8>],
         build: Build<T>,
     ) -> Result<T, GateError> {
+        let attached = if documents.is_empty() { None } else { Some(Packed::of(documents)?) };
         let (answer, mut answered) = oneshot::channel();
         let clock = self.clock.clone();
-        let by = by.to_owned();
-        let build = move |end: End<'_>| match write(end, by, &clock, build) {
+        let build = move |end: End<'_>| match write(end, author, &clock, build) {
             Ok((writes, result)) => {
                 let _nobody_waits = answer.send(Ok(result));
                 writes
@@ -160,7 +191,7 @@ impl Gate {
                 Writes::default()
             }
         };
-        let committed = self.store.commit(Change { guards, build: Box::new(build) }).await;
+        let committed = self.store.commit(Change { guards, attached, build: Box::new(build) }).await;
         match (answered.try_recv(), committed) {
             (Ok(Err(refused)), _) => Err(refused),
             (_, Err(error)) => Err(error.into()),
@@ -175,16 +206,17 @@ impl Gate {
 
 /// Entries get their time in the writer's turn. A step that was begun earlier and is written later, or on a node whose clock is
 /// behind, would otherwise stand on the ledger with an earlier time than the entry before it.
-fn write<T>(end: End<'_>, by: String, clock: &Clock, build: Build<T>) -> Result<(Writes, T), GateError> {
+fn write<T>(end: End<'_>, author: Author, clock: &Clock, build: Build<T>) -> Result<(Writes, T), GateError> {
     let last_ms = end.last.map(time_of).unwrap_or_default();
     clock.check(last_ms)?;
     clock.saw(last_ms);
     let mut writing = Writing {
         at_ms: clock.now_ms(),
-        by,
+        author,
+        signed: Vec::new(),
+        signed_step: false,
         first_index: end.index,
         entries: Vec::new(),
-        attached: Vec::new(),
         documents: Vec::new(),
         records: Vec::new(),
     };

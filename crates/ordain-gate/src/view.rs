@@ -6,8 +6,10 @@ use super::policy::Loaded;
 use super::records::{Action, Control};
 use super::status::sees_evidence;
 use ordain_canon::{Canonicalizer, ContentHash, Value, ViewDigest};
+use ordain_spec::action::RUNNER_SENSOR;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 
 /// How much of the evidence a view has.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,14 +38,24 @@ pub(crate) struct View {
 #[derive(Serialize)]
 struct Form<'a> {
     action_id: &'a str,
-    proposal_hash: &'a ContentHash,
-    proposal: Value<'a>,
+    /// Rejections and unknown outcomes of the same effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<Json>,
     evidence: Vec<Json>,
+    /// What to think of packets, by their ids.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, &'static str>,
     policy_hash: String,
+    proposal: Value<'a>,
+    proposal_hash: &'a ContentHash,
 }
 
-/// The view depends on the proposal, its evidence and the policies, and on nothing that others do meanwhile. `evidence` has
-/// the packets of the action, unless only their hashes are shown.
+/// Nobody but the proposer vouches for it.
+const PROPOSERS_WORD: &str = "proposer's word";
+
+/// The view depends on the proposal, its evidence, the policies, and what is known of the same effect. `evidence` has the packets of
+/// the action, unless only their hashes are shown.
+#[expect(clippy::too_many_arguments, reason = "everything that an approver is shown")]
 pub(crate) fn view(
     packets: Packets,
     loaded: &Loaded,
@@ -52,9 +64,14 @@ pub(crate) fn view(
     action: &Action,
     proposal: &Value<'_>,
     evidence: &[Vec<u8>],
+    earlier: Option<Json>,
 ) -> Result<View, GateError> {
     let read = |text: &[u8]| -> Json { serde_json::from_slice(text).unwrap_or_default() };
     let hashes = &action.evidence_documents;
+    let labels = match packets {
+        Packets::Whole => evidence.iter().filter_map(|text| label(loaded, &read(text))).collect(),
+        Packets::Named | Packets::Hashed => BTreeMap::new(),
+    };
     let evidence: Vec<Json> = match packets {
         Packets::Hashed => hashes.iter().map(|hash| json!({"packet_hash": hash})).collect(),
         Packets::Whole => {
@@ -72,9 +89,19 @@ pub(crate) fn view(
         proposal: loaded.set.redacted_value(proposal, &control.salt),
         evidence,
         policy_hash: loaded.set.hash().to_string(),
+        earlier,
+        labels,
     };
     let digest =
         if is_whole { ViewDigest::of(&mut Canonicalizer::new(), &form)?.to_string() } else { String::new() };
     let json = serde_json::to_value(&form).map_err(|error| GateError::Damaged(error.to_string()))?;
     Ok(View { json, digest })
+}
+
+/// A run is as good as whoever ran it. Without the signature of a runner's own key, the proposer may have made it up.
+fn label(loaded: &Loaded, packet: &Json) -> Option<(String, &'static str)> {
+    let text = |field: &str| packet.get(field).and_then(Json::as_str);
+    let sensor = text("sensor_id").filter(|sensor| *sensor == RUNNER_SENSOR)?;
+    let vouched_for = packet.get("sensor_signature").is_some() && loaded.set.has_key_of(sensor);
+    (!vouched_for).then(|| (text("evidence_id").unwrap_or_default().to_owned(), PROPOSERS_WORD))
 }

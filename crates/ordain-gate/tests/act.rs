@@ -125,6 +125,7 @@ async fn time_passes_within_a_step() {
             verdict: Verdict::Approve,
             reason: String::new(),
             view_digest: status.view_digest.clone(),
+            signed: None,
         };
         gate.give_verdict(&Caller::local(lead), "c2", &request).await.unwrap();
     }
@@ -347,7 +348,7 @@ async fn any_other_call_does_not_join() {
     let status = acting.scene.gate.status(&acting.scene.operator, "c1").await.unwrap();
     assert_eq!(status.permit.unwrap().used, 0);
     // Another principal, the same call.
-    let other = Caller::local("agent-2");
+    let other = Caller::local("agent-2").with_agents(["agent"]);
     let text = again(&call, "other").to_string();
     let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None };
     let answer = acting.scene.gate.act(&other, &act).await.unwrap();

@@ -37,7 +37,7 @@ impl Forgery {
             }
         }
         let mut records = BTreeMap::new();
-        for kind in ["control", "action", "effect", "deed", "evidence", "token", "key"] {
+        for kind in ["control", "action", "effect", "deed", "evidence", "token", "key", "statement"] {
             let query = Query { kind: kind.to_owned(), limit: 100, ..Query::default() };
             for record in store.records(&query).await.unwrap() {
                 let body = serde_json::from_str(&record.body).unwrap();
@@ -86,6 +86,7 @@ impl Forgery {
         let permit = &mut self.record("action", action_id)["permit"];
         let number = permit["used"].as_u64().unwrap() + 1;
         permit["used"] = json!(number);
+        permit["effect_keys"][number.to_string()] = entry["event"]["effect_key"].clone();
         let deadline_ms = now_ms + 300_000;
         let used = json!({"use": number, "worker": "worker", "spent_at_ms": now_ms, "deadline_ms": deadline_ms,
             "settled": null});
@@ -123,9 +124,9 @@ impl Forgery {
             NewRecord::new(kind, id, state, body.to_string())
         };
         let records = self.records.into_iter().map(record).collect();
-        let attached = self.documents.into_values().collect();
-        let writes = Writes { attached, records, entries, ..Writes::default() };
-        store.commit(Change::new(guards, |_| writes)).await.unwrap();
+        let attached: Vec<Vec<u8>> = self.documents.into_values().collect();
+        let writes = Writes { records, entries, ..Writes::default() };
+        store.commit(Change::new(guards, |_| writes).attach(&attached).unwrap()).await.unwrap();
         assert_eq!(audit(&store, &[], &[], |_, _| {}).await.unwrap().damage, []);
         let damage = check_records(&store).await.unwrap();
         damage.into_iter().map(|damage| (damage.index, damage.problem)).collect()

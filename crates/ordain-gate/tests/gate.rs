@@ -75,7 +75,8 @@ async fn a_held_action_waits_for_two_others() {
     let denied = scene.say("bob", &status, Verdict::Reject).await.unwrap();
     assert_eq!((denied.state, denied.approvals[0].reason.as_str()), (ActionState::Denied, "because"));
     // An edited proposal takes the place of the old one, and starts without approvals.
-    let status = scene.submit(&proposal("p3", "write")).await;
+    scene.submit(&proposal("p3", "write")).await;
+    let status = scene.gate.status(&scene.operator, "p3").await.unwrap();
     scene.say("ann", &status, Verdict::Approve).await.unwrap();
     let edited = proposal("p4", "write").to_string();
     let edited = scene.gate.submit(&scene.operator, edited.as_bytes(), Some("p3")).await.unwrap().status;
@@ -123,8 +124,12 @@ async fn nobody_approves_under_another_name() {
     let approver = scene.token("ann", &[Role::Approver], &[]).await;
     let status =
         scene.gate.submit(&ann, proposal("p1", "write").to_string().as_bytes(), None).await.unwrap().status;
-    let say =
-        VerdictRequest { verdict: Verdict::Approve, reason: String::new(), view_digest: status.view_digest };
+    let say = VerdictRequest {
+        verdict: Verdict::Approve,
+        reason: String::new(),
+        view_digest: status.view_digest,
+        signed: None,
+    };
     let refused = scene.gate.give_verdict(&approver, "p1", &say).await.unwrap_err().to_string();
     assert!(refused.contains("own proposal"), "{refused}");
     let mut foreign = proposal("p2", "write");
@@ -240,7 +245,10 @@ async fn only_a_permit_of_a_patch_set_leaves_a_change_of_files() {
         change: Some(FileChange { patch_hash, record: record.to_owned(), undone: false }),
     };
     let settle = async |spent: &UseReceipt, report: OutcomeReport| {
-        scene.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await
+        scene
+            .gate
+            .settle(&Caller::local("worker").with_agents(scene::AGENTS), &spent.permit_id, &report)
+            .await
     };
     let read = proposal("p1", "read");
     let status = scene.submit(&read).await;
@@ -330,7 +338,11 @@ async fn an_outcome_beyond_the_limits_has_failed() {
         reason: String::new(),
         change: None,
     };
-    let permit = scene.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await.unwrap();
+    let permit = scene
+        .gate
+        .settle(&Caller::local("worker").with_agents(scene::AGENTS), &spent.permit_id, &report)
+        .await
+        .unwrap();
     let settled = permit.uses[0].settled.clone().unwrap();
     assert_eq!(settled.outcome, UseOutcome::Failed);
     assert!(settled.reason.contains("allows 3"), "{}", settled.reason);
@@ -353,7 +365,7 @@ async fn what_nobody_knows_stays_unknown_beyond_the_limits() {
         reason: "the connection broke".to_owned(),
         change: None,
     };
-    let worker = Caller::local("worker");
+    let worker = Caller::local("worker").with_agents(scene::AGENTS);
     let permit = scene.gate.settle(&worker, &spent.permit_id, &unknown).await.unwrap();
     let settled = permit.uses[0].settled.clone().unwrap();
     assert_eq!(settled.outcome, UseOutcome::Unknown);
@@ -532,7 +544,7 @@ async fn what_was_decided_long_ago_is_decided_again() {
     });
     let keyring = Keyring::ephemeral().unwrap();
     let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
-    let operator = Caller::local("operator");
+    let operator = Caller::local("operator").with_agents(scene::AGENTS);
     gate.set_policy(&operator, &policies("2")).await.unwrap();
     for moment in 0..3 {
         looks.store(moment, Ordering::Relaxed);
@@ -705,4 +717,34 @@ async fn a_request_that_stands_for_something_else_by_now_is_not_done() {
     assert!(refused.contains("another `target`"), "{refused}");
     scene.gate.set_policy(&scene.operator, &before).await.unwrap();
     scene.spend(&allowed, &deployed("prod")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_that_another_node_revoked_writes_nothing() {
+    let store = Store::open(&Location::Memory).await.unwrap();
+    let (here, there) = (Scene::on(store.clone()).await, Scene::on(store).await);
+    let new = NewToken {
+        principal: "agent".to_owned(),
+        roles: [Role::Actor].into(),
+        names: Default::default(),
+        expires_at_ms: None,
+    };
+    let (token, secret) = here.gate.create_token(&here.operator, &new).await.unwrap();
+    here.gate.authenticate(&secret).await.unwrap();
+    let caller = here.gate.authenticate_to_write(&secret).await.unwrap();
+    let submit = async |id: &str| {
+        let text = proposal(id, "read").to_string();
+        here.gate.submit(&caller, text.as_bytes(), None).await
+    };
+    submit("before").await.unwrap();
+    there.gate.revoke_token(&there.operator, &token.token_id).await.unwrap();
+    // This node still has the token in memory. The write finds out, and so does an answer for which nothing is written.
+    let entries = here.gate.size().await.unwrap();
+    for id in ["after", "before"] {
+        let refused = submit(id).await.map(|_| ()).unwrap_err();
+        assert!(matches!(refused, GateError::Unauthenticated(_)), "{id}: {refused:?}");
+    }
+    assert_eq!(here.gate.size().await.unwrap(), entries);
+    assert!(here.gate.confirm(&caller).await.is_err());
+    assert!(here.gate.authenticate_to_write(&secret).await.is_err(), "it is forgotten");
 }

@@ -12,6 +12,7 @@ use ordain_canon::Value;
 use ordain_harness::apply::{Authority, Copies, apply, undo};
 use ordain_spec::patch::{PatchOp, PatchSet};
 use ordain_spec::{Facts, Verified, verify_as};
+use ordain_state::Home;
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::Write;
@@ -52,12 +53,9 @@ fn row(top: &Path, op: PatchOp, count: usize) {
         };
         let (ours, synced, loose) = (folder("ours"), folder("synced"), folder("loose"));
         rustix::fs::sync();
-        times[0].push(timed(|| {
-            drop(apply(&ours, &patch, None, Authority::local_operator(&ours).unwrap()).unwrap())
-        }));
-        times[1].push(timed(|| {
-            drop(undo(&ours, None, Copies::Refuse, Authority::local_operator(&ours).unwrap()).unwrap())
-        }));
+        let operator = || Authority::local_operator(&Home::in_folder(top), &ours).unwrap();
+        times[0].push(timed(|| drop(apply(&ours, &patch, None, operator()).unwrap())));
+        times[1].push(timed(|| drop(undo(&ours, None, Copies::Refuse, operator()).unwrap())));
         times[2].push(timed(|| write_all(&synced, &patch, "new", true)));
         times[3].push(timed(|| write_all(&loose, &patch, "new", false)));
         [ours, synced, loose].iter().for_each(|path: &PathBuf| fs::remove_dir_all(path).unwrap());

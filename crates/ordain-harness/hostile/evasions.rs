@@ -23,6 +23,8 @@ pub(crate) fn try_one(name: &str) -> Option<Tried> {
         "all_mappings" => all_mappings(),
         "sparse_many" => done((0..60).try_for_each(|it| File::create(format!("f{it}"))?.set_len(1 << 30))),
         "links_many" => links_many(),
+        "epoll_watches" => epoll_watches(),
+        "timers" => timers(),
         _ => return None,
     })
 }
@@ -201,4 +203,30 @@ fn all_mappings() -> Tried {
 fn links_many() -> Tried {
     done(fs::write("f", vec![b'x'; 40 << 20]))?;
     done((0..1_500).try_for_each(|it| fs::hard_link("f", format!("l{it}"))))
+}
+
+/// Many watches: each costs the kernel memory that no process has, and the user has only so many of them.
+fn epoll_watches() -> Tried {
+    const EACH: usize = 300;
+    let events: Vec<i32> = (0..EACH).map(|_| unsafe { libc::eventfd(0, 0) }).collect();
+    for _ in 0..EACH {
+        let epoll = unsafe { libc::epoll_create1(0) };
+        called(epoll.into())?;
+        for event in &events {
+            let mut watched = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
+            called(unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, *event, &raw mut watched) }.into())?;
+        }
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    Ok(())
+}
+
+/// More timers than anybody needs, which count for the user outside the sandbox too.
+fn timers() -> Tried {
+    (0..2_000).try_for_each(|_| {
+        let mut timer: libc::timer_t = std::ptr::null_mut();
+        called(
+            unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, std::ptr::null_mut(), &raw mut timer) }.into(),
+        )
+    })
 }

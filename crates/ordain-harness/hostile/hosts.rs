@@ -8,7 +8,8 @@ use std::process::Command;
 
 /// `WORKSPACE PROFILE TIMEOUT_MS COMMAND…`: runs the command in the sandbox and prints the report. A first argument
 /// `+PATH=CONTENT` writes a file before it, and `+PATH@2=CONTENT` one after two steps. A profile that ends with
-/// `+landlock-only` does without namespaces where there are none.
+/// `+landlock-only` does without namespaces where there are none. `--then` begins another command, `--then-fresh` one that starts
+/// fresh.
 pub(crate) fn drive(arguments: &[&str]) {
     let (writes, arguments): (Vec<&str>, Vec<&str>) =
         arguments.iter().partition(|argument| argument.starts_with('+'));
@@ -30,9 +31,13 @@ pub(crate) fn drive(arguments: &[&str]) {
         let write = Write::new(path, Some(content.as_bytes().to_vec()));
         session.writes.push(Write { after_steps: after_steps.parse().unwrap(), ..write });
     }
-    for command in arguments[3..].split(|argument| *argument == "--then") {
+    let mut fresh = false;
+    for command in arguments[3..].split_inclusive(|argument| argument.starts_with("--then")) {
         let timeout_ms = arguments[2].parse().ok();
-        session.steps.push(Step { timeout_ms, ..Step::new(command.iter().copied()) });
+        let end = command.last().filter(|argument| argument.starts_with("--then"));
+        let argv = &command[..command.len() - usize::from(end.is_some())];
+        session.steps.push(Step { timeout_ms, fresh, ..Step::new(argv.iter().copied()) });
+        fresh = end.is_some_and(|end| *end == "--then-fresh");
     }
     session.inspect = vec!["a.txt".to_owned(), "nothing".to_owned(), ".".to_owned()];
     match run(&session) {

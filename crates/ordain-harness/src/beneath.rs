@@ -82,7 +82,7 @@ pub(crate) fn is_own(segment: &[u8]) -> bool {
 
 /// A name as the most careless of file systems takes it: without case, without the dots and blanks at its end, without
 /// the name of a stream, without the characters that HFS+ passes over.
-fn plain_name(segment: &[u8]) -> String {
+pub(crate) fn plain_name(segment: &[u8]) -> String {
     let text = String::from_utf8_lossy(segment);
     let name = text.split(':').next().unwrap_or_default();
     let seen = |character: &char| !matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');

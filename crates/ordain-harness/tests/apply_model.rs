@@ -7,6 +7,7 @@ use ordain_canon::Value;
 use ordain_harness::apply::{ApplyError, Authority, Copies, apply, undo};
 use ordain_spec::patch::PatchSet;
 use ordain_spec::{Facts, Verified, folded_path, verify_as};
+use ordain_state::Home;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -200,13 +201,14 @@ fn check(tree: &Tree, operations: &[Operation]) -> Result<(), TestCaseError> {
         read_tree(&root, "", &mut tree);
         tree
     };
-    let applied = apply(&root, &patch, None, Authority::local_operator(&root).unwrap());
+    let operator = || Authority::local_operator(&Home::in_folder(&top), &root).unwrap();
+    let applied = apply(&root, &patch, None, operator());
     match (model(tree, operations), applied) {
         (Some(expected), Ok(applied)) => {
             prop_assert_eq!(now(), expected);
             prop_assert_eq!(applied.record.is_none(), now() == *tree, "a record exactly of what changed");
             if applied.record.is_some() {
-                undo(&root, None, Copies::Refuse, Authority::local_operator(&root).unwrap()).unwrap();
+                undo(&root, None, Copies::Refuse, operator()).unwrap();
             }
         }
         (None, Err(ApplyError::Refused(problems))) => prop_assert!(!problems.is_empty()),
@@ -239,4 +241,12 @@ proptest! {
     fn patch_sets_that_fit((tree, operations) in tree().prop_flat_map(fitting)) {
         check(&tree, &operations)?;
     }
+}
+
+/// Two new folders inside a folder that is new as well.
+#[test]
+fn new_folders_that_differ_by_case_below_a_new_folder() {
+    let create = |path: &str| ("create", path.to_owned(), String::new());
+    check(&Tree::new(), &[create("b/A/b"), create("b/a/a")]).unwrap();
+    check(&Tree::new(), &[create("b/c/A/x"), create("b/c/a/y"), create("b/d/z")]).unwrap();
 }

@@ -6,7 +6,8 @@
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signer, SigningKey};
 use ordain_decision::{PublicKey, PublicKeys, VerifiedPermit};
-use ordain_harness::apply::{ApplyError, Authority, Copies, PROJECT_FILE, SpentUse, undo};
+use ordain_harness::apply::{ApplyError, Authority, Copies, SpentUse, undo};
+use ordain_state::{GateId, GateSettings, Home, Project};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 
@@ -49,22 +50,37 @@ fn a_receipt_must_be_about_the_permit() {
 }
 
 #[test]
-fn a_person_needs_the_gate_where_there_is_one() {
+fn a_person_needs_the_gate_where_one_is_registered() {
     let root = folder("gated");
     let inside = root.join("inside");
-    assert!(Authority::local_operator(&inside).is_ok());
-    std::fs::write(root.join(PROJECT_FILE), "").unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(state.path());
+    // A file in the workspace makes no gate, and takes none away.
+    std::fs::write(root.join("ordain.toml"), "").unwrap();
+    assert!(Authority::local_operator(&home, &inside).is_ok());
+    let id = GateId::random().unwrap();
+    home.create_gate(&GateSettings { id: id.clone(), store: None }).unwrap();
+    let project = Project::of(&root, id).unwrap();
+    home.change_registry(|registry| registry.add(&home, project)).unwrap();
+    std::fs::remove_file(root.join("ordain.toml")).unwrap();
     for workspace in [&root, &inside, &inside.join("..")] {
-        assert!(matches!(Authority::local_operator(workspace), Err(ApplyError::Gated { .. })));
+        assert!(matches!(Authority::local_operator(&home, workspace), Err(ApplyError::Gated { .. })));
     }
-    assert!(matches!(Authority::local_operator(&root.join("none")), Err(ApplyError::Workspace { .. })));
-    std::fs::remove_dir_all(root).unwrap();
+    assert!(matches!(
+        Authority::local_operator(&home, &root.join("none")),
+        Err(ApplyError::Workspace { .. })
+    ));
+    // Moved away, it is still the same folder, and no way round the gate.
+    let moved = root.with_extension("moved");
+    std::fs::rename(&root, &moved).unwrap();
+    assert!(matches!(Authority::local_operator(&home, &moved.join("inside")), Err(ApplyError::Registry(_))));
+    std::fs::remove_dir_all(moved).unwrap();
 }
 
 #[test]
 fn the_right_of_a_person_is_for_one_workspace() {
     let root = folder("other");
-    let authority = Authority::local_operator(&root).unwrap();
+    let authority = Authority::local_operator(&Home::in_folder(&root.join("state")), &root).unwrap();
     let undone = undo(&root.join("inside"), None, Copies::Refuse, authority);
     assert!(matches!(undone, Err(ApplyError::OtherWorkspace { .. })), "{undone:?}");
     std::fs::remove_dir_all(root).unwrap();

@@ -306,3 +306,63 @@ fn attributes_of_the_workspace_lead_nowhere() {
         assert_eq!(report.deleted, ["moved/f"]);
     }
 }
+
+#[test]
+fn a9_watches_of_epoll_are_counted() {
+    check(
+        "epoll_watches",
+        |report| matches!(&only(report).end, End::TooMany { what, .. } if what.contains("epoll")),
+    );
+}
+
+#[test]
+fn a9_timers_are_limited() {
+    check("timers", is_refused);
+    let report = Fixture::new(Caller::User).confined("dev", 20_000, &["true"]);
+    let limit = &report.protections.limits["pending_signals"];
+    assert!(limit.max <= 1_024 && limit.by.contains("kernel"), "{limit:?}");
+}
+
+/// A command leaves a start-up file, a stale build and other things outside the workspace. The step after it finds them, a test
+/// does not, and the report lists them.
+#[test]
+fn a5_a_test_starts_without_what_commands_left_outside_the_workspace() {
+    let rig = "mkdir -p ~/.config && echo bad > ~/.config/rc && echo bad > /tmp/rc && mkdir -p /scratch/target/debug && \
+        echo bad > /scratch/target/debug/t && echo bad > /scratch/cargo/config.toml && chmod 0 /scratch/target && \
+        echo kept > out/kept";
+    let look = "cat ~/.config/rc /tmp/rc /dev/shm/rc /scratch/target/debug/t /scratch/cargo/config.toml 2>/dev/null; ls -d ~ /tmp; \
+        cat out/kept; touch ~/own /tmp/own && echo writable";
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        fixture.file("ws/out/.keep", "");
+        let shared = format!("{rig}; echo bad > /dev/shm/rc; true");
+        let step = ["sh", "-c", &shared, "--then", "sh", "-c", look, "--then-fresh", "sh", "-c", look];
+        let report = fixture.confined("dev", 20_000, &step);
+        let [rigged, second, test] = report.steps.as_slice() else { panic!("{report:?}") };
+        assert_eq!(rigged.end, End::Exited { code: 0 }, "{:?}", String::from_utf8_lossy(&rigged.stderr.kept));
+        assert!(stdout(second).contains("bad"), "without a fresh start it is found: {}", stdout(second));
+        assert!(!stdout(test).contains("bad"), "{}", stdout(test));
+        assert!(stdout(test).contains("kept") && stdout(test).contains("writable"), "{}", stdout(test));
+        let left = &rigged.left_outside;
+        for path in ["/scratch/home/.config/rc", "/tmp/rc", "/scratch/cargo/config.toml"] {
+            assert!(left.paths.iter().any(|it| it == path), "{left:?}");
+        }
+        assert!(left.count >= 4 && left.paths[0].starts_with("/scratch/home/"), "{left:?}");
+        assert_eq!(test.left_outside.paths, ["/scratch/home/own", "/tmp/own"]);
+    }
+}
+
+#[test]
+fn a5_a_test_starts_fresh_without_namespaces_too() {
+    for caller in CALLERS {
+        let fixture = Fixture::new(caller);
+        let rig = "echo bad > ~/rc && echo bad > $TMPDIR/rc";
+        let look = "cat ~/rc $TMPDIR/rc 2>/dev/null; touch ~/own $TMPDIR/own && echo writable";
+        let step = ["sh", "-c", rig, "--then", "sh", "-c", look, "--then-fresh", "sh", "-c", look];
+        let said = fixture.driven(&["without", "namespaces"], "dev+landlock-only", 60_000, &step);
+        let report: Report = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+        assert!(stdout(&report.steps[1]).contains("bad"), "{}", stdout(&report.steps[1]));
+        assert_eq!(stdout(&report.steps[2]).trim(), "writable");
+        assert_eq!(report.steps[0].left_outside.count, 2, "{:?}", report.steps[0].left_outside);
+    }
+}

@@ -125,7 +125,7 @@ pub(crate) fn base(text: &str) -> Result<Uri, String> {
     };
     if authority.as_str().contains('@') {
         return Err(refused(
-            "must not have a user or a password; name the key's variable in `key_env`, and write",
+            "must not have a user or a password; put the key into ORDAIN_MODEL_KEY, and write",
         ));
     }
     if uri.query().is_some() || text.contains('#') {

@@ -29,8 +29,6 @@ pub struct Settings {
     pub base_url: Option<String>,
     /// The model's name, as the provider spells it.
     pub model: Option<String>,
-    /// The name of the environment variable that holds the key.
-    pub key_env: Option<String>,
     /// A folder into which every answer is written.
     pub record: Option<PathBuf>,
     /// A folder of recorded answers, for `replay`, instead of those that the program brings.
@@ -45,6 +43,9 @@ pub struct Settings {
     /// Never there. A key in the file is refused in a sentence that says where it belongs.
     #[serde(default, alias = "api_key", alias = "token", deserialize_with = "refuse_key")]
     pub key: Option<Infallible>,
+    /// Never there. A file may come with a repository, and does not choose which variable is sent.
+    #[serde(default, deserialize_with = "refuse_key_env")]
+    pub key_env: Option<Infallible>,
 }
 
 /// Who answers.
@@ -72,12 +73,12 @@ impl ProviderName {
         }
     }
 
-    /// Whether it is the provider itself, or this machine.
+    /// Whether it is the provider itself. A port of this machine is not: any user can listen on it.
     fn may_get_a_key(self, base: &Uri) -> bool {
         let host = base.host().unwrap_or_default();
         let own: Option<Uri> = self.base_url().parse().ok();
-        is_loopback(host)
-            || own.is_some_and(|own| own.host().is_some_and(|own| own.eq_ignore_ascii_case(host)))
+        !is_loopback(host)
+            && own.is_some_and(|own| own.host().is_some_and(|own| own.eq_ignore_ascii_case(host)))
     }
 
     fn base_url(self) -> &'static str {
@@ -90,14 +91,13 @@ impl ProviderName {
     }
 }
 
-/// Whether it is written as names of variables are, and not as keys are.
-fn is_variable(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+fn refuse_key<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Infallible>, D::Error> {
+    Err(serde::de::Error::custom(format!("a key does not belong into a file; put it into {KEY}")))
 }
 
-fn refuse_key<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Infallible>, D::Error> {
+fn refuse_key_env<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Infallible>, D::Error> {
     Err(serde::de::Error::custom(format!(
-        "a key does not belong into a file; put it into {KEY}, or into a variable that `key_env` names"
+        "a file does not choose which variable is sent; put the key into {KEY}"
     )))
 }
 
@@ -125,44 +125,30 @@ impl Settings {
             }
             return self.replay(root, embedded);
         };
-        // The address, the model and the key in the file belong to the provider in the file. Taken for another, they
-        // would send the key of one to the other.
+        // The address and the model in the file belong to the provider in the file. Taken for another, they would send
+        // the key of one to the other.
         let own = Some(name) == self.provider;
         let file = |value: &Option<String>| value.clone().filter(|_| own);
         let url =
             variable(BASE_URL).or_else(|| file(&self.base_url)).unwrap_or_else(|| name.base_url().to_owned());
-        let key = match (variable(KEY), file(&self.key_env)) {
-            (Some(key), _) => Some((KEY.to_owned(), key)),
-            (None, Some(named)) => {
-                let missing = || match is_variable(&named) {
-                    true => setup(format!("`key_env` names {named}, which is not set")),
-                    // Somebody may have put the key itself there.
-                    false => {
-                        setup("`key_env` is no name of a variable; put the key into one, and its name here")
-                    }
-                };
-                let key = variable(&named).ok_or_else(missing)?;
-                Some((named, key))
-            }
-            (None, None) => None,
-        };
-        let key = key.map(|(name, key)| {
+        let key = variable(KEY).map(|key| {
             // The value is not quoted, whatever it is.
             Secret::new(&key)
-                .ok_or_else(|| setup(format!("{name} holds no key: keys have no spaces and only ASCII")))
+                .ok_or_else(|| setup(format!("{KEY} holds no key: keys have no spaces and only ASCII")))
         });
         let key = key.transpose()?;
-        // A file may come with a repository. It does not say alone where a key goes.
-        let named = own && self.base_url.is_some() && variable(BASE_URL).is_none();
+        // A file may come with a repository. It does not say alone where the key goes.
+        let by_owner = variable(BASE_URL).is_some()
+            || (variable(PROVIDER).is_some() && !(own && self.base_url.is_some()));
         let base = || {
             let base = base(&url).map_err(setup)?;
-            match key.is_some() && named && !name.may_get_a_key(&base) {
-                true => Err(setup(format!(
-                    "`base_url` in [model] of ordain.toml would send a key to {}; if you trust it, say so yourself: {BASE_URL}={url}",
-                    base.host().unwrap_or_default()
-                ))),
-                false => Ok(base),
+            if key.is_none() || by_owner || name.may_get_a_key(&base) {
+                return Ok(base);
             }
+            Err(setup(format!(
+                "[model] of ordain.toml would send the key in {KEY} to {}; if you trust it, say so yourself: {BASE_URL}={url}",
+                base.authority().map(ToString::to_string).unwrap_or_default()
+            )))
         };
         let (base, wire): (Uri, Box<dyn Wire>) = match name {
             ProviderName::Replay => return self.replay(root, embedded),
@@ -172,9 +158,7 @@ impl Settings {
                 (base, Box::new(OpenAi { hosted }))
             }
             ProviderName::Anthropic if key.is_none() => {
-                return Err(setup(format!(
-                    "anthropic wants a key; set {KEY}, or name a variable in `key_env`"
-                )));
+                return Err(setup(format!("anthropic wants a key; set {KEY}")));
             }
             ProviderName::Anthropic => (base()?, Box::new(Anthropic)),
             ProviderName::Ollama => (base()?, Box::new(Ollama)),
@@ -253,6 +237,7 @@ mod tests {
         let check = |table: &str| check(table, &[(KEY, "some-key")]).unwrap();
         assert_eq!(check("provider = 'openai'\nmodel = 'm'"), "openai at api.openai.com, m");
         assert_eq!(check("provider = 'anthropic'\nmodel = 'm'"), "anthropic at api.anthropic.com, m");
+        let check = |table: &str| self::check(table, &[]).unwrap();
         assert_eq!(check("provider = 'ollama'\nmodel = 'm'"), "ollama at 127.0.0.1:11434, m");
         let other = "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://localhost:8080/v1/'";
         assert_eq!(check(other), "openai at localhost:8080, m");
@@ -270,32 +255,53 @@ mod tests {
     }
 
     #[test]
-    fn a_file_does_not_say_alone_where_a_key_goes() {
+    fn a12_a_file_does_not_say_where_a_key_goes() {
         let table =
             |url: &str, rest: &str| format!("provider = 'openai'\nmodel = 'm'\nbase_url = '{url}'\n{rest}");
         let elsewhere = table("https://models.example/v1", "");
         fails(&elsewhere, &[(KEY, "some-key")], "ORDAIN_MODEL_BASE_URL=https://models.example/v1");
-        // Nor which variable is a key.
-        let theirs = table("https://models.example/v1", "key_env = 'CLOUD_SECRET'");
-        fails(&theirs, &[("CLOUD_SECRET", "some-key")], "would send a key to models.example");
-        for url in
-            ["https://api.openai.com.example/v1", "https://openai.com/v1", "https://me.openai.azure.com"]
-        {
-            fails(&table(url, ""), &[(KEY, "some-key")], "would send a key");
+        for url in [
+            "https://api.openai.com.example/v1",
+            "https://openai.com/v1",
+            "https://me.openai.azure.com",
+            // Any user of this machine can listen there.
+            "http://127.0.0.1:7561/v1",
+            "http://localhost:8080/v1",
+            "http://[::1]:8080/v1",
+        ] {
+            fails(&table(url, ""), &[(KEY, "some-key")], "would send the key in ORDAIN_MODEL_KEY to ");
+            fails(&table(url, ""), &[(KEY, "some-key"), (PROVIDER, "openai")], "would send the key");
         }
-        // Without a key, or with a word of one's own, or to the provider, or to this machine.
+        // Nor by its choice of a provider on this machine.
+        fails("provider = 'ollama'\nmodel = 'm'", &[(KEY, "some-key")], "to 127.0.0.1:11434");
+        check("provider = 'ollama'\nmodel = 'm'", &[(KEY, "some-key"), (PROVIDER, "ollama")]).unwrap();
+        // Without a key, or with a word of one's own, or to the provider.
         check(&elsewhere, &[]).unwrap();
+        check(&table("http://[::1]:8080/v1", ""), &[]).unwrap();
         check(&elsewhere, &[(KEY, "some-key"), (BASE_URL, "https://models.example/v1")]).unwrap();
         check(&table("https://api.OpenAI.com/v1", ""), &[(KEY, "some-key")]).unwrap();
-        check(&table("http://[::1]:8080/v1", ""), &[(KEY, "some-key")]).unwrap();
+    }
+
+    #[test]
+    fn a12_a_file_does_not_choose_which_variable_is_sent() {
+        for url in ["http://127.0.0.1:7561/v1", "https://api.openai.com/v1"] {
+            let table = format!(
+                "provider = 'openai'\nmodel = 'm'\nbase_url = '{url}'\nkey_env = 'AWS_SECRET_ACCESS_KEY'"
+            );
+            let variables = [("AWS_SECRET_ACCESS_KEY", "some-key"), (BASE_URL, url)];
+            fails(
+                &table,
+                &variables,
+                "a file does not choose which variable is sent; put the key into ORDAIN_MODEL_KEY",
+            );
+        }
     }
 
     #[test]
     fn what_the_file_says_of_one_provider_is_not_used_for_another() {
-        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'https://example.com'\nkey_env = 'THEIRS'";
-        let variables = [("THEIRS", "some-key"), (PROVIDER, "anthropic"), (MODEL, "n")];
-        // Neither the address nor the key.
-        fails(table, &variables, "anthropic wants a key");
+        let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'https://example.com'";
+        let variables = [(KEY, "some-key"), (PROVIDER, "anthropic"), (MODEL, "n")];
+        assert_eq!(check(table, &variables).unwrap(), "anthropic at api.anthropic.com, n");
         fails(table, &[(PROVIDER, "ollama")], "which model?");
         assert_eq!(
             check(table, &[(PROVIDER, "ollama"), (MODEL, "n")]).unwrap(),
@@ -305,19 +311,14 @@ mod tests {
 
     #[test]
     fn a_key_comes_from_the_environment() {
-        let table = "provider = 'anthropic'\nmodel = 'm'\nkey_env = 'MINE'";
-        assert!(check(table, &[("MINE", "some-key")]).is_ok());
+        let table = "provider = 'anthropic'\nmodel = 'm'";
         assert!(check(table, &[(KEY, "some-key")]).is_ok());
-        fails(table, &[], "`key_env` names MINE, which is not set");
-        for key in ["sk-verysecret123", "AIzaSyD-something", "deadbeef"] {
-            let table = format!("provider = 'openai'\nmodel = 'm'\nkey_env = '{key}'");
-            fails(&table, &[], "`key_env` is no name of a variable; put the key into one, and its name here");
-        }
-        fails(table, &[("MINE", "two words")], "MINE holds no key");
-        fails("provider = 'anthropic'\nmodel = 'm'", &[], "anthropic wants a key; set ORDAIN_MODEL_KEY");
-        assert!(!check(table, &[("MINE", "two words")]).unwrap_err().contains("two"), "it is not quoted");
+        fails(table, &[], "anthropic wants a key; set ORDAIN_MODEL_KEY");
+        fails(table, &[(KEY, "two words")], "ORDAIN_MODEL_KEY holds no key");
+        assert!(!check(table, &[(KEY, "two words")]).unwrap_err().contains("two"), "it is not quoted");
         fails("provider = 'openai'\nkey = 'sk-planted'", &[], "a key does not belong into a file");
         assert!(!check("key = 'sk-planted'", &[]).unwrap_err().contains("planted"));
+        assert!(!check("key_env = 'sk-planted'", &[]).unwrap_err().contains("planted"));
     }
 
     #[test]

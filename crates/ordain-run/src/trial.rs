@@ -49,23 +49,27 @@ impl Trial {
                     });
                 }
                 ActionType::Test if named_test(plan, action).is_some() => {}
-                ActionType::ExecuteCommand | ActionType::Validate | ActionType::Test => {
-                    trial.step(&action.target, action.required, Purpose::Action(position))?;
+                ActionType::ExecuteCommand => {
+                    trial.step(&action.target, action.required, Purpose::Action(position), false)?;
+                }
+                // A command before it must not prepare its end in a start-up file or a stale build.
+                ActionType::Validate | ActionType::Test => {
+                    trial.step(&action.target, action.required, Purpose::Action(position), true)?;
                 }
             }
         }
         for (position, test) in plan.acceptance_tests.iter().enumerate() {
             if test.test_type == TestType::CommandSuccess {
-                trial.step(&test.target, false, Purpose::Test(position))?;
+                trial.step(&test.target, false, Purpose::Test(position), true)?;
             }
         }
         trial.session.inspect = inspected(plan).into_iter().map(str::to_owned).collect();
         Ok(trial)
     }
 
-    fn step(&mut self, line: &str, required: bool, purpose: Purpose) -> Result<(), RunError> {
+    fn step(&mut self, line: &str, required: bool, purpose: Purpose, fresh: bool) -> Result<(), RunError> {
         let argv = split_command(line).map_err(|error| RunError::Command(line.to_owned(), error))?;
-        self.session.steps.push(Step { argv, timeout_ms: None, required });
+        self.session.steps.push(Step { argv, timeout_ms: None, required, fresh });
         self.purposes.push(purpose);
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! Whether a run is accepted, and why. Everything here follows from documents, so it can be worked out again.
 
-use crate::trial::is_file_action;
+use crate::trial::{is_file_action, named_test};
 use ordain_harness::apply::Problem;
 use ordain_kernel::{Recommendation, validate};
 use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
-use ordain_spec::plan::{Proposal, TestType};
-use ordain_spec::run::Verdict;
+use ordain_spec::plan::{AcceptanceTest, Proposal, ProposedAction, TestType};
+use ordain_spec::run::{UNTESTED, Verdict};
 use ordain_spec::{Report, Verified, Violation};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -16,8 +16,8 @@ use std::fmt;
 pub enum VerdictReason {
     /// Nothing speaks against it.
     AllPassed,
-    /// The plan has no command. A person who reads `AllPassed` should know that.
-    NothingRun,
+    /// Everything passed, and none of it shows anything: no command or test that somebody asked for was executed.
+    Untested,
     /// Only a plan was asked for.
     OnlyPlanned,
     /// A file action cannot be carried out on the workspace as it is.
@@ -38,8 +38,7 @@ impl fmt::Display for VerdictReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllPassed => formatter.write_str("every required action and test passed"),
-            Self::NothingRun => formatter
-                .write_str("no command was run, because the plan brings none: only its files were looked at"),
+            Self::Untested => formatter.write_str(UNTESTED),
             Self::OnlyPlanned => formatter.write_str("nothing was tried: only a plan was asked for"),
             Self::Workspace(problem) => problem.fmt(formatter),
             Self::Evidence(reason) => reason.fmt(formatter),
@@ -83,17 +82,39 @@ pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEv
     let succeeded: BTreeSet<&str> = succeeded.map(|result| result.action_id.as_str()).collect();
     let applicable =
         plan.actions.iter().all(|action| !is_file_action(action) || succeeded.contains(action.id.as_str()));
-    let accepted = validation.recommendation != Recommendation::Reject && applicable;
+    let passed = validation.recommendation != Recommendation::Reject && applicable;
+    let accepted = passed && tests_anything(plan, evidence);
+    if passed && !accepted {
+        reasons.insert(0, VerdictReason::Untested);
+    }
     if reasons.is_empty() {
         reasons.push(VerdictReason::AllPassed);
-        reasons.extend((!runs_anything(plan)).then_some(VerdictReason::NothingRun));
     }
     Judged { accepted, reasons, validated_by_kernel: true }
 }
 
-fn runs_anything(plan: &Proposal) -> bool {
-    plan.actions.iter().any(|action| !is_file_action(action))
-        || plan.acceptance_tests.iter().any(|test| test.test_type == TestType::CommandSuccess)
+/// Whether a command ended well, or a test passed that is not about the plan's own files: that these are there, as they were written,
+/// says nothing about whether they are any good.
+fn tests_anything(plan: &Proposal, evidence: &ExecutionEvidence) -> bool {
+    let written: BTreeSet<&str> = plan
+        .actions
+        .iter()
+        .filter(|action| is_file_action(action))
+        .map(|action| action.target.as_str())
+        .collect();
+    let succeeded = |id: &str| {
+        let mut results = evidence.action_results.iter();
+        results.any(|result| result.action_id == id && result.status == ActionStatus::Success)
+    };
+    let passed =
+        |id: &str| evidence.test_results.iter().any(|result| result.test_id.as_str() == id && result.passed);
+    let shows = |test: &AcceptanceTest| {
+        passed(&test.id)
+            && (test.test_type == TestType::CommandSuccess || !written.contains(test.target.as_str()))
+    };
+    let is_command = |action: &ProposedAction| !is_file_action(action) && named_test(plan, action).is_none();
+    plan.actions.iter().any(|action| is_command(action) && succeeded(&action.id))
+        || plan.acceptance_tests.iter().any(shows)
 }
 
 /// What was observed of actions that did not go well, in words.

@@ -7,7 +7,7 @@ mod support;
 use ordain_canon::Value;
 use ordain_run::{IntentText, Mode, Origin, Run, RunError};
 use ordain_spec::evidence::{ActionStatus, ExecutionStatus};
-use ordain_spec::run::{ResultKind, SourceKind};
+use ordain_spec::run::{ResultKind, SourceKind, UNTESTED};
 use serde_json::json;
 use std::fs;
 use support::{Workspace, action, command, create, plan, test};
@@ -125,7 +125,7 @@ fn what_commands_make_of_planned_files_counts() {
     let run = workspace.file("a", "1").plan(plan(vec![delete.clone(), command("put a 1", 1)], Vec::new()));
     assert_refused(&run, "was to be deleted");
     let workspace = Workspace::new();
-    let run = workspace.file("a", "1").plan(plan(vec![delete], Vec::new()));
+    let run = workspace.file("a", "1").plan(plan(vec![delete, command("true", 1)], Vec::new()));
     assert!(run.result.decision.accepted, "{:?}", run.result.decision);
     // A folder that a command made stands in the way of a later write.
     let run = Workspace::new().plan(plan(vec![command("folder a", 0), create("a", "1", 1)], Vec::new()));
@@ -205,7 +205,7 @@ fn what_is_brought_is_named() {
     let set = run.planned.unwrap().patch;
     let origin = Origin::Patch { path: "patch.json".to_owned(), set: Box::new(set.clone()) };
     let run = workspace.run_with(origin, Mode::Try, "strict", [5, 5, 5]).unwrap();
-    assert!(run.result.decision.accepted, "{:?}", run.result.decision);
+    assert_eq!(run.result.decision.reasons, [UNTESTED]);
     assert_eq!(run.result.source.as_ref().unwrap().kind, SourceKind::Patch);
     assert!(run.result.bundle.0.is_some());
     assert_eq!(*run.planned.unwrap().patch, *set, "the patch set itself is kept");
@@ -258,4 +258,26 @@ fn what_cannot_come_to_a_result_is_an_error() {
     let brought = plan(vec![create("a", "1", 0)], Vec::new());
     let origin = Origin::Plan { path: "p.json".to_owned(), plan: Box::new(brought) };
     assert!(matches!(workspace.run(origin, Mode::Try), Err(RunError::Folder(_))));
+}
+
+/// That the plan's own files are there, as they were written, shows nothing.
+#[test]
+fn a5_a_run_in_which_nothing_was_tested_is_not_accepted() {
+    let written = || create("a", "1", 0);
+    let own = |kind: &str, expected: &str| vec![test("t", kind, "a", expected)];
+    let hash = ordain_canon::ContentHash::of(b"1").to_string();
+    for tests in [Vec::new(), own("file_exists", "true"), own("hash_match", &hash), own("content_match", "1")]
+    {
+        let run = Workspace::new().plan(plan(vec![written()], tests));
+        assert_eq!((run.result.decision.accepted, &run.result.decision.reasons[0][..]), (false, UNTESTED));
+    }
+    // A command, a command as a test, or a test of a file that the plan does not write.
+    let run = Workspace::new().plan(plan(vec![written(), command("true", 1)], Vec::new()));
+    assert!(run.result.decision.accepted, "{:?}", run.result.decision);
+    let run = Workspace::new().plan(plan(vec![written()], vec![test("t", "command_success", "true", "0")]));
+    assert!(run.result.decision.accepted, "{:?}", run.result.decision);
+    let workspace = Workspace::new();
+    let other = vec![test("t", "file_exists", "b", "true")];
+    let run = workspace.file("b", "2").plan(plan(vec![written()], other));
+    assert!(run.result.decision.accepted, "{:?}", run.result.decision);
 }

@@ -1,17 +1,25 @@
 //! The application: the gate, and what all requests share.
 
 use crate::front;
-use crate::limits::{OPEN_REQUESTS_MAX, REQUESTS_MAX, WAITING_MAX};
+use crate::host::public_host;
+use crate::limits::{
+    BYTES_PER_DAY_DEFAULT, DOCUMENTS_MAX, OPEN_REQUESTS_MAX, REQUESTS_MAX, STRANGERS_LOGGED_EVERY,
+    WAITING_MAX,
+};
+use crate::log::Throttle;
 use crate::metrics::Metrics;
 use crate::notes::Notes;
+use crate::quota::Quota;
 use crate::routes;
+use crate::turns::Turns;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
-use ordain_api::{Problem, ProblemCode};
+use ordain_api::{PolicyState, Problem, ProblemCode};
+use ordain_canon::ContentHash;
 use ordain_client::Reply;
-use ordain_gate::{Caller, Gate};
+use ordain_gate::{Caller, Gate, GateError};
 use ordain_note::Drafter;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -21,9 +29,13 @@ use tower::ServiceExt;
 /// The application. A cheap handle.
 #[derive(Clone)]
 pub struct App {
+    /// The host of the URL by which others reach the server.
+    pub(crate) public_host: Option<Arc<str>>,
     pub(crate) gate: Gate,
     pub(crate) shared: Arc<Shared>,
     pub(crate) notes: Option<Arc<Notes>>,
+    /// What each principal may put on record.
+    pub(crate) quota: Arc<Quota>,
 }
 
 pub(crate) struct Shared {
@@ -32,35 +44,81 @@ pub(crate) struct Shared {
     /// For those who ask without a token.
     pub(crate) open: Semaphore,
     pub(crate) waiting: Arc<Semaphore>,
+    /// For transforming and verifying.
+    pub(crate) documents: Turns,
     /// Requests that are worked on, by principal.
     pub(crate) of_one: Mutex<BTreeMap<String, usize>>,
-    pub(crate) reload: Option<Reload>,
+    /// Log lines about strangers: those who were refused, and those who were answered.
+    pub(crate) strangers_refused: Throttle,
+    pub(crate) strangers_answered: Throttle,
+    /// The policy folder beside the server, which decides nothing.
+    pub(crate) folder: PolicyFolder,
     /// Whether the server stops, so that nobody waits any longer.
     pub(crate) stopping: watch::Sender<bool>,
 }
 
-/// Reads the policy folder.
-pub type Reload = Box<dyn Fn() -> Result<BTreeMap<String, String>, String> + Send + Sync>;
+/// The policy folder beside a server. It decides nothing: only a push puts policies in force.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PolicyFolder {
+    /// There is none.
+    #[default]
+    None,
+    /// Its files have this hash.
+    Files(ContentHash),
+    /// It cannot be read.
+    Unreadable,
+}
 
 impl App {
-    /// An application. `reload` reads the policy folder, where there is one.
-    pub fn new(gate: Gate, reload: Option<Reload>) -> Self {
+    /// An application.
+    pub fn new(gate: Gate) -> Self {
+        Self::beside(gate, PolicyFolder::None)
+    }
+
+    /// An application with a policy folder beside it, which is compared with the policies in force.
+    pub fn beside(gate: Gate, folder: PolicyFolder) -> Self {
         let shared = Shared {
             metrics: Metrics::default(),
             working: Semaphore::new(REQUESTS_MAX),
             open: Semaphore::new(OPEN_REQUESTS_MAX),
             waiting: Arc::new(Semaphore::new(WAITING_MAX)),
+            documents: Turns::new(DOCUMENTS_MAX),
             of_one: Mutex::new(BTreeMap::new()),
-            reload,
+            strangers_refused: Throttle::new(STRANGERS_LOGGED_EVERY),
+            strangers_answered: Throttle::new(STRANGERS_LOGGED_EVERY),
+            folder,
             stopping: watch::Sender::new(false),
         };
-        Self { gate, shared: Arc::new(shared), notes: None }
+        let quota = Arc::new(Quota::new(BYTES_PER_DAY_DEFAULT));
+        Self { public_host: None, gate, shared: Arc::new(shared), notes: None, quota }
+    }
+
+    /// The same, with another limit for the bytes that one principal may send in a day.
+    #[must_use]
+    pub fn with_bytes_per_day(self, bytes: u64) -> Self {
+        Self { quota: Arc::new(Quota::new(bytes)), ..self }
     }
 
     /// The same, which drafts notes too.
     #[must_use]
     pub fn with_notes(self, drafter: Drafter) -> Self {
         Self { notes: Some(Arc::new(Notes::new(drafter))), ..self }
+    }
+
+    /// The same, which answers for the host of this URL too; nothing if it has none.
+    #[must_use]
+    pub fn with_public_url(self, url: &str) -> Option<Self> {
+        Some(Self { public_host: Some(public_host(url)?), ..self })
+    }
+
+    /// How the policy folder compares with the policies in force.
+    pub async fn policy_state(&self) -> Result<PolicyState, GateError> {
+        let active = self.gate.active_policy().await?.map(|active| active.files_document);
+        Ok(match self.shared.folder {
+            PolicyFolder::None => PolicyState::Active,
+            PolicyFolder::Files(hash) if active == Some(hash) => PolicyState::Active,
+            PolicyFolder::Files(_) | PolicyFolder::Unreadable => PolicyState::Differs,
+        })
     }
 
     /// The gate.

@@ -63,6 +63,9 @@ impl From<Problem> for ErrorResponse {
     }
 }
 
+/// What to do about an act without a signature that counts.
+const SIGN: &str = "sign it with an enrolled key: `ordain approver list` shows them";
+
 impl From<GateError> for ErrorResponse {
     fn from(error: GateError) -> Self {
         let public_detail = match &error {
@@ -75,12 +78,15 @@ impl From<GateError> for ErrorResponse {
             GateError::Invalid { errors, .. } => Problem { errors, ..of(ProblemCode::Invalid) },
             GateError::Unauthenticated(_) => of(ProblemCode::Unauthenticated),
             GateError::Forbidden(_) => of(ProblemCode::Forbidden),
+            GateError::Presence(_) => of(ProblemCode::Presence).with_hint(SIGN),
             GateError::Refused { reasons, .. } => Problem { reasons, ..of(ProblemCode::Refused) },
             GateError::Unknown(_) => of(ProblemCode::Unknown),
             GateError::Conflict(conflict) => {
                 let hint = conflict.hint().map(str::to_owned);
                 Problem { hint, ..of(ProblemCode::Conflict) }
             }
+            GateError::ForeignKey { .. } => of(ProblemCode::Conflict)
+                .with_hint("put the gate's own store and key back together, or run `ordain gate import`"),
             GateError::Unavailable(_) => of(ProblemCode::Unavailable),
             GateError::Store(StoreError::TooLong { .. }) => of(ProblemCode::TooLong).with_status(400),
             GateError::Store(StoreError::Corrupt(_)) | GateError::Damaged(_) => of(ProblemCode::Damaged),

@@ -2,7 +2,9 @@
 
 use crate::app::App;
 use crate::error::ErrorResponse;
+use crate::host::Hosts;
 use crate::limits::ANSWER_WAIT;
+use crate::peer::Peer;
 use crate::place::Place;
 use crate::request::RequestId;
 use crate::routes;
@@ -11,9 +13,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use ordain_api::{Access, ActionQuery, LongPoll, Operation, Problem, ProblemCode};
-use ordain_gate::Caller;
+use ordain_api::{
+    Access, ActionQuery, LongPoll, Operation, Problem, ProblemCode, STATEMENT_HEADER, read_statement_header,
+};
+use ordain_gate::{Caller, GateError};
 use std::panic::AssertUnwindSafe;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -50,6 +56,7 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let status = response.status().as_u16();
     let took = started.elapsed();
     app.shared.metrics.request(&method, route, status, took);
+    let Some(left_out) = logged(&app, principal.as_deref(), status) else { return response };
     tracing::info!(
         correlation_id = id,
         method = method.as_str(),
@@ -57,14 +64,31 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
         status,
         duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         principal = principal.as_deref().unwrap_or_default(),
+        left_out,
         "request"
     );
     response
 }
 
+/// Whether a request is logged, and how many before it were not. Requests of strangers are logged once in a while: anybody can
+/// send as many as they like. The metrics count all of them.
+fn logged(app: &App, principal: Option<&str>, status: u16) -> Option<Option<u64>> {
+    if principal.is_some() {
+        return Some(None);
+    }
+    let refused = status >= 400;
+    let throttle = if refused { &app.shared.strangers_refused } else { &app.shared.strangers_answered };
+    throttle.admit(Instant::now()).map(|left_out| Some(left_out).filter(|count| *count > 0))
+}
+
 /// The answer, and who asked.
 async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Response, Option<String>) {
     let operation = routes::find(request.method(), route);
+    if let Some(hosts) = request.extensions().get::<Hosts>()
+        && let Err(error) = hosts.check(request.uri(), request.headers())
+    {
+        return (error.into_response(), None);
+    }
     // Health must be answered when the server is busiest.
     if routes::is_open(route) {
         let takes_turns = operation.is_some_and(|operation| operation.takes_turns);
@@ -83,18 +107,31 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
     let caller = match request.extensions().get::<Caller>() {
         Some(caller) => Ok(caller.clone()),
         // Boxed, because asking the store takes much room, and the request may wait for long after it.
-        None => Box::pin(authenticate(app, request.headers())).await,
+        None => {
+            let guarded = operation.is_some_and(|operation| operation.guards_token);
+            let peer = request.extensions().get::<Peer>().cloned();
+            Box::pin(authenticate(app, request.headers(), peer, guarded)).await
+        }
     };
     let caller = match caller {
         Ok(caller) => caller,
         Err(error) => return (error.into_response(), None),
     };
     let principal = Some(caller.principal().to_owned());
-    let response = match admit(app, &mut request, caller, operation) {
+    let admitted = match present(app, request.headers(), caller.clone(), operation).await {
+        Ok(caller) => admit(app, &mut request, caller, operation),
+        Err(error) => Err(error),
+    };
+    let mut response = match admitted {
         Err(error) => error.into_response(),
         Ok(_place) if waits => next.run(request).await,
         Ok(_place) => in_time(request, next).await,
     };
+    if response.status().is_client_error()
+        && let Err(error) = Box::pin(app.gate.confirm(&caller)).await
+    {
+        response = ErrorResponse::from(error).into_response();
+    }
     drop(working);
     (response, principal)
 }
@@ -141,6 +178,32 @@ async fn in_time(request: Request, next: Next) -> Response {
     }
 }
 
+/// The caller with the statements that it signed. An owner act on a gate with an owner has at least one; the gate checks it.
+async fn present(
+    app: &App,
+    headers: &HeaderMap,
+    caller: Caller,
+    operation: Option<&'static Operation>,
+) -> Result<Caller, ErrorResponse> {
+    let mut given = headers.get_all(STATEMENT_HEADER).iter();
+    let caller = match (given.next(), given.next()) {
+        (None, _) => caller,
+        (Some(value), None) => {
+            let signed = value.to_str().ok().and_then(read_statement_header);
+            let problem = "the header `ordain-statement` holds no signed statements";
+            caller.with_statements(signed.ok_or_else(|| Problem::invalid("", problem))?)
+        }
+        (Some(_), Some(_)) => return Err(Problem::invalid("", "there are two `ordain-statement`").into()),
+    };
+    let is_owner_act = operation.is_some_and(Operation::is_owner_act);
+    if is_owner_act && caller.statements().is_empty() && Box::pin(app.gate.is_owned()).await? {
+        let act = operation.map(|operation| operation.id.name()).unwrap_or_default();
+        let problem = format!("`{act}` needs a statement signed by an owner's key");
+        return Err(GateError::Presence(problem).into());
+    }
+    Ok(caller)
+}
+
 /// Lets a caller in that has a place and one of the roles that the table asks for. Its body is not read before.
 fn admit(
     app: &App,
@@ -173,13 +236,34 @@ fn check_roles(caller: &Caller, access: Access) -> Result<(), ErrorResponse> {
     Err(Problem::new(ProblemCode::Forbidden, problem).into())
 }
 
-async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Caller, ErrorResponse> {
+/// The owner of the token; without one, the user at the other end of a unix socket. `guarded`: what it asks for checks the
+/// token once more as it writes.
+async fn authenticate(
+    app: &App,
+    headers: &HeaderMap,
+    peer: Option<Peer>,
+    guarded: bool,
+) -> Result<Caller, ErrorResponse> {
+    if !headers.contains_key(header::AUTHORIZATION)
+        && let Some(peer) = peer
+    {
+        if let Some(project) = &peer.project {
+            tracing::debug!(device = project.device, inode = project.inode, "asked about a project");
+        }
+        return Ok(app.gate.caller_of_peer(&peer.user.name).await?);
+    }
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (given.next(), given.next()) else { return Err(no_token().into()) };
     let value = value.to_str().unwrap_or_default();
     let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let Some((_, token)) = token else { return Err(no_token().into()) };
-    Ok(app.gate.authenticate(token.trim()).await?)
+    let token = token.trim();
+    let owner = if guarded {
+        app.gate.authenticate_to_write(token).await
+    } else {
+        app.gate.authenticate(token).await
+    };
+    Ok(owner?)
 }
 
 /// The request names no token.
@@ -196,10 +280,27 @@ fn request_id(headers: &HeaderMap) -> String {
     if (1..=LENGTH_MAX).contains(&given.len()) && given.bytes().all(harmless) {
         return given.to_owned();
     }
-    let mut bytes = [0; 8];
-    // Without randomness there is an id all the same; it only has to be found again.
-    let _ = getrandom::fill(&mut bytes);
-    format!("{:016x}", u64::from_be_bytes(bytes))
+    new_request_id()
+}
+
+/// An id that no other request has: a count from a random start. It is no secret; it only has to be found again.
+fn new_request_id() -> String {
+    static START: OnceLock<u64> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let start = START.get_or_init(|| {
+        let mut bytes = [0; 8];
+        let _ = getrandom::fill(&mut bytes);
+        u64::from_ne_bytes(bytes)
+    });
+    let number = start.wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed));
+    // A multiple of an odd number: every count has another id, and neighbours do not look alike.
+    let mut id = String::with_capacity(16);
+    for digit in number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes() {
+        for nibble in [digit >> 4, digit & 15] {
+            id.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
+        }
+    }
+    id
 }
 
 pub(crate) async fn no_route() -> ErrorResponse {

@@ -19,8 +19,9 @@ pub struct InProcess {
 
 impl Transport for InProcess {
     fn send(&self, request: &Request) -> Result<Reply, TransportError> {
-        let Request { method, path, body, wait: _ } = request;
-        let call = self.app.call(self.caller.clone(), method.name(), path, body.clone());
+        let Request { method, path, body, signed, wait: _ } = request;
+        let caller = self.caller.clone().with_statements(signed.clone());
+        let call = self.app.call(caller, method.name(), path, body.clone());
         Ok(self.runtime.block_on(call))
     }
 }

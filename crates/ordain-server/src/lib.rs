@@ -9,20 +9,27 @@ mod request;
 mod scrub;
 
 mod front;
+mod log;
 mod metrics;
 mod notes;
+#[cfg(unix)]
+mod peer;
 mod place;
+mod quota;
+mod turns;
 
 mod api;
 mod routes;
 
+mod host;
 mod in_process;
 mod listen;
 mod patience;
 mod serve;
 
-pub use app::{App, Reload};
+pub use app::{App, PolicyFolder};
 pub use error::ErrorResponse;
 pub use in_process::InProcess;
 pub use listen::{ListenAddress, ServeError};
+pub use log::{LogWriter, log_writer};
 pub use serve::{Background, Listening, listen};

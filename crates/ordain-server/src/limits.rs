@@ -41,5 +41,12 @@ pub const STOP_WAIT: Duration = Duration::from_secs(30);
 pub const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often the ledger's head is signed, if it has grown.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// Intents that are transformed and documents that are verified at once; the others wait for their turn. Such work fills a
+/// processor, and decisions need one too.
+pub const DOCUMENTS_MAX: usize = 1;
+/// Bytes of proposals, calls and evidence that one principal may send in a day, to one node.
+pub const BYTES_PER_DAY_DEFAULT: u64 = 1 << 30;
+/// How often a request by a stranger is logged: one that was refused, and one that was answered.
+pub const STRANGERS_LOGGED_EVERY: Duration = Duration::from_secs(1);
 /// Looking takes at most one part in so many of the time.
 pub const SWEEP_SHARE: u32 = 20;

@@ -1,20 +1,23 @@
 //! Where the server listens: TCP addresses and unix sockets.
 
+use crate::host::Hosts;
 use crate::patience::Patient;
+use crate::peer::Peer;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 /// Where to listen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ListenAddress {
     /// A TCP address.
     Tcp(SocketAddr),
-    /// A unix socket, which only the user of the server may connect to.
+    /// A unix socket, which only the user of the server may connect to, unless it is opened to others.
     Socket(PathBuf),
 }
 
@@ -84,6 +87,28 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
+/// A connection that was accepted, before anything was read from it.
+pub(crate) enum Connection {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Socket(tokio::net::UnixStream),
+}
+
+impl Connection {
+    /// The stream of its requests, and who is at the other end if the kernel says so.
+    pub(crate) async fn begin(self) -> io::Result<(Patient<Box<dyn Stream>>, Option<Peer>)> {
+        let (stream, peer): (Box<dyn Stream>, Option<Peer>) = match self {
+            Self::Tcp(stream) => (Box::new(stream), None),
+            #[cfg(unix)]
+            Self::Socket(stream) => {
+                let peer = Peer::meet(&stream).await?;
+                (Box::new(stream), Some(peer))
+            }
+        };
+        Ok((Patient::new(stream), peer))
+    }
+}
+
 pub(crate) enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
@@ -113,17 +138,28 @@ impl Listener {
         }
     }
 
-    pub(crate) async fn accept(&self) -> io::Result<Patient<Box<dyn Stream>>> {
-        let stream: Box<dyn Stream> = match self {
+    /// The names for which it answers.
+    pub(crate) fn hosts(&self, public: Option<Arc<str>>) -> Hosts {
+        match self {
+            Self::Tcp(listener) if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) => {
+                Hosts::Loopback(public)
+            }
+            Self::Tcp(_) => Hosts::Public(public),
+            #[cfg(unix)]
+            Self::Socket(_) => Hosts::Any,
+        }
+    }
+
+    pub(crate) async fn accept(&self) -> io::Result<Connection> {
+        match self {
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
                 let _ = stream.set_nodelay(true);
-                Box::new(stream)
+                Ok(Connection::Tcp(stream))
             }
             #[cfg(unix)]
-            Self::Socket(listener) => Box::new(listener.accept().await?),
-        };
-        Ok(Patient::new(stream))
+            Self::Socket(listener) => listener.accept().await.map(Connection::Socket),
+        }
     }
 }
 

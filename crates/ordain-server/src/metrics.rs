@@ -44,8 +44,16 @@ struct Durations {
 pub(crate) struct Gauges {
     pub(crate) ledger_size: Option<u64>,
     pub(crate) halted: Option<bool>,
+    pub(crate) policy_differs: Option<bool>,
     pub(crate) clock_behind_ms: u64,
     pub(crate) store: Counters,
+    pub(crate) log: LogCounters,
+}
+
+/// What is missing in the log.
+pub(crate) struct LogCounters {
+    pub(crate) failed_writes: u64,
+    pub(crate) left_out: u64,
 }
 
 impl Metrics {
@@ -121,6 +129,16 @@ impl Metrics {
             ("ordain_store_batches_total", "Transactions of the store, on this node.", store.batches),
             ("ordain_store_changes_total", "Changes in them.", store.changes),
             ("ordain_store_entries_total", "Ledger entries in them.", store.entries),
+            (
+                "ordain_log_write_failures_total",
+                "Log lines that could not be written.",
+                gauges.log.failed_writes,
+            ),
+            (
+                "ordain_log_left_out_total",
+                "Requests without a token that were not logged.",
+                gauges.log.left_out,
+            ),
         ];
         for (name, help, count) in counters {
             head(&mut text, name, "counter", help);
@@ -129,6 +147,11 @@ impl Metrics {
         let gauges = [
             ("ordain_ledger_entries", "Entries of the ledger.", gauges.ledger_size),
             ("ordain_halted", "Whether an operator has halted the gate.", gauges.halted.map(u64::from)),
+            (
+                "ordain_policy_differs",
+                "Whether the policy folder is not what is in force.",
+                gauges.policy_differs.map(u64::from),
+            ),
             (
                 "ordain_clock_behind_milliseconds",
                 "How far the clock is behind the ledger.",

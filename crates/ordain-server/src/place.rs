@@ -1,6 +1,6 @@
 //! Places: how many requests are worked on at once, altogether and of one principal.
 
-use crate::app::App;
+use crate::app::{App, Shared};
 use crate::limits::REQUESTS_OF_ONE_MAX;
 use ordain_api::{Problem, ProblemCode};
 use std::sync::{Arc, PoisonError};
@@ -12,7 +12,7 @@ pub(crate) struct Place(
 );
 
 struct Taken {
-    app: App,
+    shared: Arc<Shared>,
     principal: String,
 }
 
@@ -25,13 +25,13 @@ impl Place {
             return Err(Problem::new(ProblemCode::TooMany, problem));
         }
         *count += 1;
-        Ok(Self(Arc::new(Taken { app: app.clone(), principal: principal.to_owned() })))
+        Ok(Self(Arc::new(Taken { shared: Arc::clone(&app.shared), principal: principal.to_owned() })))
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let mut of_one = self.app.shared.of_one.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_one = self.shared.of_one.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = of_one.get_mut(&self.principal) {
             *count = count.saturating_sub(1);
             if *count == 0 {

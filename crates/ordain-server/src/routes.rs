@@ -1,6 +1,8 @@
 //! The router: one handler for each operation of the table.
 
-use crate::api::{actions, control, documents, evidence, ledger, notes, permits, server, tokens, wait};
+use crate::api::{
+    actions, approvers, control, documents, evidence, ledger, notes, permits, server, tokens, wait,
+};
 use crate::app::App;
 use axum::Router;
 use axum::http::Method as HttpMethod;
@@ -36,7 +38,12 @@ fn handler(operation: &Operation) -> MethodRouter<App> {
         OperationId::GetGate => on(method, control::status),
         OperationId::Halt => on(method, control::halt),
         OperationId::Resume => on(method, control::resume),
-        OperationId::ReloadPolicy => on(method, control::reload),
+        OperationId::PushPolicy => on(method, control::push_policy),
+        OperationId::GetPolicy => on(method, control::policy),
+        OperationId::GetActTerms => on(method, approvers::terms),
+        OperationId::EnrolApproverKey => on(method, approvers::enrol),
+        OperationId::ListApproverKeys => on(method, approvers::list),
+        OperationId::RevokeApproverKey => on(method, approvers::revoke),
         OperationId::RotateKey => on(method, control::rotate_key),
         OperationId::CreateToken => on(method, tokens::create),
         OperationId::ListTokens => on(method, tokens::list),

@@ -1,7 +1,6 @@
-//! The listener, and what happens beside requests: time passes, the head is signed, policies are read again.
+//! The listener, and what happens beside requests: time passes, the head is signed, the key is read again.
 
 use crate::app::App;
-use crate::error::ErrorResponse;
 use crate::limits::{
     CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY, SWEEP_SHARE,
 };
@@ -9,10 +8,10 @@ use crate::listen::{ListenAddress, Listener, ServeError};
 use axum::Router;
 use futures_util::future::join_all;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use ordain_gate::Caller;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,12 +53,18 @@ impl Listening {
         let beside = tokio::spawn(always_beside(app.clone(), background, stopped));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        let service = TowerToHyperService::new(app.router());
-        let accepting = listeners.iter().map(|listener| accept(listener, &service, &places, &graceful));
+        let service = |listener: &Listener| {
+            let hosts = listener.hosts(app.public_host.clone());
+            TowerToHyperService::new(app.router().layer(axum::Extension(hosts)))
+        };
+        let services: Vec<_> = listeners.iter().map(|listener| (listener, service(listener))).collect();
+        let accepting =
+            services.iter().map(|(listener, service)| accept(listener, service, &places, &graceful));
         tokio::select! {
             _ = join_all(accepting) => {}
             () = stop => {}
         }
+        drop(services);
         drop(listeners);
         // Those who wait get what there is now; everybody else gets their answer.
         app.shared.stopping.send_replace(true);
@@ -84,8 +89,8 @@ async fn accept(
     loop {
         // A connection is taken when there is a place for it; the others wait in the kernel's queue.
         let place = places.clone().acquire_owned().await;
-        let stream = match listener.accept().await {
-            Ok(stream) => stream,
+        let accepted = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors, most likely: give others time to close theirs.
                 tracing::warn!(error = %error, "cannot accept a connection");
@@ -93,15 +98,22 @@ async fn accept(
                 continue;
             }
         };
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_WAIT)
-            .max_buf_size(HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), service.clone());
-        let connection = graceful.watch(connection);
+        let (service, watcher) = (service.clone(), graceful.watcher());
         tokio::spawn(async move {
-            // A client that goes away is no failure of ours.
-            let _ = connection.await;
+            // A client that goes away, or sends no proper preface, is no failure of ours.
+            let Ok((stream, peer)) = accepted.begin().await else { return };
+            let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+                if let Some(peer) = &peer {
+                    request.extensions_mut().insert(peer.clone());
+                }
+                service.call(request)
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_WAIT)
+                .max_buf_size(HEAD_BYTES_MAX)
+                .serve_connection(TokioIo::new(stream), service);
+            let _ = watcher.watch(connection).await;
             drop(place);
         });
     }
@@ -155,23 +167,12 @@ async fn keep_checkpoint(app: &App, background: &Background, signed: &mut u64) {
     }
 }
 
-/// The key and the policies may have been changed by others.
+/// The key may have been rotated by others. Policies are not read here: only a push puts them in force.
 async fn read_again(app: &App) {
     match app.gate.reload_key().await {
         Ok(true) => tracing::info!("another key signs from now on"),
-        Ok(false) => {}
+        Ok(false) => tracing::info!("the key is as it was"),
         Err(error) => tracing::error!(error = %error, "the signing key could not be read again"),
-    }
-    match app.reload(&Caller::local("ordain")).await {
-        Ok(true) => {
-            let status = app.gate.gate_status().await.ok();
-            let policy_hash = status.and_then(|status| status.policy_hash).unwrap_or_default();
-            tracing::info!(policy_hash, "other policies are in force, on every node");
-        }
-        Ok(false) => tracing::info!("the policies are as they were"),
-        Err(ErrorResponse { problem, .. }) => {
-            tracing::error!(detail = problem.detail, errors = ?problem.errors, "the policies were not changed")
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::kind::Kind;
 use crate::limits::FRESHNESS_MS_DEFAULT;
 use crate::profile::Profile;
+use crate::statement::ApproverKeys;
 use crate::verify::verify_value;
 use ordain_canon::{BundleHash, Canonicalizer, DeriveError, DerivedId, Value};
 use std::collections::BTreeMap;
@@ -23,10 +24,12 @@ pub struct Facts<'a> {
     pub evidence: &'a [Value<'a>],
     /// How many approvers there are and how many a threshold asks for.
     pub approvers: Option<Approvers>,
-    /// How old evidence may be.
+    /// How old evidence may be. Bindings and sensors can only shorten it.
     pub freshness_ms: i64,
     /// The sensors that the policy knows, by id.
     pub sensors: Option<&'a BTreeMap<String, Sensor>>,
+    /// The keys of approvers, where signatures of approvals are to be checked.
+    pub approver_keys: Option<&'a ApproverKeys>,
     /// The evidence fields that preconditions name.
     pub fields: &'a [String],
     /// How long the document's text is.
@@ -44,6 +47,7 @@ impl Default for Facts<'_> {
             approvers: None,
             freshness_ms: FRESHNESS_MS_DEFAULT,
             sensors: None,
+            approver_keys: None,
             fields: &[],
             document_bytes: 0,
         }
@@ -93,4 +97,6 @@ pub struct Sensor {
     pub public_key: Option<String>,
     /// Whether its packets must be signed.
     pub signature_required: bool,
+    /// How old its packets may be, at most; it can only shorten [`Facts::freshness_ms`].
+    pub freshness_ms: Option<i64>,
 }

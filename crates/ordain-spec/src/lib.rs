@@ -16,6 +16,8 @@ pub mod packet;
 
 pub mod approval;
 
+pub mod statement;
+
 pub mod decision;
 
 pub mod profile;

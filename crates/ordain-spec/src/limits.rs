@@ -27,3 +27,10 @@ pub const NOTE_ALIASES_MAX: usize = 8;
 pub const NOTE_TITLE_CHARS_MIN: usize = 3;
 /// Characters of a note's id at least.
 pub const NOTE_ID_CHARS_MIN: usize = 8;
+
+/// Bytes of a signed statement.
+pub const STATEMENT_BYTES_MAX: usize = 8 * 1024;
+/// How long a signed statement may hold, from its signing on.
+pub const STATEMENT_MS_MAX: u64 = 3_600_000;
+/// The largest number that every JSON can hold.
+pub const WHOLE_MAX: u64 = (1 << 53) - 1;

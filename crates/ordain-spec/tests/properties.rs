@@ -82,8 +82,11 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 || (pointer == "/context" && damage == "unknown field")
                 || (pointer == "/sensor_signature" && damage == "empty")
         }
-        // Whoever approves need not say why.
-        Kind::Approval => damage == "empty" && pointer == "/reason",
+        // Whoever approves need not say why. Whether an approval must be signed is for the policies to say, so that without its
+        // signature it is another valid one.
+        Kind::Approval => {
+            (damage == "empty" && pointer == "/reason") || (damage == "left out" && pointer == "/signature")
+        }
         // A proposal that cannot be read has neither id nor hash, and an empty pointer is the whole proposal.
         Kind::Decision => {
             (damage == "null" && matches!(pointer, "/proposal_id" | "/proposal_hash"))
@@ -321,9 +324,9 @@ fn one_fault_is_one_finding() {
     assert_eq!(found, ["PS6 /operations/1/content"]);
 }
 
-/// A binding says how old its evidence may be, and that counts more than the policy's word.
+/// The proposer writes the bindings: they can shorten the policy's limit, one hour here, and never lengthen it.
 #[test]
-fn bindings_say_how_fresh_evidence_must_be() {
+fn a4_bindings_only_shorten_how_old_evidence_may_be() {
     let vector = vectors().into_iter().find(|it| it.rule == "V-PROP-013").unwrap();
     let facts_text = vector.file("facts.json").unwrap();
     let facts_value = Value::read(facts_text.as_bytes()).unwrap();
@@ -340,7 +343,9 @@ fn bindings_say_how_fresh_evidence_must_be() {
     let stale = ["V-PROP-013 /preconditions/0/evidence_ref"];
     assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(60_000), bind(60_000)), [""; 0]);
     assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(60_001), bind(60_000)), stale);
-    assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(7_200_000), bind(10_000_000)), [""; 0]);
+    assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(3_600_000), bind(10_000_000)), [""; 0]);
+    assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(3_600_001), bind(10_000_000)), stale);
+    assert_eq!(found_after(Kind::Action, "V-PROP-013", &at(3_600_001), bind(9_007_199_254_740_991)), stale);
 }
 
 /// A bundle that names itself wrongly does not vouch for a plan that repeats the name.

@@ -1,7 +1,6 @@
 //! The changes of one transaction: checked in order, each seeing the ones before, and put together as rows.
 
 use crate::limits::BATCH_BYTES_MAX;
-use crate::pack::pack;
 use crate::queue::{Answer, Counts, Job};
 use crate::{Change, Committed, End, Guard, Head, Record, StoreError, checks};
 use ordain_canon::ContentHash;
@@ -121,8 +120,8 @@ impl Batch {
         let first_index = self.edge.size();
         let last = self.entries.last().map(|entry| &entry.bytes).or(self.last.as_ref());
         let writes = (change.build)(End { index: first_index, last: last.map(Vec::as_slice) });
-        self.bytes += checks::writes(&change.guards, &writes)?;
-        let mut attached = (!writes.attached.is_empty()).then(|| pack(&writes.attached));
+        self.bytes += checks::writes(&change.guards, change.attached.as_ref(), &writes)?;
+        let mut attached = change.attached.map(|packed| packed.bytes);
         for (index, bytes) in (first_index..).zip(writes.entries) {
             let leaf_hash = Hash::of_leaf(&bytes);
             self.edge.append(leaf_hash, |tile, row| {

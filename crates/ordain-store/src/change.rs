@@ -1,9 +1,13 @@
 //! What a caller asks the store to write.
 
+use crate::{Packed, StoreError};
+
 /// What one step changes: all of it or nothing.
 pub struct Change {
     /// Each record that is read or written, and the version it must have. Whoever writes a record guards it here.
     pub guards: Vec<Guard>,
+    /// Documents that belong to this change alone, kept with its first entry.
+    pub attached: Option<Packed>,
     /// Called inside the transaction, after all guards held, with the end of the ledger. It must be quick and touch nothing
     /// else: everybody waits for it, and what it gives may still fail to be written.
     pub build: Box<dyn FnOnce(End<'_>) -> Writes + Send>,
@@ -21,7 +25,12 @@ pub struct End<'a> {
 impl Change {
     /// Of guards and what to write if they hold, by the index that the first new entry gets.
     pub fn new(guards: Vec<Guard>, build: impl FnOnce(u64) -> Writes + Send + 'static) -> Self {
-        Self { guards, build: Box::new(|end| build(end.index)) }
+        Self { guards, attached: None, build: Box::new(|end| build(end.index)) }
+    }
+
+    /// The same with documents that are kept with its first entry.
+    pub fn attach(self, documents: &[Vec<u8>]) -> Result<Self, StoreError> {
+        Ok(Self { attached: Some(Packed::of(documents)?), ..self })
     }
 }
 
@@ -53,8 +62,6 @@ impl Guard {
 pub struct Writes {
     /// Kept under the hash of their bytes, for documents that several changes name; a document that is stored already stays.
     pub documents: Vec<Vec<u8>>,
-    /// Kept with the first entry, in a compact form, for documents that belong to this change alone.
-    pub attached: Vec<Vec<u8>>,
     /// Each at most once, and only with a guard. The new version is the guarded one plus one.
     pub records: Vec<NewRecord>,
     /// Leaves of the ledger, in this order.

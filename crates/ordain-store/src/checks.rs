@@ -3,7 +3,7 @@
 use crate::limits::{
     BODY_BYTES_MAX, CHANGE_BYTES_MAX, DOCUMENT_BYTES_MAX, GUARDS_MAX, ID_BYTES_MAX, KIND_BYTES_MAX,
 };
-use crate::{Guard, StoreError, Writes};
+use crate::{Guard, Packed, StoreError, Writes};
 use ordain_ledger::ENTRY_BYTES_MAX;
 use std::collections::BTreeSet;
 
@@ -42,12 +42,16 @@ pub(crate) fn check_version(found: u64, first: u64, newest: u64, place: &str) ->
 }
 
 /// Gives the bytes of everything that is written.
-pub(crate) fn writes(guards: &[Guard], writes: &Writes) -> Result<usize, StoreError> {
-    let mut bytes = 0;
-    if writes.entries.is_empty() && !writes.attached.is_empty() {
+pub(crate) fn writes(
+    guards: &[Guard],
+    attached: Option<&Packed>,
+    writes: &Writes,
+) -> Result<usize, StoreError> {
+    let mut bytes = attached.map_or(0, |packed| packed.plain_bytes);
+    if writes.entries.is_empty() && attached.is_some() {
         return Err(StoreError::Refused("it attaches documents to no entry".to_owned()));
     }
-    for document in writes.documents.iter().chain(&writes.attached) {
+    for document in &writes.documents {
         length("a document", document.len(), DOCUMENT_BYTES_MAX)?;
         bytes += document.len();
     }

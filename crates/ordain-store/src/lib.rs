@@ -22,5 +22,6 @@ mod sqlite;
 pub use change::{Change, Committed, End, Guard, NewRecord, Writes};
 pub use error::StoreError;
 pub use location::Location;
+pub use pack::Packed;
 pub use rows::{Counters, EntryRow, Head, Query, Record};
 pub use store::Store;

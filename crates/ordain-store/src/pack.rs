@@ -1,6 +1,8 @@
 //! The compact form of the documents that are kept with an entry: hashes and permits as bytes, the rest by LZ4 with a
 //! dictionary. Every byte comes back as it was.
 
+use crate::limits::{CHANGE_BYTES_MAX, DOCUMENT_BYTES_MAX};
+use crate::{StoreError, checks};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use lz4_flex::block::{compress_with_dict, decompress_with_dict};
 
@@ -25,11 +27,33 @@ const RAW: u8 = 0;
 const TEXT: u8 = 1;
 const TOKEN: u8 = 2;
 
+/// Documents in their compact form, made before the writer's turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packed {
+    pub(crate) bytes: Vec<u8>,
+    /// Of the documents as they were.
+    pub(crate) plain_bytes: usize,
+}
+
+impl Packed {
+    /// Packs documents. This is work for the caller's thread: the writer serves everybody.
+    pub fn of(documents: &[Vec<u8>]) -> Result<Self, StoreError> {
+        let mut plain_bytes = 0;
+        for document in documents {
+            checks::length("a document", document.len(), DOCUMENT_BYTES_MAX)?;
+            plain_bytes += document.len();
+        }
+        checks::length("all that a change writes", plain_bytes, CHANGE_BYTES_MAX)?;
+        Ok(Self { bytes: pack(documents), plain_bytes })
+    }
+}
+
 /// Packs documents.
 pub(crate) fn pack(documents: &[Vec<u8>]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(documents.iter().map(Vec::len).sum::<usize>() + documents.len() * 4);
+    let mut plain = Vec::with_capacity(documents.iter().map(Vec::len).sum::<usize>() + documents.len() * 8);
+    let mut part = Vec::new();
     for document in documents {
-        push_document(&mut plain, document);
+        push_document(&mut plain, document, &mut part);
     }
     let mut packed = vec![VERSION];
     push_length(&mut packed, plain.len());
@@ -56,16 +80,17 @@ pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Option<Vec<Vec<u8>>> {
     Some(documents)
 }
 
-fn push_document(plain: &mut Vec<u8>, document: &[u8]) {
+/// `part` is work space.
+fn push_document(plain: &mut Vec<u8>, document: &[u8], part: &mut Vec<u8>) {
     if let Some((header, claims, signature)) = token_parts(document) {
         plain.push(TOKEN);
-        push_part(plain, &header);
-        push_part(plain, &claims);
+        push_part(plain, &header, part);
+        push_part(plain, &claims, part);
         push_length(plain, signature.len());
         plain.extend_from_slice(&signature);
     } else if std::str::from_utf8(document).is_ok() {
         plain.push(TEXT);
-        push_part(plain, document);
+        push_part(plain, document, part);
     } else {
         plain.push(RAW);
         push_length(plain, document.len());
@@ -90,43 +115,47 @@ fn take_document(plain: &mut &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A text with its hashes as bytes, after its length.
-fn push_part(plain: &mut Vec<u8>, text: &[u8]) {
-    let shortened = shorten(text);
-    push_length(plain, shortened.len());
-    plain.extend_from_slice(&shortened);
+fn push_part(plain: &mut Vec<u8>, text: &[u8], part: &mut Vec<u8>) {
+    part.clear();
+    shorten(text, part);
+    push_length(plain, part.len());
+    plain.extend_from_slice(part);
 }
 
-fn shorten(text: &[u8]) -> Vec<u8> {
-    let mut shortened = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        let digits_of_hash = rest.strip_prefix(HASH_PREFIX).map(|digits| (digits, hex_run(digits)));
-        if let Some((digits, run)) = digits_of_hash
-            && run >= HASH_DIGITS
-        {
-            shortened.push(HASH);
-            rest = push_hex(&mut shortened, digits, HASH_DIGITS / 2);
+fn shorten(text: &[u8], shortened: &mut Vec<u8>) {
+    // Everything before this is written.
+    let mut written = 0;
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        if hex_value(*byte).is_none() {
+            at += 1;
             continue;
         }
-        let pairs = hex_run(rest) / 2;
-        if pairs >= HEX_PAIRS_MIN {
-            let pairs = pairs.min(HEX_PAIRS_MAX);
-            shortened.push(HEX);
-            shortened.push(u8::try_from(pairs).unwrap_or(u8::MAX));
-            rest = push_hex(&mut shortened, rest, pairs);
+        let rest = text.get(at..).unwrap_or_default();
+        let run = hex_run(rest);
+        if run / 2 < HEX_PAIRS_MIN {
+            at += run;
             continue;
         }
-        // A run that is too short is copied whole, so that it is looked at once.
-        let copied = (pairs * 2).max(1);
-        if copied > 1 {
-            shortened.extend_from_slice(rest.get(..copied).unwrap_or_default());
-            rest = rest.get(copied..).unwrap_or_default();
-        } else {
-            shortened.push(*first);
-            rest = after;
-        }
+        let before = text.get(written..at).unwrap_or_default();
+        let pairs = match before.strip_suffix(HASH_PREFIX) {
+            Some(before) if run >= HASH_DIGITS => {
+                shortened.extend_from_slice(before);
+                shortened.push(HASH);
+                HASH_DIGITS / 2
+            }
+            _ => {
+                let pairs = (run / 2).min(HEX_PAIRS_MAX);
+                shortened.extend_from_slice(before);
+                shortened.extend_from_slice(&[HEX, u8::try_from(pairs).unwrap_or(u8::MAX)]);
+                pairs
+            }
+        };
+        push_hex(shortened, rest, pairs);
+        at += pairs * 2;
+        written = at;
     }
-    shortened
+    shortened.extend_from_slice(text.get(written..).unwrap_or_default());
 }
 
 fn expand(shortened: &[u8]) -> Option<Vec<u8>> {
@@ -160,20 +189,22 @@ fn expand(shortened: &[u8]) -> Option<Vec<u8>> {
 
 /// How many lower-case hexadecimal digits a text starts with, as far as that matters.
 fn hex_run(text: &[u8]) -> usize {
-    let is_digit = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    text.iter().take(HEX_PAIRS_MAX * 2).take_while(is_digit).count()
+    text.iter().take(HEX_PAIRS_MAX * 2).take_while(|byte| hex_value(**byte).is_some()).count()
 }
 
-/// Writes pairs of digits as bytes, and gives the text after them.
-fn push_hex<'t>(shortened: &mut Vec<u8>, text: &'t [u8], pairs: usize) -> &'t [u8] {
-    let value = |digit: u8| if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
-    let (digits, rest) = text.split_at_checked(pairs * 2).unwrap_or((text, &[]));
-    for pair in digits.chunks_exact(2) {
-        if let [high, low] = pair {
-            shortened.push(value(*high) << 4 | value(*low));
-        }
+fn hex_value(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
     }
-    rest
+}
+
+/// Writes pairs of digits as bytes.
+fn push_hex(shortened: &mut Vec<u8>, text: &[u8], pairs: usize) {
+    let value = |digit: u8| hex_value(digit).unwrap_or_default();
+    let (digits, _) = text.as_chunks::<2>();
+    shortened.extend(digits.iter().take(pairs).map(|[high, low]| value(*high) << 4 | value(*low)));
 }
 
 fn hex_digit(value: u8) -> u8 {
@@ -198,11 +229,56 @@ fn base64url(bytes: &[u8]) -> String {
     Base64UrlUnpadded::encode_string(bytes)
 }
 
-/// `None` for a text that [`base64url`] does not write.
+/// What each byte is worth as a digit of base64url; 64 for any other byte.
+#[expect(clippy::indexing_slicing, reason = "computed by the compiler")]
+const BASE64URL: [u8; 256] = {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut values = [64; 256];
+    let mut value = 0_u8;
+    while value < 64 {
+        values[digits[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
+
+/// `None` for a text that [`base64url`] does not write. A permit holds no secret, so this need not take the same time for all
+/// bytes.
 fn from_base64url(text: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(text).ok()?;
-    let bytes = Base64UrlUnpadded::decode_vec(text).ok()?;
-    (base64url(&bytes) == text).then_some(bytes)
+    let value = |digit: u8| u32::from(BASE64URL.get(usize::from(digit)).copied().unwrap_or(64));
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    // Bit 6 is set in the value of a byte that is not a digit.
+    let mut seen = 0;
+    let (fours, rest) = text.as_chunks::<4>();
+    for four in fours {
+        let [first, second, third, fourth] = four.map(value);
+        seen |= first | second | third | fourth;
+        let [_, high, middle, low] = (first << 18 | second << 12 | third << 6 | fourth).to_be_bytes();
+        bytes.extend_from_slice(&[high, middle, low]);
+    }
+    // The last digit may have bits that belong to no byte. `base64url` writes them as zeros.
+    let spare = match rest {
+        [] => 0,
+        [first, second] => {
+            let [first, second] = [first, second].map(|digit| value(*digit));
+            seen |= first | second;
+            let [_, _, byte, spare] = (first << 10 | second << 4).to_be_bytes();
+            bytes.push(byte);
+            spare
+        }
+        [first, second, third] => {
+            let [first, second, third] = [first, second, third].map(|digit| value(*digit));
+            seen |= first | second | third;
+            let [_, high, low, spare] = (first << 18 | second << 12 | third << 6).to_be_bytes();
+            bytes.extend_from_slice(&[high, low]);
+            spare
+        }
+        _ => return None,
+    };
+    if spare != 0 {
+        return None;
+    }
+    (seen & 64 == 0).then_some(bytes)
 }
 
 fn push_length(bytes: &mut Vec<u8>, mut length: usize) {

@@ -12,6 +12,7 @@ use ordain_ledger::{
     tiles_for_inclusion,
 };
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A ledger with its documents and records. Clones are handles on the same one.
@@ -49,6 +50,12 @@ impl Store {
             }
         };
         Ok(Self { engine: Arc::new(engine) })
+    }
+
+    /// Copies a SQLite store as it is at this moment into a file that is there and empty. Others may write meanwhile. Must be
+    /// called within a tokio runtime.
+    pub async fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+        Sqlite::copy(from.to_owned(), to.to_owned()).await
     }
 
     /// Writes all or nothing, durably when it returns. Many callers at once share one transaction and one sync. A change

@@ -92,7 +92,6 @@ async fn what_was_written_is_read(place: &Place) {
         assert_eq!(first, 0);
         Writes {
             documents: vec![b"proposal".to_vec(), b"".to_vec()],
-            attached: vec![b"{\"decided\":1}".to_vec(), vec![0xff, 0xfe], Vec::new()],
             records: vec![
                 NewRecord::new("action", "a-1", "held", "{\"n\":1}"),
                 NewRecord::new("permit", "p-1", "open", "{}"),
@@ -100,6 +99,8 @@ async fn what_was_written_is_read(place: &Place) {
             entries: vec![b"one".to_vec(), b"".to_vec(), vec![0, 255]],
         }
     });
+    let attached = vec![b"{\"decided\":1}".to_vec(), vec![0xff, 0xfe], Vec::new()];
+    let change = change.attach(&attached).unwrap();
     assert_eq!(store.commit(change).await.unwrap(), Committed { first_index: 0, size: 3 });
     let next = set("action", "a-1", 1, "decided", "{\"n\":2}");
     assert_eq!(store.commit(next).await.unwrap(), Committed { first_index: 3, size: 4 });
@@ -119,7 +120,6 @@ async fn what_was_written_is_read(place: &Place) {
     let entries = check_tree(&store).await;
     assert_eq!(entries[2].bytes, [0, 255]);
     // Documents are attached to the first entry of a change, and found by any of them.
-    let attached = vec![b"{\"decided\":1}".to_vec(), vec![0xff, 0xfe], Vec::new()];
     assert_eq!((entries[0].attached.as_slice(), entries[1].attached.len()), (attached.as_slice(), 0));
     for index in [0, 2] {
         assert_eq!(store.attached(index).await.unwrap(), attached);
@@ -148,7 +148,7 @@ async fn a_change_sees_the_last_entry(place: &Place) {
             Writes { entries: vec![vec![number]], ..Writes::default() }
         });
         let store = &stores[usize::from(number / 2 % 2)];
-        store.commit(Change { guards: Vec::new(), build }).await.unwrap();
+        store.commit(Change { attached: None, guards: Vec::new(), build }).await.unwrap();
     }
 }
 
@@ -326,11 +326,10 @@ async fn sql_in_every_string(place: &Place) {
     for (number, text) in STRINGS.iter().enumerate() {
         let change = Change::new(vec![Guard::absent(*text, *text)], move |_| Writes {
             documents: vec![text.as_bytes().to_vec()],
-            attached: vec![text.as_bytes().to_vec()],
             records: vec![NewRecord::new(*text, *text, *text, *text)],
             entries: vec![text.as_bytes().to_vec()],
         });
-        store.commit(change).await.unwrap();
+        store.commit(change.attach(&[text.as_bytes().to_vec()]).unwrap()).await.unwrap();
         let record = store.record(text, text).await.unwrap().unwrap();
         assert_eq!([&record.kind, &record.id, &record.state, &record.body], [text; 4]);
         let query = Query {
@@ -790,11 +789,11 @@ fn three_stores_agree() {
             let written = random(5) as usize;
             let (entries, state) = (random(3), format!("s{}", random(2)));
             let mut answers = Vec::new();
+            let state_of_step = format!("{step} {state}").into_bytes();
             for store in &stores {
                 let (writes, state) = (guards.clone(), state.clone());
                 let change = Change::new(guards.clone(), move |first| Writes {
                     documents: vec![first.to_string().into_bytes()],
-                    attached: vec![first.to_string().into_bytes(); usize::from(entries > 0)],
                     records: writes
                         .into_iter()
                         .take(written)
@@ -802,7 +801,12 @@ fn three_stores_agree() {
                         .collect(),
                     entries: (0..entries).map(|number| format!("{step} {number}").into_bytes()).collect(),
                 });
-                answers.push(store.commit(change).await);
+                let attached = if entries > 0 {
+                    change.attach(std::slice::from_ref(&state_of_step)).unwrap()
+                } else {
+                    change
+                };
+                answers.push(store.commit(attached).await);
             }
             assert!(answers.iter().all(|answer| *answer == answers[0]), "step {step}: {answers:?}");
         }

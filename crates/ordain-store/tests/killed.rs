@@ -110,10 +110,10 @@ async fn count(store: Store, task: u64) {
             (NewRecord::new("counter", &counter, "s", (version + 1).to_string()), entry.clone().into_bytes());
         let change = Change::new(vec![Guard::new("counter", &counter, version)], move |_| Writes {
             documents: vec![bytes.repeat(20)],
-            attached: vec![bytes.repeat(20)],
             records: vec![record],
             entries: vec![bytes],
         });
+        let change = change.attach(&[entry.repeat(20).into_bytes()]).unwrap();
         match store.commit(change).await {
             Ok(committed) => child::say(&format!("{} {entry}", committed.first_index)),
             Err(StoreError::Conflict { .. }) => {}

@@ -2,6 +2,7 @@
 
 use ordain_canon::Value;
 use ordain_spec::profile::Profile;
+use ordain_spec::statement::ApproverKeys;
 use ordain_spec::{Approvers, Facts, Sensor, SourceBundle};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ pub struct OwnedFacts<'a> {
     fields: Vec<String>,
     approvers: Option<Approvers>,
     sensors: Option<BTreeMap<String, Sensor>>,
+    approver_keys: Option<ApproverKeys>,
 }
 
 impl<'a> OwnedFacts<'a> {
@@ -48,6 +50,7 @@ impl<'a> OwnedFacts<'a> {
                     facts.sensors =
                         Some(sensors.iter().map(|(id, value)| (id.to_string(), sensor(value))).collect());
                 }
+                "approver_keys" => facts.approver_keys = Some(value.to_typed().expect("keys of approvers")),
                 other => panic!("`{other}` is not a fact"),
             }
         }
@@ -67,6 +70,7 @@ impl<'a> OwnedFacts<'a> {
             fields: &self.fields,
             approvers: self.approvers,
             sensors: self.sensors.as_ref(),
+            approver_keys: self.approver_keys.as_ref(),
             ..none
         }
     }
@@ -81,5 +85,6 @@ fn sensor(value: &Value<'_>) -> Sensor {
     Sensor {
         public_key: value.get("public_key").and_then(Value::as_str).map(str::to_owned),
         signature_required: value.get("signature_required").and_then(Value::as_bool).unwrap_or_default(),
+        freshness_ms: value.get("freshness_ms").and_then(Value::as_integer),
     }
 }

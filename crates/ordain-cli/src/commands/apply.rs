@@ -16,7 +16,8 @@ use ordain_spec::Verified;
 use ordain_spec::evidence::ExecutionEvidence;
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
-use ordain_spec::run::RunResult;
+use ordain_spec::run::{RunResult, UNTESTED};
+use ordain_state::Home;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -75,7 +76,7 @@ pub(crate) fn apply_asked(
 ) -> Result<Outcome, Failure> {
     let &Asker { workspace, json, .. } = asker;
     let Some(gate) = asker.gate()? else {
-        let applied = Authority::local_operator(workspace)
+        let applied = Authority::local_operator(&Home::from_environment()?, workspace)
             .and_then(|authority| apply::apply(workspace, patch, base, authority));
         let applied = told(applied, json)?;
         if applied.record.is_some() {
@@ -123,7 +124,8 @@ impl Wanted {
         }
         check_links(&args.what, json)?;
         let run = load::<RunResult>(&args.what.join("result.json"), json)?.document;
-        if !run.decision.accepted {
+        let untested = run.decision.reasons.first().is_some_and(|reason| reason == UNTESTED);
+        if !run.decision.accepted && !untested {
             let reason = run.decision.reasons.first().map_or("", String::as_str);
             let path = args.what.display().to_string();
             let hint = format!("run `ordain show {path}`");

@@ -7,11 +7,14 @@ use crate::gate::page;
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_page;
 use crate::page::Page;
+use crate::signing::{self, Signer};
 use clap::Args;
-use ordain_api::{ActionState, ActionStatus, VerdictRequest};
+use ordain_api::{ActionState, ActionStatus, Approving, VerdictRequest};
 use ordain_client::Client;
 use ordain_spec::approval::Verdict;
+use ordain_spec::statement::{Assurance, Statement};
 use std::io::{BufRead, IsTerminal, Write};
+use std::time::Instant;
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -41,19 +44,50 @@ pub(crate) struct Approve {
 }
 
 pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let view_digest = match &args.view {
         Some(digest) => digest.clone(),
         None => {
+            let started = Instant::now();
             let status = status::of(gateway.client(), &args.id)?;
             if status.state == ActionState::Held && !asked(&status)? {
                 return Err(Failure::Server("nothing was approved".to_owned()));
             }
-            status.view_digest
+            let verdict = signed(gateway.client(), &status, Verdict::Approve, &args.reason, started)?;
+            return record(gateway.client(), &args.id, &verdict, json);
         }
     };
-    let verdict = VerdictRequest { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest };
+    let verdict =
+        VerdictRequest { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest, signed: None };
     record(gateway.client(), &args.id, &verdict, json)
+}
+
+/// A verdict about what was shown. Somebody who has a key at this gate signs it on their terminal.
+pub(super) fn signed(
+    client: &Client,
+    status: &ActionStatus,
+    verdict: Verdict,
+    reason: &str,
+    started: Instant,
+) -> Result<VerdictRequest, Failure> {
+    let view_digest = status.view_digest.clone();
+    let signer = if signing::on_terminal() { Signer::find(client)? } else { None };
+    let signed = match (&status.signing, signer) {
+        (Some(terms), Some(signer)) => {
+            let approving = Approving {
+                principal: signer.principal(),
+                action_id: &status.action_id,
+                view_digest: &view_digest,
+                verdict,
+                reason,
+                assurance: Assurance::Presence,
+            };
+            let statement = terms.statement(&approving, signing::elapsed_ms(started));
+            signer.sign(&[Statement::Approval(statement)])?.pop()
+        }
+        _ => None,
+    };
+    Ok(VerdictRequest { verdict, reason: reason.to_owned(), view_digest, signed })
 }
 
 /// Records a verdict, and shows where the action stands now.

@@ -148,6 +148,7 @@ impl Given {
             policies: &self.policies,
             evidence: &evidence,
             approvals: &approvals,
+            approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: self.now_ms,
             halted: self.halted,
         }))

@@ -5,8 +5,10 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{GREEN, RED, printable};
+use crate::signing;
 use clap::Args;
-use ordain_api::GateStatus;
+use ordain_api::{GateStatus, OwnerAct};
+use ordain_spec::statement::reason_hash;
 use std::io::Write;
 
 #[derive(Args)]
@@ -20,13 +22,14 @@ pub(crate) struct Switch {
 }
 
 pub(crate) fn halt(args: &Switch, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
     show(&gateway.client().halt(&args.reason)?, json)
 }
 
 pub(crate) fn resume(args: &Switch, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-    show(&gateway.client().resume(&args.reason)?, json)
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
+    let client = signing::for_act(gateway.client(), OwnerAct::Resume, &reason_hash(&args.reason))?;
+    show(&client.resume(&args.reason)?, json)
 }
 
 fn show(status: &GateStatus, json: bool) -> Result<Outcome, Failure> {

@@ -43,7 +43,7 @@ pub(crate) struct Hash {
     #[command(flatten)]
     pub(crate) lines: Lines,
     /// Which hash
-    #[arg(long = "as", value_enum, value_name = "WHAT")]
+    #[arg(long = "kind", value_enum, value_name = "WHAT")]
     pub(crate) what: HashOf,
 }
 

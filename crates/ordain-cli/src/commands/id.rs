@@ -14,7 +14,7 @@ pub(crate) struct Id {
     #[command(flatten)]
     pub(crate) lines: Lines,
     /// The part of a document to derive the id of
-    #[arg(long = "as", value_enum, value_name = "WHAT")]
+    #[arg(long = "kind", value_enum, value_name = "WHAT")]
     pub(crate) what: IdOf,
 }
 

@@ -5,11 +5,13 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
+use crate::signing;
 use clap::{Args, Subcommand};
-use ordain_api::{Jwk, KeyStatus};
+use ordain_api::{Jwk, KeyStatus, OwnerAct};
 use ordain_canon::time::moment;
 use ordain_client::Client;
 use ordain_gate::note_verifier;
+use ordain_spec::statement::NONE;
 use serde_json::json;
 
 #[derive(Args)]
@@ -36,12 +38,13 @@ pub(crate) struct KeysList {
 pub(crate) fn run(args: &Keys, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         KeysCommand::Rotate(args) => {
-            let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-            let KeyStatus { key_id, public_key, retired_at_ms, .. } = gateway.client().rotate_key()?;
+            let gateway = Gateway::open(&args.connect, Purpose::Write)?;
+            let client = signing::for_act(gateway.client(), OwnerAct::RotateKey, NONE)?;
+            let KeyStatus { key_id, public_key, retired_at_ms, .. } = client.rotate_key()?;
             show(gateway.client(), &[Key { id: key_id, public: public_key, retired_at_ms }], json)
         }
         KeysCommand::List(args) => {
-            let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+            let gateway = Gateway::open(&args.connect, Purpose::Look)?;
             let keys: Vec<Key> = gateway.client().keys()?.keys.into_iter().map(Key::from).collect();
             show(gateway.client(), &keys, json)
         }

@@ -2,12 +2,15 @@
 
 pub(crate) mod apply;
 pub(crate) mod approve;
+pub(crate) mod approver;
 pub(crate) mod canon;
 pub(crate) mod clarify;
 pub(crate) mod completions;
 pub(crate) mod decide;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod evidence;
+pub(crate) mod gate;
 pub(crate) mod halt;
 pub(crate) mod hash;
 pub(crate) mod id;
@@ -89,7 +92,7 @@ pub(crate) enum Command {
     /// It takes the policies of a folder, evidence, approvals and the time, and reads nothing else: the same input
     /// gives the same decision, byte for byte. Evidence and approvals that are not given do not exist.
     Decide(decide::Decide),
-    /// Check, test, explain and lay out policies
+    /// Check, test, explain and lay out policies, and put them in force
     Policy(policy::Policy),
     /// Make evidence packets, and put them on record
     Evidence(evidence::Evidence),
@@ -104,6 +107,8 @@ pub(crate) enum Command {
     Approve(approve::Approve),
     /// Reject a held action
     Reject(reject::Reject),
+    /// Enrol, list and revoke the keys of people who approve
+    Approver(approver::Approver),
     /// Show, verify and spend permits, and report outcomes
     Permit(permit::Permit),
     /// Check and show the ledger, and prove its entries
@@ -120,11 +125,17 @@ pub(crate) enum Command {
     Keys(keys::Keys),
     /// Serve the gate over HTTP
     Serve(serve::Serve),
-    /// Write ordain.toml and a policy folder to start with, with its tests and a guide
+    /// Make a gate for a folder, and write ordain.toml and policies to start with
+    ///
+    /// The gate lives in the state directory, outside of every workspace: $XDG_STATE_HOME/ordain or ~/.local/state/ordain.
     ///
     /// Agents may look at everything, change listed paths after one approval, delete and run commands after two, and
     /// pay up to a limit after two of finance. Everything else is denied. Nothing is overwritten.
     Init(init::Init),
+    /// List, register, move and back up gates
+    Gate(gate::Gate),
+    /// Report how well this machine protects the gate, and every open point
+    Doctor(doctor::Doctor),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(canon::Canon),
     /// Print the hash of a document
@@ -165,6 +176,7 @@ impl Command {
             Self::Status(args) => status::run(args, json),
             Self::Approve(args) => approve::run(args, json),
             Self::Reject(args) => reject::run(args, json),
+            Self::Approver(args) => approver::run(args, json),
             Self::Permit(args) => permit::run(args, json),
             Self::Ledger(args) => ledger::run(args, json),
             Self::Replay(args) => replay::run(args, json),
@@ -174,6 +186,8 @@ impl Command {
             Self::Keys(args) => keys::run(args, json),
             Self::Serve(args) => serve::run(args, json),
             Self::Init(args) => init::run(args, json),
+            Self::Doctor(args) => doctor::run(args, json),
+            Self::Gate(args) => gate::run(args, json),
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args, json),
             Self::Id(args) => id::run(args, json),

@@ -30,11 +30,12 @@ pub(crate) struct Reject {
 }
 
 pub(crate) fn run(args: &Reject, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let view_digest = match &args.view {
         Some(digest) => digest.clone(),
         None => status::of(gateway.client(), &args.id)?.view_digest,
     };
-    let verdict = VerdictRequest { verdict: Verdict::Reject, reason: args.reason.clone(), view_digest };
+    let verdict =
+        VerdictRequest { verdict: Verdict::Reject, reason: args.reason.clone(), view_digest, signed: None };
     approve::record(gateway.client(), &args.id, &verdict, json)
 }

@@ -40,7 +40,7 @@ fn replayed(args: &Replay, json: bool) -> Result<Outcome, Failure> {
         None => None,
     };
     let with_others = other.is_some();
-    let local = super::ledger::local(&args.connect, Purpose::Look, json)?;
+    let local = super::ledger::local(&args.connect, Purpose::Look)?;
     let mut progress = Progress::new("entries", None);
     let mut before = 0;
     let step = |done: u64, _: u64| {

@@ -1,79 +1,70 @@
 //! `ordain serve`.
 
-use crate::arguments::Connect;
 use crate::commands::note;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Place, Purpose, runtime};
 use crate::policy_folder;
-use crate::project::Project;
 use crate::report::{GREEN, YELLOW, printable, write_hint};
 use clap::Args;
-use ordain_gate::{Caller, Clock, Gate, Settings};
-use ordain_server::{App, Background, ListenAddress, Reload, listen};
+use ordain_api::PolicyState;
+use ordain_gate::{Clock, Gate, Settings};
+use ordain_server::limits::BYTES_PER_DAY_DEFAULT;
+use ordain_server::{App, Background, ListenAddress, PolicyFolder, listen, log_writer};
 use serde_json::json;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
 Examples:
   ordain serve
-  ordain serve --store postgres://ordain@db/ordain --listen 10.0.0.5:7171
+  ordain serve --listen 10.0.0.5:7171
   ordain serve --listen unix:/run/ordain/gate.sock
 
 Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and \
 /.well-known/jwks.json. On another address than a loopback one it starts only if there are tokens; put a proxy with TLS \
-before it. A hangup signal reads the policies and the key again. Logs are JSON lines on standard error.
-
-PostgreSQL on another machine is reached with TLS, and its certificate is verified; `?sslrootcert=FILE` in the URL names an \
-authority of your own, `?sslmode=disable` does without. Version 14 or newer.", exit::PLAIN))]
+before it. Only `ordain policy push` puts policies in force: a policy folder that differs is noted in the log, in \
+/ready and in /metrics. A hangup signal reads the key again. Logs are JSON lines on standard error.", exit::PLAIN))]
 pub(crate) struct Serve {
     /// Where to listen: a TCP address, or unix:PATH for a socket; may be given several times
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
     pub(crate) listen: Vec<ListenAddress>,
-    /// The policy folder; without it what ordain.toml says
+    /// The policy folder to compare with the policies in force; without it what ordain.toml says
     #[arg(long, value_name = "DIR")]
     pub(crate) policy: Option<PathBuf>,
-    /// The store: a file, postgres://user@host/database, or `memory`; without it what ordain.toml says
-    #[arg(long, value_name = "STORE")]
-    pub(crate) store: Option<String>,
+    /// The URL by which others reach the server, such as https://gate.example; it answers for no other name
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// How many bytes of proposals, calls and evidence one principal may send in a day; kept in memory, per node
+    #[arg(long, value_name = "BYTES", default_value_t = BYTES_PER_DAY_DEFAULT)]
+    pub(crate) bytes_per_day: u64,
 }
 
 pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
-    let connect = Connect { server: None, token_file: None, store: args.store.clone(), name: None };
-    let mut place = Place::of(&connect)?;
-    if let Some(policy) = &args.policy {
-        place.policy = Some(policy.clone());
-    }
-    place.prepare()?;
+    let place = Place::find()?;
     let keyring = place.keyring()?;
     let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
     let runtime = runtime(threads)?;
-    tracing_subscriber::fmt().json().with_writer(std::io::stderr).with_target(false).init();
-    let operator = Caller::local("ordain");
-    let project = Project::find()?;
-    let vault = project.as_ref().map_or_else(|| PathBuf::from("."), Project::vault);
-    let drafter = note::drafter(project.as_ref(), &vault)?;
-    let files = match &place.policy {
-        Some(path) => Some(policy_folder::load_files(Some(path), json)?),
-        None => None,
+    let log = tracing_subscriber::fmt().json().with_writer(log_writer).with_target(false);
+    log.log_internal_errors(false).init();
+    let project = &place.project;
+    let drafter = note::drafter(Some(project), &project.vault()?)?;
+    let folder = match &args.policy {
+        Some(path) => path.clone(),
+        None => project.policy()?,
     };
-    let reload: Option<Reload> = files.as_ref().map(|(path, _)| {
-        let path = path.clone();
-        let read: Reload = Box::new(move || policy_folder::read_files(&path));
-        read
-    });
     runtime.block_on(async {
+        if !place.checkpoint().exists() {
+            let checkpoint = place.checkpoint().display().to_string();
+            tracing::warn!(
+                checkpoint,
+                "the checkpoint is missing: an older copy of the store would go unnoticed"
+            );
+        }
         let store = place.open_store(&keyring, Purpose::Decide).await?;
         let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await?;
-        if let Some((path, files)) = &files
-            && gate.set_policy(&operator, files).await?
-        {
-            let status = gate.gate_status().await.ok();
-            let policy_hash = status.and_then(|status| status.policy_hash).unwrap_or_default();
-            let policy = path.display().to_string();
-            tracing::info!(policy, policy_hash, "other policies are in force, on every node");
-        }
+        let app = App::beside(gate.clone(), policy_beside(&folder));
+        warn_of_policies(&app, &folder).await?;
         let tokens = gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
         let is_public = |address: &&ListenAddress| match address {
             ListenAddress::Tcp(address) => !address.ip().is_loopback(),
@@ -85,18 +76,59 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             let problem = format!("other machines can reach {address}, and there are no tokens");
             return Err(Failure::Usage(problem).with_hint("run `ordain token create NAME --role ROLE` first"));
         }
-        let app = App::new(gate, reload).with_notes(drafter);
+        let app = match &args.public_url {
+            Some(url) => app.with_public_url(url).ok_or_else(|| {
+                Failure::Usage(format!("`{url}` is not a URL")).with_hint("name it as https://gate.example")
+            })?,
+            None => app,
+        };
+        let app = app.with_notes(drafter).with_bytes_per_day(args.bytes_per_day);
         let listening = listen(app, &args.listen).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
         let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
-        told(&addresses, tokens, json)?;
+        // Nobody may read it any more; the gate serves all the same.
+        if let Err(error) = told(&addresses, tokens, json) {
+            tracing::warn!(error = %error, "cannot write the addresses to standard output");
+        }
         for address in addresses {
             tracing::info!(address, store = place.location.to_string(), "listening");
         }
-        listening.run(Background { checkpoint_file: place.checkpoint() }, stopped()).await;
+        listening.run(Background { checkpoint_file: Some(place.checkpoint()) }, stopped()).await;
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })
+}
+
+/// The policy folder that lies beside the server and decides nothing.
+fn policy_beside(folder: &Path) -> PolicyFolder {
+    if !folder.exists() {
+        return PolicyFolder::None;
+    }
+    match policy_folder::document_hash(folder.to_owned()) {
+        Ok((_, hash)) => PolicyFolder::Files(hash),
+        Err(_) => PolicyFolder::Unreadable,
+    }
+}
+
+/// Says in the log that no policies are in force, or others than those of the folder.
+async fn warn_of_policies(app: &App, folder: &Path) -> Result<(), Failure> {
+    let policy = folder.display().to_string();
+    match app.gate().active_policy().await? {
+        None => tracing::warn!(
+            policy,
+            "no policies are in force: everything is refused until `ordain policy push`"
+        ),
+        Some(active) if app.policy_state().await? == PolicyState::Differs => {
+            let active = active.hash;
+            tracing::warn!(
+                policy,
+                active,
+                "the policy folder differs from the policies in force, which decide"
+            );
+        }
+        Some(_) => {}
+    }
+    Ok(())
 }
 
 fn told(addresses: &[String], tokens: usize, json: bool) -> Result<(), Failure> {

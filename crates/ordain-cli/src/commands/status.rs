@@ -12,6 +12,7 @@ use clap::Args;
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{ActionState, ActionStatus, ActionsQuery};
 use ordain_canon::time::moment;
+use ordain_canon::{Canonicalizer, ViewDigest};
 use ordain_client::Client;
 
 #[derive(Args)]
@@ -42,7 +43,7 @@ pub(crate) struct Status {
 }
 
 pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Look)?;
     let client = gateway.client();
     if !json {
         tell_halt(client)?;
@@ -91,12 +92,33 @@ fn list(client: &Client, state: Option<ActionState>, json: bool) -> Result<Outco
 
 /// The status, when it is no longer held or the time is over.
 pub(super) fn wait(client: &Client, id: &str, seconds: u64) -> Result<ActionStatus, Failure> {
-    ordain_agent::wait(client, id, seconds)?.ok_or_else(|| Failure::unknown("action", id))
+    let status = ordain_agent::wait(client, id, seconds)?.ok_or_else(|| Failure::unknown("action", id))?;
+    check_digest(&status)?;
+    Ok(status)
 }
 
-/// The status of an action that must be there.
+/// The status of an action that must be there. What it shows has the digest that an approval names: whoever is between this
+/// program and the gate cannot have one thing approved and another shown.
 pub(super) fn of(client: &Client, id: &str) -> Result<ActionStatus, Failure> {
-    client.action(id)?.ok_or_else(|| Failure::unknown("action", id))
+    let status = client.action(id)?.ok_or_else(|| Failure::unknown("action", id))?;
+    check_digest(&status)?;
+    Ok(status)
+}
+
+/// Callers who see only part of the evidence get no digest.
+fn check_digest(status: &ActionStatus) -> Result<(), Failure> {
+    if status.view_digest.is_empty() {
+        return Ok(());
+    }
+    let digest = ViewDigest::of(&mut Canonicalizer::new(), &status.view)?.to_string();
+    if digest == status.view_digest {
+        return Ok(());
+    }
+    let problem = format!(
+        "the gate's answer about `{}` was changed: its content has the digest {digest}, not {}",
+        status.action_id, status.view_digest
+    );
+    Err(Failure::Server(problem).with_hint("look at the connection: a proxy may rewrite answers"))
 }
 
 fn state(text: &str) -> Result<ActionState, String> {

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let source = Source::of(&args.file);
     let text = source.text()?;
     let bytes = text.checked().map_err(|wrong| document_failure(&source, &wrong))?;
-    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let client = gateway.client();
     let mut status = client.submit(bytes, args.supersedes.as_deref())?.status;
     if let Some(seconds) = args.wait

@@ -11,6 +11,7 @@ use clap::Args;
 use ordain_agent::Acted;
 use ordain_canon::time::rfc3339;
 use ordain_harness::apply::{self, Authority, Copies, records};
+use ordain_state::Home;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Undo, json: bool) -> Result<Outcome, Failure> {
         Asker { workspace: &args.workspace, connect: &args.connect, actor: args.actor.as_deref(), json };
     let acted = match asker.gate()? {
         None => {
-            let undone = Authority::local_operator(&args.workspace)
+            let undone = Authority::local_operator(&Home::from_environment()?, &args.workspace)
                 .and_then(|authority| apply::undo(&args.workspace, record, copies, authority));
             if undone.is_ok() {
                 files::say_nobody_was_asked();

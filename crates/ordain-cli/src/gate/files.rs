@@ -1,11 +1,11 @@
 //! Changes of files go through the gate where a project has one.
 
-use crate::arguments::{Connect, user_name};
+use crate::arguments::Connect;
 use crate::changes::told;
 use crate::commands::submit;
 use crate::exit::{Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
-use crate::project::{CONFIG, Project};
+use crate::project::Project;
 use crate::report;
 use ordain_agent::{Acted, Agent, AgentError, FileOutcome, GatedWorkspace, Interrupted, Note};
 use ordain_harness::apply::OpenUse;
@@ -34,11 +34,11 @@ pub(crate) enum Changed {
 }
 
 impl Asker<'_> {
-    /// The gate that changes of this workspace go through: a server or a store that was named, or that of the project.
+    /// The gate that changes of this workspace go through: a server that was named, or the one that is registered.
     pub(crate) fn gate(&self) -> Result<Option<Gated<'_>>, Failure> {
         // Nobody can change something that is not a folder; the command that tries says so.
-        let project = if self.workspace.is_dir() { Project::above(self.workspace)? } else { None };
-        let named = self.connect.server.is_some() || self.connect.store.is_some();
+        let project = if self.workspace.is_dir() { Project::registered_above(self.workspace)? } else { None };
+        let named = self.connect.server.is_some();
         Ok((named || project.is_some()).then_some(Gated { asker: self, project }))
     }
 }
@@ -50,10 +50,14 @@ impl Gated<'_> {
         change: impl FnOnce(&GatedWorkspace<'_>, &mut dyn FnMut(Note)) -> Result<FileOutcome, AgentError>,
     ) -> Result<Changed, Failure> {
         let Self { asker: &Asker { workspace, connect, actor, json }, project } = self;
-        let actor = actor.map(str::to_owned).or_else(|| project.as_ref().and_then(Project::actor));
-        let actor = actor.unwrap_or_else(user_name);
+        let actor = match (actor, &project) {
+            (Some(actor), _) => Some(actor.to_owned()),
+            (None, Some(project)) => project.actor()?,
+            (None, None) => None,
+        };
         let place = project.as_ref().map(|project| project.path_within(workspace)).transpose()?;
-        let gateway = Gateway::open_in(project, connect, Purpose::Decide, json)?;
+        let gateway = Gateway::open_in(project, connect, Purpose::Decide)?;
+        let actor = actor.unwrap_or_else(|| gateway.principal());
         let gated = GatedWorkspace {
             client: gateway.client(),
             server: gateway.server(),
@@ -75,9 +79,10 @@ impl Gated<'_> {
 
 /// Says that there is no gate.
 pub(crate) fn say_nobody_was_asked() {
-    let text =
-        format!("there is no {CONFIG} here or above: no policy was asked, and nothing goes on a ledger");
-    report::note(&text, None);
+    report::note(
+        "no gate is registered for this folder: no policy was asked, and nothing goes on a ledger",
+        None,
+    );
 }
 
 /// Reports the changes whose commands ended before they could. A failure to do so stops no command.
@@ -87,8 +92,8 @@ pub(crate) fn report_interrupted(workspace: &Path, connect: &Connect) {
     if interrupted.is_empty() {
         return;
     }
-    let reported = Project::above(workspace)
-        .and_then(|project| Gateway::open_in(project, connect, Purpose::Write, false))
+    let reported = Project::registered_above(workspace)
+        .and_then(|project| Gateway::open_in(project, connect, Purpose::Write))
         .and_then(|gateway| {
             let agent = Agent { client: gateway.client(), server: gateway.server() };
             Ok(interrupted.report(agent, workspace, &mut show_note)?)

@@ -68,6 +68,14 @@ pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
         }
         None => {}
     }
+    if let Some(earlier) = status.view.get("earlier") {
+        page.section("Earlier: the same effect was rejected, or nobody knows how it ended");
+        page.json(earlier);
+    }
+    if let Some(labels) = status.view.get("labels") {
+        page.section("Evidence that nobody but the proposer vouches for");
+        page.json(labels);
+    }
     let evidence = status.view.get("evidence").and_then(|it| it.as_array()).filter(|it| !it.is_empty());
     if let Some(evidence) = evidence {
         page.counted_section("Evidence", evidence.len());

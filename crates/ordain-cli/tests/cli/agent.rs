@@ -18,6 +18,7 @@ impl Example {
         let room = Project::without_policies(Kind::File);
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agent");
         copy_folder(&source, &room.root);
+        room.push();
         let token = room.token("agent-1", &["actor", "worker"]);
         let server = room.serve();
         Self { room, server, token }
@@ -68,14 +69,14 @@ fn an_agent_asks_before_it_acts() {
     assert_eq!(example.email(), "old@example.org", "nothing happens before somebody has approved");
     let status = room.run(&["status", &id, "--json"]).ended(20).json();
     let view = status["view_digest"].as_str().unwrap();
-    room.run(&["approve", &id, "--view", view, "--as", "mallory"]).ended(1);
-    room.run(&["approve", &id, "--view", view, "--as", "alice"]).ended(0);
+    room.approve_as("mallory", &id, view).ended(1);
+    room.approve_as("alice", &id, view).ended(0);
     end(agent, stdout).ended(0).says(&format!("{id}: succeeded"));
     assert_eq!(example.email(), "new@example.org");
 
     let mut agent = example.agent(&["agent-1", "crm.json", "7", "evil@example.org"]);
     let (rejected, stdout) = held(&mut agent);
-    room.run(&["reject", &rejected, "--reason", "not this one", "--as", "alice"]).ended(21);
+    room.run_as("alice", &["approver"], &["reject", &rejected, "--reason", "not this one"]).ended(21);
     end(agent, stdout).ended(1).says("alice: reject, not this one").says("not allowed: denied");
     assert_eq!(example.email(), "new@example.org");
 
@@ -165,7 +166,7 @@ fn an_agent_looks_before_it_spends_again() {
         let (id, stdout) = held(&mut agent);
         let status = example.room.run(&["status", &id, "--json"]).ended(20).json();
         let view = status["view_digest"].as_str().unwrap();
-        example.room.run(&["approve", &id, "--view", view, "--as", "alice"]).ended(0);
+        example.room.approve_as("alice", &id, view).ended(0);
         end(agent, stdout).ended(code);
         assert_eq!(example.email(), email);
         let entries = example.room.entries();

@@ -323,7 +323,7 @@ fn records_of_others_are_passed_over_or_refused() {
     let (code, stderr) = in_copy(&["undo"]);
     assert!(code == 1 && stderr.contains("came with a copy of the workspace"), "{stderr}");
     let (code, stderr) = in_copy(&["undo", "--even-if-copied"]);
-    assert!(code == 0 && stderr.starts_with("note: there is no ordain.toml here or above"), "{stderr}");
+    assert!(code == 0 && stderr.starts_with("note: no gate is registered for this folder"), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert_eq!(fs::read_to_string(to.join("README.md")).unwrap(), "# old\n");
     assert_eq!(workspace.ordain(&["recover"]).stdout, "nothing had been interrupted\n");

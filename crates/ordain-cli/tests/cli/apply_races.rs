@@ -109,7 +109,7 @@ fn nobody_does_anything() {
     let workspace = Workspace::new();
     let (code, stderr) = Stopped::new(&workspace).go_on();
     let note =
-        "note: there is no ordain.toml here or above: no policy was asked, and nothing goes on a ledger\n";
+        "note: no gate is registered for this folder: no policy was asked, and nothing goes on a ledger\n";
     assert_eq!((code, stderr.as_str()), (0, note));
     assert_eq!(workspace.text("README.md"), "# new\n");
 }

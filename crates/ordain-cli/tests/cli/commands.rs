@@ -179,8 +179,8 @@ fn canon_writes_canonical_bytes() {
 fn hashes_differ_as_the_contract_says() {
     let document = "{\"hash\": \"x\", \"observed\": 1, \"a\": 1}";
     let content = "sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\n";
-    check(&["hash", "--as", "content", "-"], "a", 0, content);
-    check(&["hash", "--as", "content", "--jsonl"], "\"a\"\n", 0, content);
+    check(&["hash", "--kind", "content", "-"], "a", 0, content);
+    check(&["hash", "--kind", "content", "--jsonl"], "\"a\"\n", 0, content);
     // {"a":1,"hash":"x","observed":1} with and without a line feed, without `hash`, without `observed`.
     let expected = [
         ("bundle", sha256sum("{\"a\":1,\"hash\":\"x\",\"observed\":1}\n")),
@@ -193,14 +193,14 @@ fn hashes_differ_as_the_contract_says() {
         ("evidence", "sha256:".to_owned() + &sha256sum("{\"a\":1,\"hash\":\"x\"}")),
     ];
     for (what, hash) in expected {
-        check(&["hash", "--as", what, "-"], document, 0, &format!("{hash}\n"));
-        check(&["hash", "--as", what, "--jsonl"], &format!("{document}\n"), 0, &format!("{hash}\n"));
-        check(&["hash", "--as", what, "--json", "-"], document, 0, &format!("{{\"hash\":\"{hash}\"}}\n"));
+        check(&["hash", "--kind", what, "-"], document, 0, &format!("{hash}\n"));
+        check(&["hash", "--kind", what, "--jsonl"], &format!("{document}\n"), 0, &format!("{hash}\n"));
+        check(&["hash", "--kind", what, "--json", "-"], document, 0, &format!("{{\"hash\":\"{hash}\"}}\n"));
     }
     let normal = "{\"constraints\":[\"a\",\"b c\"],\"context\":{},\"goal\":\"x\"}\n";
     let intent = r#"{"goal":" x ","constraints":["b  c","a","","a"]}"#;
-    check(&["hash", "--as", "intent", "-"], intent, 0, &format!("{}\n", sha256sum(normal)));
-    assert_eq!(ordain(&["hash", "--as", "intent", "-"], b"{\"goal\":1}").code, 1);
+    check(&["hash", "--kind", "intent", "-"], intent, 0, &format!("{}\n", sha256sum(normal)));
+    assert_eq!(ordain(&["hash", "--kind", "intent", "-"], b"{\"goal\":1}").code, 1);
 }
 
 fn sha256sum(text: &str) -> String {
@@ -214,18 +214,23 @@ fn sha256sum(text: &str) -> String {
 fn ids_follow_from_content() {
     let node = r#"{"id":"node_x","parent_id":null,"goal":"g","constraints":[],"status":"terminal"}"#;
     let hash = sha256sum("{\"constraints\":[],\"goal\":\"g\",\"parent_id\":null}\n");
-    check(&["id", "--as", "node", "-"], node, 0, &format!("node_{}\n", &hash[..16]));
+    check(&["id", "--kind", "node", "-"], node, 0, &format!("node_{}\n", &hash[..16]));
     check(
-        &["id", "--as", "node", "--jsonl", "--json"],
+        &["id", "--kind", "node", "--jsonl", "--json"],
         node,
         0,
         &format!("{{\"id\":\"node_{}\"}}\n", &hash[..16]),
     );
     let all = sha256sum("{\"a\":1}\n");
     for (what, prefix) in [("bundle", "bundle"), ("plan", "prop"), ("action", "act")] {
-        check(&["id", "--as", what, "-"], "{\"id\":\"y\",\"a\":1}", 0, &format!("{prefix}_{}\n", &all[..16]));
+        check(
+            &["id", "--kind", what, "-"],
+            "{\"id\":\"y\",\"a\":1}",
+            0,
+            &format!("{prefix}_{}\n", &all[..16]),
+        );
     }
-    let ran = ordain(&["id", "--as", "node", "-"], b"{\"goal\":\"g\"}");
+    let ran = ordain(&["id", "--kind", "node", "-"], b"{\"goal\":\"g\"}");
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("`parent_id` is missing"), "{}", ran.stderr);
 }

@@ -146,9 +146,16 @@ fn the_policy_folder_is_found() {
     // A key that nothing reads is a mistake.
     project.write("ordain.toml", "# mine\npolicies = \"rules\"\n");
     project.run(&["policy", "check"]).ended(1).says_all(&["ordain.toml: line 2", "policies"]);
+    // Where the gate is, no file says.
+    for (key, value) in [("store", "postgres://db/x"), ("state", "../other")] {
+        project.write("ordain.toml", &format!("policy = \"rules\"\n{key} = \"{value}\"\n"));
+        let told = [key, "is not a setting of a project", "hint: remove the line"];
+        project.run(&["policy", "check"]).ended(1).says_all(&told);
+    }
     // Without a configuration the usual folder, or a hint.
     std::fs::remove_file(project.path("ordain.toml")).unwrap();
-    project.run(&["policy", "check"]).ended(1).says_all(&["ordain init"]);
+    project.run(&["policy", "check"]).ended(1).says_all(&["policy: No such file"]);
+    Project::empty().run(&["policy", "check"]).ended(1).says_all(&["ordain init"]);
     project.run(&["decide", "rules/tests/proposals/read.json", "--policy", "rules"]).ended(0);
     std::fs::rename(project.path("rules"), project.path("policy")).unwrap();
     project.run(&["decide", "policy/tests/proposals/read.json"]).ended(0);

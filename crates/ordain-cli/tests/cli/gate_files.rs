@@ -1,4 +1,4 @@
-//! Files go through the gate: where a project has an `ordain.toml`, `apply`, `undo` and `run --apply` ask, spend a permit and
+//! Files go through the gate: where one is registered, `apply`, `undo` and `run --apply` ask, spend a permit and
 //! leave their entries.
 
 #![cfg(target_os = "linux")]
@@ -7,7 +7,6 @@ use crate::harness::Project;
 use ordain_canon::ContentHash;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use std::process::Command;
 
 fn patch(operations: &[(&str, &str, &str)]) -> String {
     let operation = |(op, path, content): &(&str, &str, &str)| {
@@ -44,7 +43,7 @@ fn state(project: &Project) -> String {
 fn approve(project: &Project, who: &str) -> i32 {
     let held = held(project);
     let (id, view) = (held["action_id"].as_str().unwrap(), held["view_digest"].as_str().unwrap());
-    project.run(&["approve", id, "--as", who, "--view", view]).code
+    project.approve_as(who, id, view).code
 }
 
 fn events(project: &Project) -> Vec<String> {
@@ -86,6 +85,24 @@ fn a_patch_set_waits_for_its_approval_and_leaves_its_entries() {
     project.run(&["replay"]).ended(0);
 }
 
+/// A person takes back what their agent changed: one decision with their own authority, on the ledger.
+#[test]
+fn a_person_undoes_an_agents_change_with_one_decision() {
+    let project = Project::started();
+    project.write("patch.json", &patch(&[("create", "docs/a.md", "a\n")]));
+    project.run(&["apply", "patch.json"]).ended(20);
+    assert_eq!(approve(&project, "alice"), 0);
+    project.run(&["apply", "patch.json"]).ended(0);
+    let before = events(&project).len();
+    project.run(&["undo", "--actor", "olga"]).ended(0).says_all(&["undone"]);
+    assert!(!project.path("docs/a.md").exists());
+    let after = events(&project);
+    let decided = after.iter().skip(before).filter(|event| *event == "decided").count();
+    assert_eq!((decided, after.last().map(String::as_str)), (1, Some("undone")), "{after:?}");
+    // The flag alone opens nothing: agents are not people.
+    project.run(&["apply", "patch.json"]).ended(20);
+}
+
 #[test]
 fn what_the_policy_denies_is_not_applied() {
     let project = Project::started();
@@ -96,8 +113,8 @@ fn what_the_policy_denies_is_not_applied() {
     project.write("other.json", &patch(&[("create", "docs/a.md", "a\n")]));
     project.run(&["apply", "other.json"]).ended(21).says_all(&["halted"]);
     project.run(&["resume", "--reason", "go"]).ended(0);
-    // Somebody else than the agent of the project.
-    project.run(&["apply", "other.json", "--actor", "mallory"]).ended(21);
+    // Somebody else than an agent of this user.
+    project.run(&["apply", "other.json", "--actor", "mallory"]).ended(1).says("may not propose as `mallory`");
 }
 
 #[test]
@@ -108,8 +125,8 @@ fn the_evidence_of_a_run_is_bound_to_the_permit() {
     let held = held(&project);
     let evidence = &held["view"]["evidence"][0];
     assert_eq!(
-        (&evidence["sensor_id"], &evidence["payload"]["accepted"]),
-        (&json!("ordain-sandbox"), &json!(true))
+        (&evidence["sensor_id"], &evidence["payload"]["accepted"], &evidence["payload"]["untested"]),
+        (&json!("ordain-sandbox"), &json!(false), &json!(true))
     );
     assert_eq!(evidence["payload"]["patch_hash"], held["view"]["proposal"]["parameters"]["patch_hash"]);
     assert_ne!(
@@ -120,6 +137,30 @@ fn the_evidence_of_a_run_is_bound_to_the_permit() {
     let run = std::fs::read_dir(project.path(".ordain/runs")).unwrap().next().unwrap().unwrap();
     project.run(&["apply", run.path().to_str().unwrap()]).ended(0).says_all(&["applied"]);
     assert!(events(&project).contains(&"evidence_received".to_owned()));
+}
+
+/// A runner signs the packet that `apply` binds; nobody else's is taken.
+#[test]
+fn a11_a_runners_signature_makes_a_run_more_than_the_proposers_word() {
+    let project = Project::started();
+    project.write("patch.json", &patch(&[("create", "docs/a.md", "a\n")]));
+    project.run(&["run", "--patch", "patch.json"]).ended(1);
+    let run = std::fs::read_dir(project.path(".ordain/runs")).unwrap().next().unwrap().unwrap().path();
+    let run = run.to_str().unwrap();
+    project.write("runner.key", &"A".repeat(43));
+    let pack = ["evidence", "pack", "--sensor", "ordain-sandbox", "--run", run, "--key", "runner.key"];
+    let packet = project.run(&pack).ended(0);
+    project.write("packet.json", &packet.stdout);
+    let signed = packet.json();
+    assert!(signed["sensor_signature"].is_string() && signed["sensor_id"] == "ordain-sandbox", "{signed}");
+    project.run(&["evidence", "add", "packet.json"]).ended(0);
+    // The proposal is bound to the runner's packet, though the proposer has another one.
+    project.run(&["apply", run]).ended(20);
+    let held = held(&project);
+    assert_eq!(held["view"]["evidence"][0]["sensor_signature"], signed["sensor_signature"]);
+    assert_eq!(held["view"]["evidence"][0]["evidence_id"], signed["evidence_id"]);
+    let other = ["evidence", "pack", "--sensor", "ci", "--run", run];
+    project.run(&other).ended(64).says_all(&["ordain-sandbox"]);
 }
 
 /// The policies that a project starts with let people decide about what a run makes of an intent.
@@ -284,9 +325,9 @@ fn approved() -> Project {
 
 /// Runs a command and lets one of its system calls end badly, or writes down all of them.
 fn traced(project: &Project, args: &[&str], options: &[&str]) -> Option<i32> {
-    let mut command = Command::new("strace");
+    let mut command = project.program("strace");
     command.args(options).arg("--").arg(env!("CARGO_BIN_EXE_ordain")).args(args);
-    command.current_dir(project.path("")).output().unwrap().status.code()
+    command.output().unwrap().status.code()
 }
 
 const APPLY: &[&str] = &["apply", "patch.json"];
@@ -296,13 +337,7 @@ const APPLY: &[&str] = &["apply", "patch.json"];
 fn a_change_that_was_killed_is_reported_by_the_next_command() {
     const CALLS: &[&str] = &["renameat", "renameat2", "unlinkat", "mkdirat", "fsync"];
     let project = approved();
-    let copied = || {
-        let copy = Project::empty();
-        let status =
-            Command::new("cp").arg("-a").arg(project.path(".")).arg(copy.path(".")).status().unwrap();
-        assert!(status.success());
-        copy
-    };
+    let copied = || project.copy();
     let log = project.path("calls");
     let trace = format!("trace={}", CALLS.join(","));
     let control = copied();
@@ -372,5 +407,5 @@ fn without_a_gate_it_says_so() {
     project.write("patch.json", &patch(&[("create", "a.md", "a\n")]));
     project.run(&["apply", "patch.json"]).ended(0).says_all(&["no policy was asked", "applied"]);
     project.run(&["undo"]).ended(0).says_all(&["no policy was asked", "undone"]);
-    project.run(&["submit", "patch.json"]).ended(1).says_all(&["there is no ordain.toml"]);
+    project.run(&["submit", "patch.json"]).ended(1).says_all(&["no gate is registered"]);
 }

@@ -4,7 +4,6 @@
 
 use crate::harness::{Kind, Project, Ran, SIGNALLED, count, ran};
 use serde_json::json;
-use std::process::Command;
 
 /// Agents may change any file of a workspace.
 const FILES: &str = r#"
@@ -43,6 +42,7 @@ fn room() -> Project {
     let workspace = json!({"uid": {"type": "Domain", "id": "workspace"}, "attrs": {}, "parents": []});
     entities.as_array_mut().unwrap().push(workspace);
     room.write("policy/entities.json", &entities.to_string());
+    room.push();
     room
 }
 
@@ -80,7 +80,7 @@ fn an_interrupted_change_is_reported_to_its_server() {
     let token = room.token("agent-1", &["actor", "worker"]);
     let server = room.serve();
     let (url, folder) = (server.url(), Folder::new());
-    let mut killed = Command::new("strace");
+    let mut killed = folder.0.program("strace");
     killed.args([
         "-o",
         "/dev/null",
@@ -91,7 +91,7 @@ fn an_interrupted_change_is_reported_to_its_server() {
         "--",
     ]);
     killed.arg(env!("CARGO_BIN_EXE_ordain")).args(["apply", "patch.json", "--actor", "agent-1"]);
-    killed.current_dir(&folder.0.root).env("ORDAIN_SERVER", &url).env("ORDAIN_TOKEN", &token);
+    killed.env("ORDAIN_SERVER", &url).env("ORDAIN_TOKEN", &token);
     assert_eq!(ran(&mut killed).code, SIGNALLED);
     let later = folder.run(&["rules", "PS4"], &[]).ended(0);
     assert!(later.stderr.contains(&format!("ordain recover --server {url}")), "{}", later.stderr);

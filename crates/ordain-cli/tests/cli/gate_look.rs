@@ -1,4 +1,4 @@
-//! Looking at a store changes nothing in it, and no project's policies come into force on another's store.
+//! Looking at a store changes nothing in it, and no command but a push changes the policies in force.
 
 use crate::harness::{Kind, Project, proposal};
 
@@ -53,54 +53,14 @@ fn looking_writes_nothing() {
     room.run(&["halt", "--reason", "stop"]).ended(0);
     room.run(&["resume", "--reason", "go"]).ended(0);
     let hash = policy_hash(&room);
-    // What decides does.
+    // Nor does what decides: it says that the folder differs.
     room.write("more.json", &proposal("p2", "crm", 2).to_string());
-    room.run(&["submit", "more.json"]).ended(0).says("in force from now on");
+    room.run(&["submit", "more.json"]).ended(0).says("policy differs from the policies in force");
+    assert_eq!(policy_hash(&room), hash);
+    // Only a push does, and what is as it was is no difference.
+    room.push();
     assert_ne!(policy_hash(&room), hash);
+    let again = room.run(&["submit", "more.json"]).ended(0);
+    assert_eq!(again.stderr, "");
     room.sound();
-}
-
-#[test]
-fn another_store_keeps_its_policies_its_keys_and_its_size() {
-    let (room, other) = (Project::with_gate(Kind::File), Project::with_gate(Kind::File));
-    other.write("policy/other.cedar", OTHER_POLICY);
-    let permit = used(&other);
-    let (before, hash) = (bytes(&other), policy_hash(&other));
-    let file = other.file();
-    let store = file.to_str().unwrap();
-    let looks: [&[&str]; 5] = [
-        &["status", "--store", store],
-        &["status", "p1", "--store", store],
-        &["permit", "show", &permit, "--store", store],
-        &["ledger", "show", "--store", store],
-        &["token", "list", "--store", store],
-    ];
-    for look in looks {
-        room.run(look).ended(0);
-        assert!(bytes(&other) == before, "{look:?} has changed the store");
-    }
-    // What is decided there is decided by its policies: this one only they allow.
-    let mut stranger = proposal("p2", "crm", 2);
-    stranger["actor"] = "agent-9".into();
-    room.write("stranger.json", &stranger.to_string());
-    room.run(&["submit", "stranger.json", "--store", store]).calm();
-    assert_eq!(policy_hash(&other), hash);
-    // A new store has none yet, and gets those of the project.
-    let new = room.path("new.db");
-    room.run(&["submit", "proposal.json", "--store", new.to_str().unwrap()]).ended(1);
-    room.write("proposal.json", &proposal("p1", "crm", 1).to_string());
-    room.run(&["submit", "proposal.json", "--store", new.to_str().unwrap()])
-        .ended(0)
-        .says("in force from now on");
-}
-
-#[test]
-fn what_is_not_there_is_not_made_by_looking() {
-    let room = Project::with_gate(Kind::File);
-    let looks = [(&["status"][..], 1), (&["ledger", "show"], 1), (&["token", "list"], 1), (&["replay"], 2)];
-    for (look, code) in looks {
-        room.run(look).ended(code).says("there is no store yet");
-    }
-    assert!(!room.state().exists());
-    room.run(&["status", "--store", "memory"]).ended(0).says("no such actions");
 }

@@ -29,7 +29,7 @@ fn the_exit_code_says_where_an_action_stands() {
     room.write("held.json", &proposal("held", "sales", 7).to_string());
     room.run(&["submit", "held.json"]).ended(20);
     room.run(&["status", "held"]).ended(20);
-    room.run(&["reject", "held", "--reason", "no"]).ended(21);
+    room.run_as("alice", &["approver"], &["reject", "held", "--reason", "no"]).ended(21);
     room.run(&["status", "held"]).ended(21);
     room.run(&["status"]).ended(0);
     room.run(&["status", "nobody"]).ended(1);
@@ -73,10 +73,11 @@ fn what_is_asked_of_the_wrong_place_is_told() {
     room.run(&["submit", "p.json"]).ended(0);
     room.run(&["halt", "--reason", "smoke in the room"]).ended(0);
     for status in [&["status"][..], &["status", "p"]] {
-        room.run(status).ended(0).says("halted by alice since 20").says("smoke in the room");
+        room.run(status).ended(0).says("halted by olga since 20").says("smoke in the room");
     }
     room.run(&["ledger", "show", "99"]).ended(0).says("there are no entries from 99 on; the ledger has");
-    room.run(&["status", "--store", "mysql://db/ordain"]).ended(64).says("postgres://");
+    room.run(&["init", "other", "--store", "mysql://db/ordain"]).ended(1).says("lies in a registered folder");
+    Project::empty().run(&["init", "--store", "mysql://db/ordain"]).ended(64).says("postgres://");
     let token = room.token("audrey", &["auditor"]);
     let server = room.serve();
     let remote = |url: &str| {

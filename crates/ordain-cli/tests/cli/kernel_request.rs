@@ -15,6 +15,7 @@ domain = "sales"
 fn a_permit_is_used_for_the_request_that_was_submitted() {
     let room = Project::with_gate(Kind::File);
     room.write("policy/tools.toml", TOOLS);
+    room.push();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let request = |id: &str, tool: &str, contact: u64| {
         json!({"request_id": id, "ts_ms": u64::try_from(now.as_millis()).unwrap(), "actor": "agent-1",
@@ -26,7 +27,7 @@ fn a_permit_is_used_for_the_request_that_was_submitted() {
     room.write("unmapped.json", &request("r2", "crm.drop", 7));
     let status = room.run(&["submit", "request.json", "--json"]).ended(20).json();
     let view = status["view_digest"].as_str().unwrap();
-    let allowed = room.run(&["approve", "r1", "--view", view, "--as", "alice", "--json"]).ended(0).json();
+    let allowed = room.approve_as("alice", "r1", view).ended(0).json();
     let permit = allowed["permit"]["permit_id"].as_str().unwrap();
     room.run(&["permit", "use", permit, "--for", "other.json"]).ended(1).says("another `target`");
     room.run(&["permit", "use", permit, "--for", "request.json"]).ended(0).says("act now");

@@ -170,7 +170,7 @@ fn held(project: &Project) -> Json {
 fn approve(project: &Project, who: &str, code: i32) {
     let held = held(project);
     let (id, view) = (held["action_id"].as_str().unwrap(), held["view_digest"].as_str().unwrap());
-    project.run(&["approve", id, "--as", who, "--view", view]).ended(code);
+    project.approve_as(who, id, view).ended(code);
 }
 
 #[test]

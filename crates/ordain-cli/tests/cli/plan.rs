@@ -63,7 +63,7 @@ fn from_a_bundle_to_a_patch_set() {
     let bytes = folder.json("patch.json")["total_bytes"].clone();
     assert_eq!(said, format!("patch set of {id} written to patch.json: 2 operations, {bytes} bytes\n"));
     assert_eq!(fs::read_to_string(folder.path("patch.json")).unwrap(), set);
-    let (_, hash, _) = folder.ordain(&["hash", "--as", "patch", "--json", "patch.json"], b"");
+    let (_, hash, _) = folder.ordain(&["hash", "--kind", "patch", "--json", "patch.json"], b"");
     let (_, said, _) = folder.ordain(&["patch", "plan.json", "--output", "patch.json", "--json"], b"");
     assert_eq!(said, hash.replace('{', "{\"file\":\"patch.json\","));
     assert_eq!(folder.ordain(&["verify", "patch.json"], b"").0, 0);

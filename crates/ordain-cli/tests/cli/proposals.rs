@@ -374,8 +374,7 @@ fn a_key_in_a_prompt_is_not_kept() {
 /// A vault that the project's gate does not see is not written to from inside the project, as if there were no gate.
 #[test]
 fn a_vault_elsewhere_does_not_get_round_the_gate() {
-    let (room, elsewhere) = (Project::with_gate(Kind::File), Project::without_policies(Kind::File));
-    std::fs::remove_file(elsewhere.path("ordain.toml")).unwrap();
+    let (room, elsewhere) = (Project::with_gate(Kind::File), Project::empty());
     let vault = elsewhere.root.to_str().unwrap();
     let prompt = "Draft a template note for the weekly research meeting.";
     room.run(&["note", "draft", prompt, "-o", "note.json"]).ended(0);

@@ -70,7 +70,7 @@ fn every_output_is_real() {
     let bless = std::env::var_os("ORDAIN_BLESS").is_some();
     let file = repository().join("README.md");
     let mut readme = std::fs::read_to_string(&file).unwrap();
-    let folder = scratch(&readme);
+    let (folder, state) = (scratch(&readme), folder());
     let binary = Path::new(env!("CARGO_BIN_EXE_ordain")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
 
@@ -81,8 +81,13 @@ fn every_output_is_real() {
             continue;
         }
         let shell = format!("{{ {command}\n}} 2>&1");
-        let output =
-            Command::new("sh").args(["-c", &shell]).env("PATH", &path).current_dir(&folder).output().unwrap();
+        let output = Command::new("sh")
+            .args(["-c", &shell])
+            .env("PATH", &path)
+            .env("XDG_STATE_HOME", state.path())
+            .current_dir(&folder)
+            .output()
+            .unwrap();
         let real = String::from_utf8(output.stdout).unwrap();
         if bless {
             let (old, new) = (format!("$ {shown}\n{expected}"), format!("$ {shown}\n{}\n", real.trim_end()));

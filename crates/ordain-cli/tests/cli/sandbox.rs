@@ -51,7 +51,7 @@ fn evidence_is_valid_and_the_same_for_the_same_thing() {
     let hash = |text: &str| {
         let file = TempFile::new("evidence.json", text);
         assert_eq!(ordain(&["verify", file.path()], "").code, 0);
-        ordain(&["hash", "--as", "evidence", file.path()], "").stdout
+        ordain(&["hash", "--kind", "evidence", file.path()], "").stdout
     };
     assert_eq!(hash(&first.stdout), hash(&second.stdout));
     let evidence: Json = serde_json::from_str(&first.stdout).unwrap();

@@ -535,9 +535,9 @@ fn hostile_strings_are_harmless() {
 
 fn poison(value: &mut serde_json::Value, hostile: &str) {
     match value {
-        // Enums, which would not be read, are words without spaces or digits.
+        // Enums, which would not be read, are words without spaces or digits, but for one.
         serde_json::Value::String(text)
-            if text.contains(|it: char| !it.is_ascii_alphabetic() && it != '_') =>
+            if text != "ed25519" && text.contains(|it: char| !it.is_ascii_alphabetic() && it != '_') =>
         {
             *text = hostile.to_owned();
         }

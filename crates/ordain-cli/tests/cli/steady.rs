@@ -1,7 +1,6 @@
 //! What grows with the number of decisions and what does not: the server's memory stays, checking the ledger is linear.
 
 use crate::harness::{Kind, Project, Server, memory_kib, proposal, soaking};
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const CLIENTS: usize = 16;
@@ -66,9 +65,7 @@ fn checking_is_linear() {
     for command in ["verify", "fsck"] {
         crate::harness::counting::check(command, |times| {
             let (_, room) = rooms.iter().find(|(it, _)| *it == times).unwrap();
-            let mut valgrind = Command::new("valgrind");
-            valgrind.current_dir(&room.root);
-            crate::harness::counting::collected(valgrind, &["ledger", command])
+            crate::harness::counting::collected(room.program("valgrind"), &["ledger", command])
         });
     }
 }

@@ -8,6 +8,7 @@ use ordain_spec::action::{ApprovalClass, Proposal};
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::gate;
 use ordain_spec::limits::CLOCK_SKEW_MS;
+use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_spec::{Facts, Kind, verify_value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,17 @@ pub(crate) struct Approved<'s> {
     in_scope: BTreeMap<&'s str, &'s str>,
     /// Whose approval counts: the person, and the id they used.
     pub(crate) by: BTreeMap<&'s str, &'s str>,
+    /// How sure it is that the person is behind it.
+    assurance: BTreeMap<&'s str, Assurance>,
+}
+
+/// The approvals of a case, and what they are checked against.
+pub(crate) struct Given<'a> {
+    pub(crate) documents: &'a [Value<'a>],
+    pub(crate) keys: &'a ApproverKeys,
+    pub(crate) now_ms: u64,
+    /// The least that the permits in scope ask of each approver.
+    pub(crate) least: BTreeMap<String, Assurance>,
 }
 
 impl<'s> Approved<'s> {
@@ -31,8 +43,7 @@ impl<'s> Approved<'s> {
         actor: &'s str,
         approvers: &'s BTreeSet<String>,
         proposal_hash: &ActionHash,
-        documents: &[Value<'_>],
-        now_ms: u64,
+        given: &Given<'_>,
         reasons: &mut Reasons,
     ) -> Self {
         let actor = set.people.person(actor);
@@ -41,10 +52,11 @@ impl<'s> Approved<'s> {
             in_scope.entry(set.people.person(id)).or_insert(id.as_str());
         }
         in_scope.remove(actor);
-        let mut approved = Self { actor, in_scope, by: BTreeMap::new() };
+        let mut approved = Self { actor, in_scope, by: BTreeMap::new(), assurance: BTreeMap::new() };
+        let facts = Facts { approver_keys: Some(given.keys), ..Facts::default() };
         let mut valid: Vec<Approval> = Vec::new();
-        for document in documents {
-            let report = verify_value(Kind::Approval, &Facts::default(), document);
+        for document in given.documents {
+            let report = verify_value(Kind::Approval, &facts, document);
             match (report.violations().first(), document.to_typed::<Approval>()) {
                 (None, Ok(approval)) => valid.push(approval),
                 (problem, _) => {
@@ -57,7 +69,7 @@ impl<'s> Approved<'s> {
         // The order in which they were given must not matter.
         valid.sort_by(|left, right| (left.at_ms, &left.approver).cmp(&(right.at_ms, &right.approver)));
         for approval in &valid {
-            if let Err(message) = approved.add(set, approvers, approval, proposal_hash, now_ms, reasons) {
+            if let Err(message) = approved.add(set, approvers, approval, proposal_hash, given, reasons) {
                 let message =
                     format!("the approval by `{}` does not count: {message}", approval.approver.as_str());
                 reasons.tell(gate::NOT_COUNTED, message);
@@ -72,9 +84,10 @@ impl<'s> Approved<'s> {
         approvers: &'s BTreeSet<String>,
         approval: &Approval,
         proposal_hash: &ActionHash,
-        now_ms: u64,
+        given: &Given<'_>,
         reasons: &mut Reasons,
     ) -> Result<(), String> {
+        let now_ms = given.now_ms;
         let id = approval.approver.as_str();
         if !proposal_hash.is(approval.proposal_hash.as_str()) {
             return Err("it is for another proposal".to_owned());
@@ -97,6 +110,11 @@ impl<'s> Approved<'s> {
             reasons.deny(gate::REJECTED, "", format!("`{id}` rejected it: {}", approval.reason.trim()));
             return Ok(());
         }
+        if set.people.owns(person, self.actor) && !is_assured(approval) {
+            return Err(format!(
+                "`{id}` owns the agent that proposed it, and an owner's approval counts only if it is signed (`recent` or `presence`)"
+            ));
+        }
         let skew_ms = u64::try_from(CLOCK_SKEW_MS).unwrap_or_default();
         if approval.at_ms > now_ms.saturating_add(skew_ms) {
             return Err(format!("it is {} ms in the future", approval.at_ms - now_ms));
@@ -106,14 +124,26 @@ impl<'s> Approved<'s> {
             let hours = APPROVAL_MS_MAX / 3_600_000;
             return Err(format!("it expired: approvals hold for {hours} hours, and it is {age_ms} ms old"));
         }
-        match self.by.get(person) {
-            Some(before) if *before == id => Err("they approved already".to_owned()),
-            Some(before) => Err(format!("they approved already, as `{before}`")),
-            None => {
-                self.by.insert(person, id);
-                Ok(())
-            }
+        let assurance = approval.assurance();
+        let least = given.least.get(id).copied().unwrap_or(Assurance::Local);
+        if assurance < least {
+            return Err(too_weak(least, assurance));
         }
+        match self.by.get(person) {
+            // Signed later, it counts for more.
+            Some(_) if self.assurance.get(person).is_some_and(|before| *before < assurance) => {}
+            Some(before) if *before == id => return Err("they approved already".to_owned()),
+            Some(before) => return Err(format!("they approved already, as `{before}`")),
+            None => {}
+        }
+        self.by.insert(person, id);
+        self.assurance.insert(person, assurance);
+        Ok(())
+    }
+
+    /// Whether a person has approved, and it is sure enough that it was them.
+    fn has(&self, person: &str, least: Assurance) -> bool {
+        self.assurance.get(person).is_some_and(|assurance| *assurance >= least)
     }
 
     /// People in scope who have not approved.
@@ -156,10 +186,16 @@ impl<'s> Approved<'s> {
     }
 }
 
+/// Whether a person was there when it was given. Nothing that an agent with its owner's shell could do is enough.
+fn is_assured(approval: &Approval) -> bool {
+    approval.assurance().needs_signature()
+}
+
 /// A number of approvals that somebody asks for.
 pub(crate) struct Demand<'s> {
     class: ApprovalClass,
     pub(crate) count: usize,
+    assurance: Assurance,
     /// The people who can give them, without the actor.
     people: BTreeSet<&'s str>,
     /// As the policies name them.
@@ -170,7 +206,21 @@ pub(crate) struct Demand<'s> {
 
 impl Demand<'_> {
     fn given(&self, approved: &Approved<'_>) -> usize {
-        self.people.iter().filter(|person| approved.by.contains_key(*person)).count()
+        self.people.iter().filter(|person| approved.has(person, self.assurance)).count()
+    }
+
+    /// Approvals that do not reach the assurance.
+    fn tell_weak(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
+        for (person, id) in approved.by.iter().filter(|(person, _)| self.people.contains(*person)) {
+            if let Some(assurance) = approved.assurance.get(person).filter(|given| **given < self.assurance) {
+                let message = format!(
+                    "the approval by `{id}` does not count for {}: {}",
+                    self.asks(),
+                    too_weak(self.assurance, *assurance)
+                );
+                reasons.tell(gate::NOT_COUNTED, message);
+            }
+        }
     }
 
     fn is_met(&self, approved: &Approved<'_>) -> bool {
@@ -220,15 +270,23 @@ impl Demand<'_> {
     fn wait(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
         let given = self.given(approved);
         let message = format!(
-            "{} asks for {} from {}, {given} of them given; still needed: {} of {}",
+            "{} asks for {}{} from {}, {given} of them given; still needed: {} of {}",
             self.asks(),
             counted(self.count, "approval"),
+            match self.assurance {
+                Assurance::Local => String::new(),
+                assurance => format!(" with the assurance `{}`", assurance.name()),
+            },
             named(&self.names),
             self.count.saturating_sub(given),
             approved.still(&self.people),
         );
         reasons.wait(gate::APPROVALS, PATH, message, &self.policies());
     }
+}
+
+fn too_weak(least: Assurance, given: Assurance) -> String {
+    format!("it asks for the assurance `{}`, and this one is `{}`", least.name(), given.name())
 }
 
 /// As in `2 approvals`.
@@ -263,6 +321,7 @@ impl<'s> Demands<'s> {
                 demands.all.push(Demand {
                     class: terms.class,
                     count: terms.approvals,
+                    assurance: terms.assurance,
                     people: approved.people_of(set, &terms.approvers),
                     names: terms.approver_names.iter().map(String::as_str).collect(),
                     policy: Some(&statement.id),
@@ -287,6 +346,7 @@ impl<'s> Demands<'s> {
             demands.all.push(Demand {
                 class,
                 count,
+                assurance: statements.iter().map(|it| it.terms.assurance).max().unwrap_or(Assurance::Local),
                 people,
                 names: names.into_iter().collect(),
                 policy: None,
@@ -334,6 +394,7 @@ impl<'s> Demands<'s> {
             reasons.deny(Kind::Action.rule(14), PATH, message);
         }
         for demand in self.all.iter().filter(|demand| !demand.is_met(approved)) {
+            demand.tell_weak(approved, reasons);
             if demand.is_possible() {
                 demand.wait(approved, reasons);
             } else {
@@ -370,8 +431,9 @@ fn can_meet(
     let of_scopes = seen.scopes.iter().map(|people| (people, seen.number));
     let wanted: Vec<(&BTreeSet<&str>, usize)> =
         demands.iter().map(|demand| (&demand.people, demand.count)).chain(of_scopes).collect();
-    let missing: Vec<usize> =
-        wanted.iter().map(|(people, count)| count.saturating_sub(approved.count_in(people, 0))).collect();
+    let of_demands = demands.iter().map(|demand| demand.count.saturating_sub(demand.given(approved)));
+    let of_scopes = seen.scopes.iter().map(|people| seen.number.saturating_sub(approved.count_in(people, 0)));
+    let missing: Vec<usize> = of_demands.chain(of_scopes).collect();
     // People who can serve the same demands are alike.
     let mut alike: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
     for person in &available {

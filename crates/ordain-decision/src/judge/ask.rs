@@ -12,6 +12,7 @@ use cedar_policy::Effect;
 use ordain_spec::Kind;
 use ordain_spec::action::{ApprovalClass, Proposal};
 use ordain_spec::decision::gate;
+use ordain_spec::statement::Assurance;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the policies say about all subjects together, at one number of approvals.
@@ -53,6 +54,19 @@ impl<'a> Judge<'a> {
             permits.flat_map(|permit| permit.terms.approvers.iter().cloned()).collect()
         };
         asker.permits_in_scope().map(approvers).collect()
+    }
+
+    /// The least assurance that the permits in scope ask of each approver they name.
+    pub(super) fn least_assurance(&self, asker: &Asker<'_>) -> BTreeMap<String, Assurance> {
+        let statements = &self.case.policies.statements;
+        let mut least: BTreeMap<String, Assurance> = BTreeMap::new();
+        for permit in asker.permits_in_scope().flatten().filter_map(|at| statements.get(at)) {
+            for approver in &permit.terms.approvers {
+                let known = least.entry(approver.clone()).or_insert(permit.terms.assurance);
+                *known = permit.terms.assurance.min(*known);
+            }
+        }
+        least
     }
 
     /// Asks the policies, and finds out whether more approvals would help.

@@ -6,7 +6,7 @@ use crate::limits::PRECONDITIONS_MAX;
 use crate::policy::PolicySet;
 use crate::shown::{start_of, visible};
 use ordain_canon::{Value, compare_utf16, with_number_text};
-use ordain_spec::action::{Operator, Proposal, field_value};
+use ordain_spec::action::{Operator, Proposal, RUNNER_SENSOR, field_value};
 use ordain_spec::decision::gate;
 use ordain_spec::{Facts, Kind, verify_value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,10 +149,17 @@ pub(crate) fn observe(
         let sensor = packet.get("sensor_id").and_then(Value::as_str).and_then(|id| set.sensors.by_id.get(id));
         packet.get("sensor_signature").is_some() && sensor.is_some_and(|sensor| sensor.public_key.is_some())
     };
+    let sensor_of = |packet: &Value<'_>| packet.get("sensor_id")?.as_str().map(str::to_owned);
+    let is_run = |packet: &&Value<'_>| packet.get("sensor_id").and_then(Value::as_str) == Some(RUNNER_SENSOR);
+    let sensors = valid.iter().copied();
     Observed {
         packets: valid.len(),
         types: texts("packet_type"),
-        sensors: texts("sensor_id"),
+        // An unsigned run is the proposer's word, which no policy counts as a runner's.
+        sensors: sensors
+            .filter(|packet| !is_run(packet) || is_signed(packet))
+            .filter_map(sensor_of)
+            .collect(),
         preconditions: preconditions.len(),
         preconditions_hold,
         signed: !valid.is_empty() && valid.iter().all(is_signed),
@@ -167,8 +174,9 @@ fn checked<'v>(
     reference: &Reference,
     reasons: &mut Reasons,
 ) -> Packet<'v> {
-    let facts =
-        Facts { freshness_ms: reference.freshness_ms.unwrap_or(facts.freshness_ms), evidence: &[], ..*facts };
+    // The proposer writes the bindings, so they can only shorten the policy's limit.
+    let freshness_ms = reference.freshness_ms.unwrap_or(i64::MAX).min(facts.freshness_ms);
+    let facts = Facts { freshness_ms, evidence: &[], ..*facts };
     let report = verify_value(Kind::Packet, &facts, packet);
     for violation in report.violations() {
         let message = format!("evidence `{id}`, `{}`: {}", violation.path, violation.message);

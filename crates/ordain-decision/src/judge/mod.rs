@@ -12,7 +12,7 @@ use crate::limits::WINDOW_MS_DEFAULT;
 use crate::permit::Grant;
 use crate::policy::schema::action_name;
 use crate::policy::{PolicySet, name_fault};
-use approvals::Approved;
+use approvals::{Approved, Given};
 use ask::Answer;
 use misses::Examiner;
 use ordain_canon::{
@@ -23,6 +23,7 @@ use ordain_spec::action::{
 };
 use ordain_spec::decision::{Approvals, Decision, Outcome, SCHEMA_VERSION, gate};
 use ordain_spec::limits::FRESHNESS_MS_DEFAULT;
+use ordain_spec::statement::ApproverKeys;
 use ordain_spec::{Facts, Kind, Nullable, RuleId, Sha256, verify_value};
 use reasons::Reasons;
 use std::collections::BTreeSet;
@@ -41,6 +42,8 @@ pub struct Case<'a> {
     pub evidence: &'a [Value<'a>],
     /// The approvals and rejections given.
     pub approvals: &'a [Value<'a>],
+    /// The keys of approvers in force.
+    pub approver_keys: &'a ApproverKeys,
     /// The time, in milliseconds since 1970.
     pub now_ms: u64,
     /// Whether an operator has halted the gate.
@@ -64,13 +67,15 @@ pub struct Judgement {
 /// use ordain_canon::Value;
 /// use ordain_decision::{Case, PolicyFiles, PolicySet, decide};
 /// use ordain_spec::decision::Outcome;
+/// use ordain_spec::statement::NO_KEYS;
 /// let policy = "@id(\"read\") permit(principal, action in Action::\"observe\", resource);";
 /// let files = PolicyFiles::from([("read.cedar".to_owned(), policy.to_owned())]);
 /// let policies = PolicySet::load(&files).unwrap_or_else(|problems| panic!("{problems:?}"));
 /// let text = br#"{"proposal_id": "1", "ts_ms": 1, "actor": "agent", "action_type": "read", "parameters": {},
 ///     "target": {"resource_type": "file", "resource_id": "README.md", "domain": "workspace", "constraints": {}}}"#;
 /// let document = Value::read(text).unwrap_or_else(|error| panic!("{error}"));
-/// let case = Case { document: &document, policies: &policies, evidence: &[], approvals: &[], now_ms: 1, halted: false };
+/// let (evidence, approvals, approver_keys) = (&[], &[], &NO_KEYS);
+/// let case = Case { document: &document, policies: &policies, evidence, approvals, approver_keys, now_ms: 1, halted: false };
 /// assert_eq!(decide(&case).decision.outcome, Outcome::Allow);
 /// let halted = decide(&Case { halted: true, ..case });
 /// assert_eq!(halted.decision.outcome, Outcome::Deny);
@@ -86,9 +91,11 @@ pub fn decide(case: &Case<'_>) -> Judgement {
 /// ```
 /// use ordain_canon::Value;
 /// use ordain_decision::{Case, PolicyFiles, PolicySet, decide_text};
+/// use ordain_spec::statement::NO_KEYS;
 /// let policies = PolicySet::load(&PolicyFiles::new()).unwrap_or_else(|problems| panic!("{problems:?}"));
 /// let document = &Value::Null;
-/// let case = Case { document, policies: &policies, evidence: &[], approvals: &[], now_ms: 1, halted: false };
+/// let (evidence, approvals, approver_keys) = (&[], &[], &NO_KEYS);
+/// let case = Case { document, policies: &policies, evidence, approvals, approver_keys, now_ms: 1, halted: false };
 /// let decision = decide_text(b"{", &case).decision;
 /// assert_eq!(decision.reasons[0].rule_id, "PARSE");
 /// ```
@@ -232,8 +239,12 @@ impl<'a> Judge<'a> {
             proposal.actor.as_str(),
             &approvers,
             &hash,
-            self.case.approvals,
-            self.case.now_ms,
+            &Given {
+                documents: self.case.approvals,
+                keys: self.case.approver_keys,
+                now_ms: self.case.now_ms,
+                least: self.least_assurance(&asker),
+            },
             &mut self.reasons,
         );
         self.approvals.have = approved.have();

@@ -5,6 +5,7 @@ use super::problem::Problem;
 use crate::limits::{APPROVALS_MAX, EXECUTIONS_MAX};
 use cedar_policy::{Effect, Policy};
 use ordain_spec::action::ApprovalClass;
+use ordain_spec::statement::Assurance;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a policy asks for beyond its condition.
@@ -18,11 +19,13 @@ pub(crate) struct Terms {
     pub(crate) approver_names: Vec<String>,
     /// The ids of all actors among them.
     pub(crate) approvers: BTreeSet<String>,
+    /// How sure it must be that a person is behind each approval.
+    pub(crate) assurance: Assurance,
     pub(crate) effects: Vec<String>,
     pub(crate) max_executions: u64,
 }
 
-const KNOWN: [&str; 6] = ["id", "reason", "approval", "approvers", "effects", "max_executions"];
+const KNOWN: [&str; 7] = ["id", "reason", "approval", "approvers", "assurance", "effects", "max_executions"];
 /// Own annotations of a folder's owner start with this.
 const OWN_PREFIX: &str = "x_";
 
@@ -37,7 +40,7 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
         ));
     }
     if policy.effect() == Effect::Forbid {
-        for name in ["approval", "approvers", "effects", "max_executions"] {
+        for name in ["approval", "approvers", "assurance", "effects", "max_executions"] {
             if annotations.contains_key(name) {
                 wrong(format!("`@{name}` says nothing on a `forbid`; it belongs to a `permit`"));
             }
@@ -77,6 +80,18 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
     } else if approvals > persons && all_known && !approver_names.is_empty() {
         wrong(format!("asks for {approvals} approvals, and `@approvers` names fewer people: {persons}"));
     }
+    let assurance = match get("assurance").map(Assurance::parse) {
+        None => Assurance::Local,
+        Some(Some(assurance)) => assurance,
+        Some(None) => {
+            let names = Assurance::ALL.map(|assurance| format!("`{}`", assurance.name())).join(", ");
+            wrong(format!("`@assurance` must be one of {names}"));
+            Assurance::Presence
+        }
+    };
+    if get("assurance").is_some() && approvals == 0 {
+        wrong("`@assurance` says nothing without approvals; add `@approval(\"…\")`".to_owned());
+    }
     let max_executions = match get("max_executions").map(str::parse::<u64>) {
         None => 1,
         Some(Ok(count)) if (1..=EXECUTIONS_MAX).contains(&count) => count,
@@ -91,6 +106,7 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
         approvals,
         approver_names,
         approvers,
+        assurance,
         effects,
         max_executions,
     }

@@ -291,8 +291,15 @@ fn policies_of_others_are_not_evaluated() {
         let text = br#"{"proposal_id": "1", "ts_ms": 1, "actor": "actor 7", "action_type": "write", "parameters": {},
             "target": {"resource_type": "t", "resource_id": "1", "domain": "d7.com", "constraints": {}}}"#;
         let document = &ordain_canon::Value::read(text).unwrap();
-        let case =
-            crate::Case { document, policies: &set, evidence: &[], approvals: &[], now_ms: 1, halted: false };
+        let case = crate::Case {
+            document,
+            policies: &set,
+            evidence: &[],
+            approvals: &[],
+            approver_keys: &ordain_spec::statement::NO_KEYS,
+            now_ms: 1,
+            halted: false,
+        };
         let judgement = crate::decide(&case);
         assert_eq!(judgement.decision.outcome.name(), "ALLOW");
         judgement.evaluated

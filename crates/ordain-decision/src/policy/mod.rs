@@ -2,6 +2,7 @@
 
 mod annotations;
 mod declared;
+mod effect;
 mod index;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
@@ -17,8 +18,9 @@ mod tables;
 
 use annotations::{policy_id, terms};
 use cedar_policy::{Effect, Entity, PolicyId, PolicySet as CedarSet, ValidationMode, Validator};
-use ordain_canon::{Canonicalizer, ContentHash, PolicyHash};
+use ordain_canon::{Canonicalizer, ContentHash, PolicyHash, Value};
 use ordain_spec::action::ToolMapping;
+use ordain_spec::{Facts, Kind, Violation, verify_value};
 use people::{People, action_uid};
 use problem::line_at;
 use serde::Serialize;
@@ -101,7 +103,10 @@ impl PolicySet {
     /// assert!(PolicySet::load(&files).is_err());
     /// ```
     pub fn load(files: &PolicyFiles) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
+        let mut problems = size::check_folder(files);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
         for name in files.keys().filter(|name| !is_policy_file(name)) {
             problems.push(Problem::error(
                 name,
@@ -205,6 +210,50 @@ impl PolicySet {
     /// The person behind a name; a name that the policies do not know stands for itself.
     pub fn person<'p>(&'p self, name: &'p str) -> &'p str {
         self.people.person(name)
+    }
+
+    /// Whether `sensors.toml` names this sensor.
+    pub fn knows_sensor(&self, sensor: &str) -> bool {
+        self.sensors.by_id.contains_key(sensor)
+    }
+
+    /// Why the signature of a packet is not the one that `sensors.toml` asks for (V-EVID-021).
+    pub fn signature_problem(&self, packet: &Value<'_>) -> Option<Violation> {
+        let facts = Facts { sensors: Some(&self.sensors.by_id), ..Facts::default() };
+        let report = verify_value(Kind::Packet, &facts, packet);
+        let rule = Kind::Packet.rule(21);
+        report.violations().iter().find(|violation| violation.rule == rule).cloned()
+    }
+
+    /// Whether `sensors.toml` has a key of this sensor.
+    pub fn has_key_of(&self, sensor: &str) -> bool {
+        self.sensors.by_id.get(sensor).is_some_and(|sensor| sensor.public_key.is_some())
+    }
+
+    /// Whether a policy names this actor in `@approvers`, itself or by a group.
+    pub fn is_approver(&self, name: &str) -> bool {
+        self.statements.iter().any(|statement| statement.terms.approvers.contains(name))
+    }
+
+    /// Whether `entities.json` has such an actor.
+    pub fn has_actor(&self, name: &str) -> bool {
+        self.people.has_actor(name)
+    }
+
+    /// The actor that a user of the operating system is, by `os_user` of `entities.json`. A user whom no actor names is the
+    /// actor of the same name, unless that actor is another user.
+    pub fn actor_of_user(&self, user: &str) -> Option<&str> {
+        self.people.actor_of_user(user)
+    }
+
+    /// The names of a person.
+    pub fn names_of<'p>(&'p self, person: &'p str) -> impl Iterator<Item = &'p str> {
+        self.people.names_of(person)
+    }
+
+    /// The agents of a person, by `agent_of` of `entities.json`.
+    pub fn agents_of<'p>(&'p self, person: &'p str) -> impl Iterator<Item = &'p str> {
+        self.people.agents_of(person)
     }
 
     /// What does not make the folder invalid, but somebody should know.

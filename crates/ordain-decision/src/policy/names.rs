@@ -3,6 +3,7 @@
 use crate::shown::{start_of, unseen, visible};
 use ordain_spec::name::violation;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::confusable_detection::skeleton;
 
@@ -53,9 +54,23 @@ impl Known {
 /// Two names look alike when one of these is equal. Case and look-alikes are folded in both orders: `I` is a capital `i`,
 /// and it looks like an `l`.
 fn looks(name: &str) -> [String; 2] {
-    let fold = |text: &str| skeleton(text).collect::<String>();
-    [fold(&name.to_lowercase()), fold(&fold(name).to_lowercase())]
+    [look(&name.to_lowercase()), look(&look(name).to_lowercase())]
 }
+
+/// The form that look-alikes share.
+fn look(text: &str) -> String {
+    if !text.is_ascii() {
+        return skeleton(text).collect();
+    }
+    let mut folded = String::with_capacity(text.len() + 8);
+    folded.extend(text.bytes().filter_map(|byte| ASCII_LOOKS.get(usize::from(byte))).map(String::as_str));
+    folded
+}
+
+/// The form of each ASCII character. A text of them is folded character by character.
+static ASCII_LOOKS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    (0..128_u8).map(|byte| skeleton(char::from(byte).encode_utf8(&mut [0; 4])).collect()).collect()
+});
 
 /// The host that a text leads to: without scheme, user, port, path and final dot, in its compatible form.
 fn host_of(name: &str) -> String {
@@ -88,6 +103,15 @@ pub(crate) fn fault(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ascii_is_folded_as_any_text() {
+        let all: String = (1..128_u8).map(char::from).collect();
+        let mixed = ["agent-001", "paypaI.com", "m.rn|l1I0O", "``\"'", "a b\tc", all.as_str()];
+        for text in mixed.iter().flat_map(|text| (0..text.len()).map(move |start| &text[start..])) {
+            assert_eq!(look(text), skeleton(text).collect::<String>(), "{text:?}");
+        }
+    }
 
     #[test]
     fn look_alikes_are_found_and_others_are_not() {

@@ -16,6 +16,8 @@ pub(crate) const FILE: &str = "entities.json";
 pub(crate) struct People {
     /// Actors, by id.
     actors: BTreeMap<String, Actor>,
+    /// The people who own an agent, by the agent's person, and the owners of those.
+    owners: BTreeMap<String, BTreeSet<String>>,
     /// The ids of the actors in each group, those of its groups included.
     groups: BTreeMap<String, BTreeSet<String>>,
     /// The domains that each domain is in, itself first.
@@ -26,6 +28,8 @@ pub(crate) struct People {
 
 struct Actor {
     person: String,
+    /// The user of the operating system that it is.
+    os_user: Option<String>,
     ancestors: Vec<EntityUid>,
     /// The actor's entity and those that its attributes lead to.
     reach: Vec<Entity>,
@@ -36,6 +40,7 @@ impl People {
     pub(crate) fn load(text: Option<&str>, schema: &Schema, problems: &mut Problems) -> Option<Self> {
         let mut people = Self {
             actors: BTreeMap::new(),
+            owners: BTreeMap::new(),
             groups: BTreeMap::new(),
             domains: BTreeMap::new(),
             flat: BTreeMap::new(),
@@ -89,10 +94,17 @@ impl People {
                 let members = people.groups.entry(group.id().unescaped().to_owned()).or_default();
                 members.insert(id.clone());
             }
-            let person = entities.get(&actor_uid(&id)).and_then(person_of);
+            let entity = entities.get(&actor_uid(&id));
+            let person = entity.and_then(|actor| text_of(actor, "person")).unwrap_or_else(|| id.clone());
+            let os_user = entity.and_then(|actor| text_of(actor, "os_user"));
+            if let Some(owner) = entity.and_then(|actor| text_of(actor, "agent_of")) {
+                people.owners.entry(id.clone()).or_default().insert(owner);
+            }
             let reach = people.reach(&actor_uid(&id));
-            people.actors.insert(id.clone(), Actor { person: person.unwrap_or(id), ancestors, reach });
+            people.actors.insert(id, Actor { person, os_user, ancestors, reach });
         }
+        people.close(problems);
+        people.check_users(problems);
         let mut persons = Known::default();
         for person in people.actors.values().map(|actor| &actor.person).chain(people.actors.keys()) {
             if let Some(other) = persons.insert(person) {
@@ -116,6 +128,39 @@ impl People {
         (!broken).then_some(people)
     }
 
+    /// A user of the operating system is one actor.
+    fn check_users(&self, problems: &mut Problems) {
+        let mut users: BTreeMap<&str, &str> = BTreeMap::new();
+        for (id, actor) in &self.actors {
+            if let Some(user) = actor.os_user.as_deref()
+                && let Some(other) = users.insert(user, id)
+            {
+                let message = format!("`{other}` and `{id}` have the same `os_user`, `{user}`");
+                problems.push(Problem::error(FILE, message));
+            }
+        }
+    }
+
+    /// The actor that a user of the operating system is. A user whom nobody names is the actor of the same name, unless that
+    /// actor is another user.
+    pub(crate) fn actor_of_user(&self, user: &str) -> Option<&str> {
+        let named = self.actors.iter().find(|(_, actor)| actor.os_user.as_deref() == Some(user));
+        let same_name = || self.actors.get_key_value(user).filter(|(_, actor)| actor.os_user.is_none());
+        named.or_else(same_name).map(|(id, _)| id.as_str())
+    }
+
+    /// The names of a person.
+    pub(crate) fn names_of<'p>(&'p self, person: &'p str) -> impl Iterator<Item = &'p str> {
+        let own = move |(_, actor): &(&String, &Actor)| actor.person == person;
+        self.actors.iter().filter(own).map(|(id, _)| id.as_str())
+    }
+
+    /// The agents of a person, and the agents of those.
+    pub(crate) fn agents_of<'p>(&'p self, person: &'p str) -> impl Iterator<Item = &'p str> {
+        let owned = move |(_, actor): &(&String, &Actor)| self.owns(person, &actor.person);
+        self.actors.iter().filter(owned).map(|(id, _)| id.as_str())
+    }
+
     /// The actors that a name in `@approvers` stands for.
     pub(crate) fn members(&self, name: &str) -> Result<BTreeSet<String>, String> {
         match (self.groups.get(name), self.actors.contains_key(name)) {
@@ -125,6 +170,65 @@ impl People {
             (None, true) => Ok(BTreeSet::from([name.to_owned()])),
             (None, false) => Err(format!("`{name}` is no group and no actor of {FILE}")),
         }
+    }
+
+    /// Follows `person` to its end: whoever is behind a name may themselves be a name of somebody. Of people who name each other the
+    /// first stands for all. `agent_of` leads to people in the same way.
+    fn close(&mut self, problems: &mut Problems) {
+        let direct: BTreeMap<String, String> =
+            self.actors.iter().map(|(id, actor)| (id.clone(), actor.person.clone())).collect();
+        let end = |name: &str| -> String {
+            let mut path = vec![name.to_owned()];
+            while let Some(next) = path.last().and_then(|last| direct.get(last)) {
+                if let Some(start) = path.iter().position(|known| known == next) {
+                    let circle = path.get(start..).unwrap_or_default();
+                    return circle.iter().min().cloned().unwrap_or_default();
+                }
+                path.push(next.clone());
+            }
+            path.pop().unwrap_or_default()
+        };
+        for (id, actor) in &mut self.actors {
+            actor.person = end(id);
+        }
+        let known: BTreeSet<&String> = direct.keys().chain(direct.values()).collect();
+        let mut owners: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (agent, named) in &self.owners {
+            for owner in named {
+                if !known.contains(owner) {
+                    let message = format!("`{agent}` is the agent of `{owner}`, which is not there");
+                    problems.push(Problem::error(FILE, message));
+                }
+                owners.entry(end(agent)).or_default().insert(end(owner));
+            }
+        }
+        // The agent of an agent belongs to whoever owns that one.
+        loop {
+            let further: Vec<(String, String)> = owners
+                .iter()
+                .flat_map(|(agent, own)| {
+                    own.iter()
+                        .filter_map(|owner| owners.get(owner))
+                        .flatten()
+                        .map(|it| (agent.clone(), it.clone()))
+                })
+                .filter(|(agent, owner)| {
+                    agent != owner && !owners.get(agent).is_some_and(|own| own.contains(owner))
+                })
+                .collect();
+            if further.is_empty() {
+                break;
+            }
+            for (agent, owner) in further {
+                owners.entry(agent).or_default().insert(owner);
+            }
+        }
+        self.owners = owners;
+    }
+
+    /// Whether a person owns the agent that another person is.
+    pub(crate) fn owns(&self, owner: &str, agent: &str) -> bool {
+        self.owners.get(agent).is_some_and(|owners| owners.contains(owner))
     }
 
     /// The person behind an id.
@@ -213,9 +317,9 @@ fn flatten(entity: &Entity, ancestors: &[EntityUid]) -> Option<Entity> {
     Entity::new(uid, attributes, ancestors.iter().cloned().collect::<HashSet<_>>()).ok()
 }
 
-fn person_of(actor: &Entity) -> Option<String> {
-    match actor.attr("person")?.ok()? {
-        EvalResult::String(person) => Some(person),
+fn text_of(actor: &Entity, attribute: &str) -> Option<String> {
+    match actor.attr(attribute)?.ok()? {
+        EvalResult::String(text) => Some(text),
         _ => None,
     }
 }

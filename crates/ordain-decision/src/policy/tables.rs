@@ -1,5 +1,6 @@
 //! The tables of a policy folder: effects, sensors, tools, what to redact.
 
+use super::effect::OnUnknown;
 use super::problem::{Problem, Problems, line_at};
 use super::schema::action_name;
 use ordain_spec::Sensor;
@@ -21,6 +22,10 @@ pub(crate) struct ActionEffects {
     pub(crate) effects: Vec<String>,
     /// The way back where a proposal names none.
     pub(crate) rollback: Option<RollbackStrategy>,
+    /// The parameters that make it another effect; all where none are named.
+    pub(crate) effect_parameters: Option<Vec<String>>,
+    /// What becomes of the same effect while an outcome is unknown.
+    pub(crate) on_unknown: Option<OnUnknown>,
 }
 
 /// By action type, then by resource type.
@@ -38,6 +43,17 @@ impl Effects {
             table.keys().filter(|name| !super::schema::ACTIONS.iter().any(|(_, known, _)| known == name))
         {
             problems.push(Problem::error(EFFECTS, format!("`{action}` is no action type")));
+        }
+        for (action, rows) in &table {
+            for (kind, row) in rows {
+                if row.on_unknown == Some(OnUnknown::Block) && row.effect_parameters.is_none() {
+                    let message = format!(
+                        "`[{action}.{kind}]` blocks on unknown outcomes and names no `effect_parameters`: one meaningless \
+                         parameter more would pass it; name those that make an effect, or write `[]` for the target alone"
+                    );
+                    problems.push(Problem::error(EFFECTS, message));
+                }
+            }
         }
         Self(table)
     }
@@ -75,6 +91,7 @@ struct SensorEntry {
     public_key: Option<String>,
     #[serde(default)]
     signature_required: bool,
+    freshness_ms: Option<i64>,
 }
 
 impl Sensors {
@@ -85,6 +102,10 @@ impl Sensors {
         }
         let mut by_id = BTreeMap::new();
         for (id, entry) in file.sensors {
+            if entry.freshness_ms.is_some_and(|limit_ms| limit_ms <= 0) {
+                let message = format!("`freshness_ms` of the sensor `{id}` must be positive");
+                problems.push(Problem::error(SENSORS, message));
+            }
             if entry.signature_required && entry.public_key.is_none() {
                 problems.push(Problem::error(
                     SENSORS,
@@ -101,8 +122,11 @@ impl Sensors {
                     ),
                 ));
             }
-            let sensor =
-                Sensor { public_key: entry.public_key, signature_required: entry.signature_required };
+            let sensor = Sensor {
+                public_key: entry.public_key,
+                signature_required: entry.signature_required,
+                freshness_ms: entry.freshness_ms,
+            };
             by_id.insert(id, sensor);
         }
         Self { freshness_ms: file.freshness_ms, by_id }

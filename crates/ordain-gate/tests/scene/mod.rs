@@ -11,8 +11,11 @@ use ordain_gate::{Caller, Clock, Gate, GateError, IntendedAction, Keyring, Setti
 use ordain_spec::approval::Verdict;
 use ordain_store::{Location, Store};
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The agents whose proposals the operator hands in.
+pub(crate) const AGENTS: [&str; 2] = ["agent", "agent-2"];
 
 pub(crate) const NOW: u64 = 1_800_000_000_000;
 
@@ -34,7 +37,9 @@ impl Scene {
 
     /// Another node, by whose clock it is then.
     pub(crate) async fn at(store: Store, now_ms: u64) -> Self {
-        Self::with(store, Keyring::ephemeral().unwrap(), now_ms).await
+        // One key for all nodes of a test: a store is refused without the key that it was opened with.
+        static KEYRING: OnceLock<Keyring> = OnceLock::new();
+        Self::with(store, KEYRING.get_or_init(|| Keyring::ephemeral().unwrap()).clone(), now_ms).await
     }
 
     pub(crate) async fn with(store: Store, keyring: Keyring, now_ms: u64) -> Self {
@@ -42,7 +47,7 @@ impl Scene {
         let shown = hands.clone();
         let clock = Clock::of(move || shown.load(Ordering::Relaxed));
         let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
-        let operator = Caller::local("operator");
+        let operator = Caller::local("operator").with_agents(AGENTS);
         gate.set_policy(&operator, &policies("2")).await.unwrap();
         Self { gate, hands, operator }
     }
@@ -72,8 +77,12 @@ impl Scene {
         status: &ActionStatus,
         verdict: Verdict,
     ) -> Result<ActionStatus, GateError> {
-        let say =
-            VerdictRequest { verdict, reason: "because".to_owned(), view_digest: status.view_digest.clone() };
+        let say = VerdictRequest {
+            verdict,
+            reason: "because".to_owned(),
+            view_digest: status.view_digest.clone(),
+            signed: None,
+        };
         self.gate.give_verdict(&Caller::local(who), &status.action_id, &say).await
     }
 
@@ -90,7 +99,7 @@ impl Scene {
             parameters: &Value::read(parameters.as_bytes()).unwrap(),
         };
         let spend = Spend { permit: permit.token.as_deref().unwrap(), action };
-        self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
+        self.gate.spend(&Caller::local("worker").with_agents(AGENTS), &permit.permit_id, &spend).await
     }
 
     /// The same, by a KernelRequest.
@@ -103,7 +112,7 @@ impl Scene {
         let request = request.to_string();
         let action = IntendedAction::Request(&Value::read(request.as_bytes()).unwrap());
         let spend = Spend { permit: permit.token.as_deref().unwrap(), action };
-        self.gate.spend(&Caller::local("worker"), &permit.permit_id, &spend).await
+        self.gate.spend(&Caller::local("worker").with_agents(AGENTS), &permit.permit_id, &spend).await
     }
 
     pub(crate) async fn report(
@@ -119,10 +128,20 @@ impl Scene {
             reason: String::new(),
             change: None,
         };
-        self.gate.settle(&Caller::local("worker"), &spent.permit_id, &report).await?;
+        self.gate.settle(&Caller::local("worker").with_agents(AGENTS), &spent.permit_id, &report).await?;
         Ok(self.gate.status(&self.operator, &spent.action_id).await?.state)
     }
 }
+
+/// Reading the same record twice while nobody knows how the first time went is refused here.
+const EFFECTS: &str = r#"
+[read.crm_record]
+on_unknown = "block"
+effect_parameters = ["updates", "password"]
+[write.crm_record]
+on_unknown = "note"
+effect_parameters = ["updates"]
+"#;
 
 pub(crate) fn policies(executions: &str) -> PolicyFiles {
     let cedar = format!(
@@ -143,6 +162,7 @@ permit(principal, action == Action::"write", resource);
         ("all.cedar".to_owned(), cedar),
         ("entities.json".to_owned(), entities.to_owned()),
         ("redact.toml".to_owned(), "fields = [\"password\"]".to_owned()),
+        ("effects.toml".to_owned(), EFFECTS.to_owned()),
     ])
 }
 

@@ -2,11 +2,12 @@
 
 use super::ApplyError;
 use ordain_decision::VerifiedPermit;
+use ordain_state::Home;
 #[cfg(target_os = "linux")]
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The file in the root of a project, which has a gate.
+/// The file with the settings of a project.
 pub const PROJECT_FILE: &str = "ordain.toml";
 
 /// By what right a workspace is changed. The change consumes it, and there is no copy of it.
@@ -70,12 +71,12 @@ impl Authority {
         Ok(Self { right: Right::Permit { permit_id: claims.jti.clone(), number: used.number } })
     }
 
-    /// The right of the person at this machine. It fails if the workspace belongs to a project, whose gate decides.
-    pub fn local_operator(workspace: &Path) -> Result<Self, ApplyError> {
+    /// The right of the person at this machine. It fails if a gate is registered for the workspace: that gate decides.
+    pub fn local_operator(home: &Home, workspace: &Path) -> Result<Self, ApplyError> {
         let folder = canonical(workspace)?;
-        if let Some(project) = folder.ancestors().find(|folder| folder.join(PROJECT_FILE).is_file()) {
-            let project = project.join(PROJECT_FILE).display().to_string();
-            return Err(ApplyError::Gated { path: workspace.display().to_string(), project });
+        if let Some(belongs) = home.project_of(&folder)? {
+            let path = workspace.display().to_string();
+            return Err(ApplyError::Gated { path, gate: belongs.gate.id().to_string() });
         }
         Ok(Self { right: Right::LocalOperator { folder } })
     }

@@ -58,14 +58,17 @@ pub enum ApplyError {
         /// What stops it from being rolled back.
         back: Problem,
     },
-    /// The workspace belongs to a project, whose gate decides about changes.
-    #[error("a gate decides about changes of `{path}`, because of `{project}`")]
+    /// A gate is registered for the workspace, and decides about changes.
+    #[error("gate {gate} decides about changes of `{path}`")]
     Gated {
         /// As it was given.
         path: String,
-        /// The project's file.
-        project: String,
+        /// The gate.
+        gate: String,
     },
+    /// Nobody can tell whether a gate is registered for the workspace.
+    #[error(transparent)]
+    Registry(#[from] ordain_state::StateError),
     /// The use is not one of this permit.
     #[error("permit `{permit_id}` gives no right to this change: {problem}")]
     Permit {

@@ -1,7 +1,8 @@
 //! A workspace as a tree of real folders: what is at a path, without following a link or leaving the file system.
 
 use super::ApplyError;
-use crate::beneath::{FOLDER, REGULAR, beneath_here, hash_file, is_git, is_own};
+use super::PROJECT_FILE;
+use crate::beneath::{FOLDER, REGULAR, beneath_here, hash_file, is_git, is_own, plain_name};
 use ordain_spec::path_problem;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
@@ -170,6 +171,9 @@ pub(crate) fn forbidden(path: &str) -> Option<String> {
     if let Some(problem) = path_problem(path) {
         return Some(problem);
     }
+    if let Some(guard) = guard(path) {
+        return Some(format!("{guard}, and is changed by people, never by a patch"));
+    }
     path.split('/').find_map(|segment| {
         let whose = match segment.as_bytes() {
             name if is_git(name) => "Git's own",
@@ -178,6 +182,38 @@ pub(crate) fn forbidden(path: &str) -> Option<String> {
         };
         Some(format!("lies in `{segment}`, which is {whose} folder and never changed by a patch"))
     })
+}
+
+/// Folders in which agents keep their hooks.
+const HOOK_FOLDERS: [&str; 6] = [".claude", ".codex", ".gemini", ".qwen", ".opencode", ".cursor"];
+/// Files in which they do.
+const HOOK_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".mcp.json"];
+/// Files of a policy folder that have usual names.
+const POLICY_FILES: [&str; 5] =
+    ["entities.json", "effects.toml", "sensors.toml", "tools.toml", "redact.toml"];
+
+/// What a path guards, if it is a file by which agents are held: at any depth, because tools look in nested projects too.
+fn guard(path: &str) -> Option<&'static str> {
+    let names: Vec<String> = path.split('/').map(|segment| plain_name(segment.as_bytes())).collect();
+    let (last, folders) = names.split_last()?;
+    let has_extension =
+        |wanted: &str| last.rsplit_once('.').is_some_and(|(_, extension)| extension == wanted);
+    if last == PROJECT_FILE {
+        return Some("holds the settings of a project");
+    }
+    let hooks = names.iter().any(|name| HOOK_FOLDERS.contains(&name.as_str()))
+        || HOOK_FILES.contains(&last.as_str())
+        || folders
+            .windows(2)
+            .any(|pair| matches!(pair, [outer, inner] if outer == ".github" && inner == "hooks"));
+    if hooks {
+        return Some("holds hooks or settings of an agent");
+    }
+    let in_policy = folders.last().is_some_and(|folder| folder == "policy");
+    let policy = has_extension("cedar")
+        || has_extension("cedarschema")
+        || in_policy && POLICY_FILES.contains(&last.as_str());
+    policy.then_some("belongs to a policy folder")
 }
 
 /// An error of the system as a person reads it.
@@ -193,5 +229,44 @@ pub(crate) fn because(error: &io::Error) -> String {
         Some(Errno::ACCESS | Errno::PERM) => "permission denied".to_owned(),
         Some(Errno::NOENT) => "it is gone".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a31_guard_files_are_never_changed_by_a_patch() {
+        for path in [
+            "ordain.toml",
+            "src/ordain.toml",
+            "src/Ordain.TOML",
+            ".ordain/uses/x",
+            "policy/all.cedar",
+            "deep/down/rules.cedar",
+            "deep/policy/entities.json",
+            ".claude/settings.json",
+            "sub/.claude/settings.local.json",
+            ".codex/hooks.json",
+            ".gemini/settings.json",
+            ".qwen/settings.json",
+            ".github/hooks/pre.json",
+            "opencode.json",
+            ".opencode/plugin/x.ts",
+            ".git/config",
+        ] {
+            assert!(forbidden(path).is_some(), "{path}");
+        }
+        for path in [
+            "docs/ordain.md",
+            "src/policy/mod.rs",
+            "entities.json",
+            ".github/workflows/ci.yml",
+            "claude/x",
+            "cedar",
+        ] {
+            assert_eq!(forbidden(path), None, "{path}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::limits::{
     OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, READ_BYTES_PER_MS, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX,
     TEMPORARY_BYTES_MAX, TEMPORARY_FILES_MAX,
 };
+use super::outside::SCRATCH;
 use super::processes::Processes;
 use super::room::{self, Room};
 use super::root::{Lower, View};
@@ -33,7 +34,6 @@ use std::time::{Duration, Instant};
 
 /// The folders that stand for those of the sandbox's root.
 const FOLDERS: &[&str] = &[WORKSPACE, "/tmp", "/scratch", "/toolchain"];
-const SCRATCH: &[&str] = &["/scratch/home", "/scratch/cache", "/scratch/cargo"];
 
 /// Does everything that the order says, and answers; a fault is one of this process.
 pub(crate) fn supervise(order: &RunOrder, files: Files<'_>, caller_alive: &File) -> Result<(), Fault> {

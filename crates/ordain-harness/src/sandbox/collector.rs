@@ -8,12 +8,15 @@ use super::limits::{
     DELETED_LISTED_MAX, LANDLOCK_FULL, MAPPINGS_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_SLACK, PROCESSES_MAX,
     SCRATCH_BYTES_MAX, SHARED_ASKED_BYTES_MAX, SHARED_BYTES_MAX, STREAM_BYTES_MAX, TEMPORARY_BYTES_MAX,
 };
+use super::outside::Outside;
 use super::payload::{Ground, RESOURCES};
 use super::root::View;
 use super::steps::{self, Kernel, Ran};
 use super::wire::{Answer, Fault, RunOrder, Stage, StepOrder};
 use super::writes::{Due, Pending};
-use super::{End, FailedWrite, Level, Limit, Protections, Report, StepEvent, StepReport, WORKSPACE, filter};
+use super::{
+    End, FailedWrite, Level, Limit, Protections, Report, StepEvent, StepReport, WORKSPACE, filter, memory,
+};
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use std::collections::BTreeMap;
@@ -57,6 +60,7 @@ fn steps_of(
     let room = room_for_changes(order);
     let start = Snapshot::take(view, room).stage("looking at the workspace")?;
     let mut moments = Moments { view, room, before: start.clone(), start };
+    let mut outside = Outside::new(order);
     let mut reports: Vec<StepReport> = Vec::new();
     let mut failed_writes = Vec::new();
     let mut skip = false;
@@ -70,19 +74,21 @@ fn steps_of(
         let ran = match (&step.not_allowed, skip) {
             (_, true) => Ran::not(End::Skipped),
             (Some(reason), _) => Ran::not(End::NotAllowed { reason: reason.clone() }),
-            (None, _) => steps::run(kernel, step, &mut protections)?,
+            (None, _) => match start_fresh(step, &mut outside) {
+                Err(reason) => Ran::not(End::NotStarted { reason }),
+                Ok(()) => steps::run(kernel, step, &mut protections)?,
+            },
         };
         if let Some(answer) = level_answer(order.level_min, &mut protections) {
             return Ok(answer);
         }
         let after = Snapshot::take(view, room).stage("looking at what a command left")?;
-        let report = report_of(
-            order,
-            step,
-            ran,
-            after.since(&moments.before, view),
-            &after.since(&moments.start, view),
-        );
+        let left_outside = outside.left();
+        let changes = after.since(&moments.before, view);
+        let report = StepReport {
+            left_outside,
+            ..report_of(order, step, ran, changes, &after.since(&moments.start, view))
+        };
         let (status, end, duration_ms) = (report.status(), report.end.clone(), report.duration_ms);
         tell(&mut listener, &StepEvent::Ended { step: position, status, end, duration_ms });
         skip |= step.step.required && status != ordain_spec::evidence::ActionStatus::Success;
@@ -104,6 +110,14 @@ fn steps_of(
         inspected,
         failed_writes,
     })))
+}
+
+/// A test does not start where a command may have prepared its end.
+fn start_fresh(step: &StepOrder, outside: &mut Outside<'_>) -> Result<(), String> {
+    if !step.step.fresh {
+        return Ok(());
+    }
+    outside.clear().map_err(|error| format!("home, /tmp and /dev/shm cannot be made fresh: {error}"))
 }
 
 /// What the layer of changes has room for. What is larger than that is sparse.
@@ -181,6 +195,7 @@ fn report_of(order: &RunOrder, step: &StepOrder, ran: Ran, changes: Changes, tot
         violations,
         produced: changes.produced,
         deleted: changes.deleted,
+        left_outside: super::LeftOutside::default(),
         stdout: ran.stdout,
         stderr: ran.stderr,
         stragglers: ran.stragglers,
@@ -233,6 +248,7 @@ fn protections(order: &RunOrder, caller: &Caller) -> Protections {
     limit("output_files", order.output_files_max, output);
     limit("memory_bytes", MEMORY_BYTES_MAX, "collector (watch)");
     limit("mappings", MAPPINGS_MAX, "collector (watch)");
+    limit("watches", memory::watches_max(), "collector (watch)");
     limit("shared_asked_bytes", SHARED_ASKED_BYTES_MAX, "collector (asked by the kernel)");
     limit("stream_bytes", STREAM_BYTES_MAX, "collector");
     Protections {

@@ -32,6 +32,17 @@ pub(crate) const OUTPUT_BYTES_SLACK: u64 = 8 << 20;
 pub(crate) const DEPTH_MAX: usize = 100;
 /// Files that a deleted folder is listed with.
 pub(crate) const DELETED_LISTED_MAX: usize = 100_000;
+/// Files outside the workspace that are listed for each command.
+pub(crate) const LEFT_LISTED_MAX: usize = 50;
+/// Signals that wait, and timers, of all processes: the kernel counts them for the user, also outside the sandbox.
+pub const PENDING_SIGNALS_MAX: u64 = 1_024;
+/// Watches of epoll and inotify of all processes together, which the kernel counts for the user as well. On a machine that gives
+/// a user few of them it is a tenth of those.
+pub const WATCHES_MAX: u64 = 1 << 16;
+/// What the kernel needs to remember one watch, about.
+pub(crate) const WATCH_BYTES: u64 = 256;
+/// A process with fewer descriptors cannot have many watches.
+pub(crate) const WATCHING_DESCRIPTORS_MIN: u64 = 16;
 /// What the kernel needs to remember one mapping, about.
 pub(crate) const MAPPING_BYTES: u64 = 256;
 /// Mappings of all processes together. The kernel's memory for them, and the time that a look at them takes.

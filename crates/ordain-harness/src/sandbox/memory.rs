@@ -2,6 +2,7 @@
 
 use super::limits::{
     DESCRIPTOR_BYTES, HIDDEN_MAPPINGS, MAPPING_BYTES, MAPPINGS_MAX, MEMORY_BYTES_MAX, SOCKET_BYTES_MIN,
+    WATCHES_MAX, WATCHING_DESCRIPTORS_MIN,
 };
 use super::processes::Processes;
 use super::sys;
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// What was seen in one look.
@@ -79,6 +81,29 @@ pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
     look
 }
 
+/// How many watches of epoll and inotify all processes have; one more than `max` where there are more. Every descriptor is looked at,
+/// which takes a while where there are many.
+pub(crate) fn watches(all: &Processes, max: u64, deadline: Instant) -> u64 {
+    let mut count = 0;
+    for process in all.each() {
+        count += Task::of(process).map_or(0, |task| task.watches(max.saturating_sub(count)));
+        if count > max || Instant::now() >= deadline {
+            break;
+        }
+    }
+    count
+}
+
+/// How many watches all processes may have together.
+pub(crate) fn watches_max() -> u64 {
+    static MAX: OnceLock<u64> = OnceLock::new();
+    *MAX.get_or_init(|| {
+        let of_user = fs::read_to_string("/proc/sys/fs/epoll/max_user_watches");
+        let of_user = of_user.ok().and_then(|text| text.trim().parse::<u64>().ok());
+        of_user.map_or(WATCHES_MAX, |of_user| WATCHES_MAX.min(of_user / 10))
+    })
+}
+
 /// How many processes there are besides pid 1.
 pub(crate) fn count(all: &Processes) -> u64 {
     all.each().count() as u64
@@ -130,6 +155,37 @@ impl Task {
             None => field_bytes(&self.status, "RssAnon:") + field_bytes(&self.status, "VmSwap:"),
         };
         tables + descriptors + pages
+    }
+
+    /// How many watches it has; one more than `max` where there are more. Descriptors that processes have in common count for each.
+    fn watches(&self, max: u64) -> u64 {
+        let descriptors = fs::metadata(self.folder.join("fd")).map_or(0, |it| it.len());
+        // Older kernels do not say how many there are.
+        if (1..WATCHING_DESCRIPTORS_MIN).contains(&descriptors) {
+            return 0;
+        }
+        let Ok(folder) = open(self.folder.join("fd"), FOLDER, Mode::empty()) else { return 0 };
+        let mut count = 0;
+        for name in names(&folder).unwrap_or_default() {
+            let Ok(link) = readlinkat(&folder, &name, Vec::new()) else { continue };
+            let line_starts: &[u8] = match link.to_bytes() {
+                b"anon_inode:[eventpoll]" => b"tfd:",
+                b"anon_inode:inotify" => b"inotify wd:",
+                _ => continue,
+            };
+            let Some(name) = name.to_str().ok() else { continue };
+            let Ok(info) = File::open(self.folder.join("fdinfo").join(name)) else { continue };
+            let mut info = BufReader::with_capacity(1 << 16, info);
+            let mut line = Vec::new();
+            while info.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+                count += u64::from(line.starts_with(line_starts));
+                line.clear();
+                if count > max {
+                    return count;
+                }
+            }
+        }
+        count
     }
 
     /// How many mappings it has; one more than `max` where there are more. Adds the `MAP_SHARED` memory without a

@@ -27,6 +27,8 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
+mod outside;
+#[cfg(target_os = "linux")]
 mod payload;
 #[cfg(target_os = "linux")]
 mod place;
@@ -57,8 +59,8 @@ mod elsewhere;
 pub use event::StepEvent;
 pub use level::{Feature, Level, Probe};
 pub use report::{
-    Captured, End, FailedWrite, FileState, Inspected, Limit, ProducedFile, Protections, Refused, Report,
-    StepReport,
+    Captured, End, FailedWrite, FileState, Inspected, LeftOutside, Limit, ProducedFile, Protections, Refused,
+    Report, StepReport,
 };
 pub use session::{SandboxError, Session, Step, Write};
 

@@ -2,7 +2,7 @@
 //! collector has looked.
 
 use super::fence::Fence;
-use super::limits::{DESCRIPTORS_MAX, FILE_BYTES_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX};
+use super::limits::{DESCRIPTORS_MAX, FILE_BYTES_MAX, MEMORY_BYTES_MAX, PENDING_SIGNALS_MAX, PROCESSES_MAX};
 use super::wire::{FIRST_AFTER_STANDARD, Fault, Stage};
 use super::{filter, sys};
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -70,6 +70,7 @@ pub(crate) const RESOURCES: &[(&str, Resource, u64)] = &[
     ("descriptors", Resource::Nofile, DESCRIPTORS_MAX),
     ("locked_bytes", Resource::Memlock, 8 << 20),
     ("message_queue_bytes", Resource::Msgqueue, 0),
+    ("pending_signals", Resource::Sigpending, PENDING_SIGNALS_MAX),
 ];
 
 impl Payload<'_> {

@@ -98,6 +98,9 @@ pub struct StepReport {
     pub produced: Vec<ProducedFile>,
     /// Files that it deleted, sorted by path.
     pub deleted: Vec<String>,
+    /// Files that it left outside the workspace.
+    #[serde(default)]
+    pub left_outside: LeftOutside,
     /// What it wrote to standard output.
     pub stdout: Captured,
     /// What it wrote to standard error.
@@ -140,6 +143,7 @@ impl StepReport {
             "end": self.end,
             "violations": self.violations,
             "deleted": self.deleted,
+            "left_outside": self.left_outside,
             "stdout": stream(&self.stdout),
             "stderr": stream(&self.stderr),
             "stragglers": self.stragglers,
@@ -147,6 +151,15 @@ impl StepReport {
             "duration_ms": self.duration_ms,
         })
     }
+}
+
+/// What a command left outside the workspace.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LeftOutside {
+    /// How many new files.
+    pub count: u64,
+    /// The first of them that are not in a cache, those in the home first, with everything that is no plain text escaped.
+    pub paths: Vec<String>,
 }
 
 /// How a command ended.

@@ -171,7 +171,7 @@ pub(crate) fn empty(top: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// The folder of this name; what is no folder is removed.
-fn entered(top: BorrowedFd<'_>, name: &CStr) -> io::Result<Result<OwnedFd, ()>> {
+pub(crate) fn entered(top: BorrowedFd<'_>, name: &CStr) -> io::Result<Result<OwnedFd, ()>> {
     let stat = statat(top, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if !is_folder(&stat) {
         unlinkat(top, name, AtFlags::empty())?;

@@ -6,6 +6,7 @@ use super::limits::{
     OUTPUT_BYTES_SLACK, OUTPUT_INODES_SLACK, SCRATCH_BYTES_MAX, SCRATCH_FILES_MAX, SHARED_BYTES_MAX,
     TEMPORARY_BYTES_MAX, TEMPORARY_FILES_MAX,
 };
+use super::outside::SCRATCH;
 use super::processes::Processes;
 use super::room::Room;
 use super::sys::{self, MountAttributes, mount_setattr};
@@ -157,7 +158,7 @@ pub(crate) fn build(order: &RunOrder, sources: Sources) -> Result<View, Fault> {
     ] {
         tmpfs(&root.folder(name)?, &options, MountFlags::NOSUID | MountFlags::NODEV)?;
     }
-    for name in ["/scratch/home", "/scratch/cache", "/scratch/cargo"] {
+    for name in SCRATCH {
         root.folder(name)?;
     }
     root.settings()?;

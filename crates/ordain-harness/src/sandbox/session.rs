@@ -74,12 +74,17 @@ pub struct Step {
     pub timeout_ms: Option<u64>,
     /// Whether the steps after it are skipped when it fails.
     pub required: bool,
+    /// Whether it starts with a fresh home, `/tmp`, `/dev/shm` and build scratch: nothing that commands before it left there, only the
+    /// workspace as they left it.
+    #[serde(default)]
+    pub fresh: bool,
 }
 
 impl Step {
     /// A required command with the time that the profile gives.
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
-        Self { argv: argv.into_iter().map(Into::into).collect(), timeout_ms: None, required: true }
+        let argv = argv.into_iter().map(Into::into).collect();
+        Self { argv, timeout_ms: None, required: true, fresh: false }
     }
 }
 

@@ -5,7 +5,7 @@ use super::identity::kernel_root;
 use super::init::{Caller, NAMESPACES, namespaces_of};
 use super::limits::{
     COUNT_MS, MAPPINGS_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX, SHARED_ASKED_BYTES_MAX, STREAM_BYTES_KEPT_MAX,
-    STREAM_BYTES_MAX, TICK_MS,
+    STREAM_BYTES_MAX, TICK_MS, WATCH_BYTES,
 };
 use super::memory::Care;
 use super::payload::{Ground, Payload, Word};
@@ -126,6 +126,8 @@ pub(crate) fn run(
         processes: &kernel.view.processes,
         rooms: &kernel.view.rooms,
         next_count: Instant::now(),
+        next_watches: Instant::now(),
+        watches: 0,
         process,
         ended: pidfd_open(process, PidfdFlags::empty()).stage("watching the command")?,
         stdout: Stream::of(stdout).stage("making a pipe")?,
@@ -179,6 +181,9 @@ struct Running<'k> {
     rooms: &'k [Room],
     /// When to look again how much is in them.
     next_count: Instant,
+    /// When to count watches again, and how many there were.
+    next_watches: Instant,
+    watches: u64,
     process: Pid,
     ended: OwnedFd,
     stdout: Stream,
@@ -322,6 +327,9 @@ impl Running<'_> {
         if look.is_too_much() {
             look = memory::look(self.processes, Care::Exact, deadline);
         }
+        let watches_max = memory::watches_max();
+        self.count_watches(watches_max, deadline);
+        look.bytes += self.watches * WATCH_BYTES;
         self.peak = self.peak.max(look.bytes);
         if let Some(shared) = self.shared.as_mut().filter(|_| nobody_is_left && look.nothing_shared) {
             shared.forget();
@@ -329,8 +337,23 @@ impl Running<'_> {
         if look.bytes > MEMORY_BYTES_MAX {
             return Some(End::MemoryExceeded { max_bytes: MEMORY_BYTES_MAX });
         }
-        let too_many = || End::TooMany { what: "mappings".to_owned(), max: MAPPINGS_MAX };
-        (look.mappings > MAPPINGS_MAX).then(too_many).or_else(|| self.overflow())
+        let too_many = |what: &str, max: u64| Some(End::TooMany { what: what.to_owned(), max });
+        if self.watches > watches_max {
+            return too_many("watches of epoll and inotify", watches_max);
+        }
+        if look.mappings > MAPPINGS_MAX {
+            return too_many("mappings", MAPPINGS_MAX);
+        }
+        self.overflow()
+    }
+
+    /// Counts watches, for a tenth of the time at most.
+    fn count_watches(&mut self, max: u64, deadline: Instant) {
+        let start = Instant::now();
+        if start >= self.next_watches {
+            self.watches = memory::watches(self.processes, max, deadline);
+            self.next_watches = Instant::now() + Duration::from_millis(COUNT_MS).max(start.elapsed() * 9);
+        }
     }
 
     /// Looks into the folders that no file system limits, for a tenth of the time at most.

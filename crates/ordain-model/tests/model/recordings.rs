@@ -32,7 +32,7 @@ async fn record(folder: &Folder, wire: ProviderName, reply: Json, ask: &Ask) -> 
     let server = Scripted::new(vec![http("200 OK", "", &reply.to_string())]).await;
     let mut settings = settings(wire, &server.url);
     settings.record = Some("recorded".into());
-    let provider = settings.provider(environment, &folder.0, &[]).unwrap();
+    let provider = settings.provider(environment(&settings), &folder.0, &[]).unwrap();
     let answer = provider.complete(ask, Instant::now() + LIMITS.request, &mut Usage::default()).await;
     answer.map(|answer| answer.text)
 }

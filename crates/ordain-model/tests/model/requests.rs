@@ -8,10 +8,20 @@ use std::path::Path;
 
 /// The head without what differs from run to run, and the body.
 async fn sent(wire: ProviderName, change: impl Fn(&mut Settings)) -> (Vec<String>, Json) {
+    sent_with(wire, change, true).await
+}
+
+async fn sent_with(
+    wire: ProviderName,
+    change: impl Fn(&mut Settings),
+    with_key: bool,
+) -> (Vec<String>, Json) {
     let server = Scripted::new(vec![http("200 OK", "", &good(wire, "{}", done(wire)).to_string())]).await;
     let mut settings = settings(wire, &server.url);
     change(&mut settings);
-    let provider = settings.provider(environment, Path::new("."), &[]).unwrap();
+    let environment = environment(&settings);
+    let variable = |name: &str| environment(name).filter(|_| with_key || name != "ORDAIN_MODEL_KEY");
+    let provider = settings.provider(variable, Path::new("."), &[]).unwrap();
     complete(&provider, "A note, please.").await.0.unwrap();
     let requests = server.requests();
     let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
@@ -84,7 +94,7 @@ async fn anthropic_gets_messages() {
 #[tokio::test]
 async fn ollama_gets_a_chat() {
     let wire = ProviderName::Ollama;
-    let (lines, body) = sent(wire, |settings| settings.key_env = None).await;
+    let (lines, body) = sent_with(wire, |_| {}, false).await;
     assert_eq!(lines, head(wire, "", &[]));
     let expected = json!({
         "model": "some-model",
@@ -127,7 +137,8 @@ async fn a_conversation_is_sent_whole() {
     use ordain_model::{Role, Turn, Usage};
     for wire in crate::support::WIRES {
         let server = Scripted::new(vec![http("200 OK", "", &good(wire, "{}", done(wire)).to_string())]).await;
-        let provider = settings(wire, &server.url).provider(environment, Path::new("."), &[]).unwrap();
+        let settings = settings(wire, &server.url);
+        let provider = settings.provider(environment(&settings), Path::new("."), &[]).unwrap();
         let mut ask = ask("one");
         ask.turns.push(Turn { role: Role::Assistant, text: "two".to_owned() });
         ask.turns.push(Turn { role: Role::User, text: "three \u{202e} \" \\ \n".to_owned() });

@@ -71,7 +71,7 @@ async fn no_recording_has_a_key() {
             Scripted::new(vec![http("200 OK", "", &good(wire, &text, done(wire)).to_string())]).await;
         let mut settings = settings(wire, &server.url);
         settings.record = Some("recorded".into());
-        let provider = settings.provider(environment, &folder.0, &[]).unwrap();
+        let provider = settings.provider(environment(&settings), &folder.0, &[]).unwrap();
         let mut ask = ask("anything");
         ask.prompt = format!("my key is {KEY} or sk-0123456789abcdef");
         let deadline = std::time::Instant::now() + LIMITS.request;

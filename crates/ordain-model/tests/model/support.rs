@@ -61,24 +61,24 @@ pub fn settings(wire: ProviderName, url: &str) -> Settings {
         provider: Some(wire),
         base_url: Some(base),
         model: Some("some-model".to_owned()),
-        key_env: Some("SOME_KEY".to_owned()),
         ..Settings::default()
     }
 }
 
-/// What the environment says in these tests.
-pub fn environment(name: &str) -> Option<String> {
-    (name == "SOME_KEY").then(|| KEY.to_owned())
+/// An environment with a key, which names the address of these settings: a file alone does not say where a key goes.
+pub fn environment(settings: &Settings) -> impl Fn(&str) -> Option<String> + use<> {
+    let base_url = settings.base_url.clone();
+    move |name: &str| match name {
+        "ORDAIN_MODEL_KEY" => Some(KEY.to_owned()),
+        "ORDAIN_MODEL_BASE_URL" => base_url.clone(),
+        _ => None,
+    }
 }
 
-/// A provider at any address: a key goes to another machine only if the environment says so as well.
+/// A provider at any address.
 pub fn provider(wire: ProviderName, url: &str) -> Provider {
     let settings = settings(wire, url);
-    let variable = |name: &str| match name {
-        "ORDAIN_MODEL_BASE_URL" => settings.base_url.clone(),
-        other => environment(other),
-    };
-    settings.provider(variable, Path::new("."), &[]).unwrap().with_limits(LIMITS)
+    settings.provider(environment(&settings), Path::new("."), &[]).unwrap().with_limits(LIMITS)
 }
 
 pub fn ask(text: &str) -> Ask {

@@ -170,10 +170,13 @@ async fn our_key_is_not_passed_on() {
     let mut leaking = good();
     leaking["governance"]["rationale"] = json!("they gave me secret-of-ours");
     let leaking = leaking.to_string().replace("secret-of", "secret\\u002dof");
-    let (mut settings, asked) = model(vec![bad.to_string(), leaking]).await;
-    settings.key_env = Some("OURS".to_owned());
-    let provider =
-        settings.provider(|name| (name == "OURS").then(|| "secret-of-ours".to_owned()), Path::new("."), &[]);
+    let (settings, asked) = model(vec![bad.to_string(), leaking]).await;
+    let variable = |name: &str| match name {
+        "ORDAIN_MODEL_KEY" => Some("secret-of-ours".to_owned()),
+        "ORDAIN_MODEL_BASE_URL" => settings.base_url.clone(),
+        _ => None,
+    };
+    let provider = settings.provider(variable, Path::new("."), &[]);
     let drafter = Drafter::new(provider.unwrap(), &vault.0, true);
     let request = Request::new(Source::Prompt, PROMPT, &[], None).unwrap();
     let failure = drafter.draft(&request, "c-1").await.unwrap_err();

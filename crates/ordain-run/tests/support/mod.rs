@@ -190,6 +190,7 @@ impl Pretended<'_> {
             violations: Vec::new(),
             produced,
             deleted,
+            left_outside: Default::default(),
             stdout: stream(said),
             stderr: stream(Vec::new()),
             stragglers: 0,

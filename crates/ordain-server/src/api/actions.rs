@@ -19,6 +19,7 @@ pub(crate) async fn submit(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, ErrorResponse> {
     let supersedes = query.supersedes.map(nameable).transpose()?;
+    app.quota.take(caller.principal(), body.len())?;
     let submitted = app.gate.submit(&caller, &body, supersedes.as_deref()).await?;
     if submitted.new {
         app.shared.metrics.decision(submitted.status.decision.outcome.name());
@@ -34,6 +35,7 @@ pub(crate) async fn act(
 ) -> Result<Response, ErrorResponse> {
     let supersedes = query.supersedes.map(nameable).transpose()?;
     let waited_for = query.waited_for.map(nameable).transpose()?;
+    app.quota.take(caller.principal(), body.len())?;
     let act = Act { text: &body, supersedes: supersedes.as_deref(), waited_for: waited_for.as_deref() };
     let acted = app.gate.act(&caller, &act).await?;
     if !acted.joined {

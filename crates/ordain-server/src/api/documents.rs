@@ -1,7 +1,9 @@
 //! Documents that need no store: transforming an intent, verifying anything.
 
+use crate::app::App;
 use crate::error::ErrorResponse;
 use crate::request::{Asked, By, JsonBytes, ok};
+use axum::extract::State;
 use axum::response::Response;
 use ordain_api::{Problem, ProblemCode, VerifyQuery, VerifyReport, VerifyResult};
 use ordain_canon::Value;
@@ -9,11 +11,14 @@ use ordain_kernel::transform as transform_intent;
 use ordain_spec::{Facts, Kind, verify_value};
 
 pub(crate) async fn verify(
-    By(_): By,
+    State(app): State<App>,
+    By(caller): By,
     Asked(query): Asked<VerifyQuery>,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, ErrorResponse> {
+    let turn = app.shared.documents.wait(caller.principal()).await?;
     apart(move || {
+        let _turn = turn;
         let document = read(&body)?;
         let kind = match &query.kind {
             Some(name) => Kind::parse(name)
@@ -27,8 +32,17 @@ pub(crate) async fn verify(
     .await
 }
 
-pub(crate) async fn transform(By(_): By, JsonBytes(body): JsonBytes) -> Result<Response, ErrorResponse> {
-    apart(move || ok(&transform_intent(&read(&body)?, body.len()))).await
+pub(crate) async fn transform(
+    State(app): State<App>,
+    By(caller): By,
+    JsonBytes(body): JsonBytes,
+) -> Result<Response, ErrorResponse> {
+    let turn = app.shared.documents.wait(caller.principal()).await?;
+    apart(move || {
+        let _turn = turn;
+        ok(&transform_intent(&read(&body)?, body.len()))
+    })
+    .await
 }
 
 pub(super) fn read(body: &[u8]) -> Result<Value<'_>, Problem> {

@@ -12,6 +12,7 @@ pub(crate) async fn add(
     By(caller): By,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, ErrorResponse> {
+    app.quota.take(caller.principal(), body.len())?;
     let received = app.gate.receive(&caller, &body).await?;
     answer(if received.new { StatusCode::CREATED } else { StatusCode::OK }, &received)
 }

@@ -1,6 +1,7 @@
 //! A file for each subject.
 
 pub(crate) mod actions;
+pub(crate) mod approvers;
 pub(crate) mod control;
 pub(crate) mod documents;
 pub(crate) mod evidence;

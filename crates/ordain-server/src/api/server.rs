@@ -2,11 +2,12 @@
 
 use crate::app::App;
 use crate::error::ErrorResponse;
-use crate::metrics::Gauges;
+use crate::log::failed_writes;
+use crate::metrics::{Gauges, LogCounters};
 use crate::request::{ok, text};
 use axum::extract::State;
 use axum::response::Response;
-use ordain_api::{Health, Jwk, Jwks, KeyStatus, Problem, ProblemCode, Ready, openapi};
+use ordain_api::{Health, Jwk, Jwks, KeyStatus, PolicyState, Problem, ProblemCode, Ready, openapi};
 use ordain_gate::GateError;
 use std::sync::OnceLock;
 
@@ -26,16 +27,21 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Response, ErrorRespo
         status: "ready".to_owned(),
         ledger_size,
         halted: status.halted.is_some(),
+        policy: app.policy_state().await.map_err(not)?,
         clock_behind_ms: app.gate.clock_behind_ms(),
     })
 }
 
 pub(crate) async fn metrics(State(app): State<App>) -> Response {
+    let strangers = [&app.shared.strangers_refused, &app.shared.strangers_answered];
+    let left_out = strangers.iter().map(|throttle| throttle.left_out()).sum();
     let gauges = Gauges {
         ledger_size: app.gate.size().await.ok(),
         halted: app.gate.gate_status().await.ok().map(|status| status.halted.is_some()),
+        policy_differs: app.policy_state().await.ok().map(|state| state == PolicyState::Differs),
         clock_behind_ms: app.gate.clock_behind_ms(),
         store: app.gate.store().counters(),
+        log: LogCounters { failed_writes: failed_writes(), left_out },
     };
     text("text/plain; version=0.0.4; charset=utf-8", app.shared.metrics.text(&gauges))
 }

@@ -5,7 +5,7 @@ use ordain_api::{Role, openapi};
 use serde_json::json;
 
 fn with_headers(server: &Server, headers: &str) -> crate::support::Reply {
-    let request = format!("GET /v1/gate HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    let request = format!("GET /v1/gate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
     exchange(server.address, request.as_bytes())
 }
 
@@ -103,7 +103,12 @@ const MAY: &[(&str, &str, &str)] = &[
     ("GET", "/v1/gate", "any"),
     ("POST", "/v1/halt", "operator"),
     ("POST", "/v1/resume", "operator"),
-    ("POST", "/v1/policy/reload", "operator"),
+    ("POST", "/v1/policy", "operator"),
+    ("GET", "/v1/policy", "operator auditor"),
+    ("GET", "/v1/acts/{id}/terms", "operator approver"),
+    ("POST", "/v1/approver-keys", "operator approver"),
+    ("GET", "/v1/approver-keys", "any"),
+    ("DELETE", "/v1/approver-keys/{id}", "operator approver"),
     ("POST", "/v1/keys/rotate", "operator"),
     ("POST", "/v1/tokens", "operator"),
     ("GET", "/v1/tokens", "operator auditor"),
@@ -195,7 +200,7 @@ fn an_actor_sees_its_own_actions_and_no_others() {
     // That an id is taken cannot be hidden; what it stands for can.
     own["proposal_id"] = json!("p1");
     let taken = ask("POST", "/v1/actions", Some(&own));
-    taken.refused(409, "`p1` was submitted before with other content");
+    taken.refused(409, "`p1` cannot be used as an id");
     assert!(!taken.text().contains("sha256:"), "{}", taken.text());
     let mut other = proposal("p1", "write");
     other["ts_ms"] = json!(NOW + 1);

@@ -18,8 +18,12 @@ fn http(server: &Server, who: &str) -> Client {
 
 fn in_process(server: &Server, who: &str) -> Client {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let app = App::new(server.gate.clone(), None);
-    Client::new(InProcess { runtime: Arc::new(runtime), app, caller: Caller::local(who) })
+    let app = App::new(server.gate.clone());
+    Client::new(InProcess {
+        runtime: Arc::new(runtime),
+        app,
+        caller: Caller::local(who).with_agents(["agent"]),
+    })
 }
 
 #[test]
@@ -38,6 +42,7 @@ fn from_a_proposal_to_its_outcome() {
                 verdict: Verdict::Approve,
                 reason: String::new(),
                 view_digest: status.view_digest,
+                signed: None,
             };
             client.record_verdict("p1", &verdict).unwrap();
         }

@@ -206,7 +206,7 @@ fn an_approval_is_for_what_was_shown() {
     // Other policies show something else.
     let redact = "fields = [\"email\"]".to_owned();
     server.folder.lock().unwrap().insert("redact.toml".to_owned(), redact);
-    server.ask("olga", "POST", "/v1/policy/reload", None).expect(200);
+    server.push().expect(200);
     server.approve("ann", &first).refused(409, "the view has changed");
 }
 

@@ -1,6 +1,6 @@
 //! The life of an action over HTTP, and everything beside it.
 
-use crate::support::{NOW, Server, packet, policies, proposal, text};
+use crate::support::{NOW, Server, exchange, packet, policies, proposal, text};
 use ordain_ledger::{Checkpoint, SignedNote};
 use serde_json::json;
 
@@ -100,7 +100,7 @@ fn a_request_is_accepted_wherever_a_proposal_is() {
     let server = Server::new();
     let mapping = "[\"crm.note\"]\naction_type = \"transact\"\nresource_type = \"crm_record\"\nresource_id = \"contact-{contact}\"\ndomain = \"crm\"\n";
     server.folder.lock().unwrap().insert("tools.toml".to_owned(), mapping.to_owned());
-    server.ask("olga", "POST", "/v1/policy/reload", None).expect(200);
+    server.push().expect(200);
     let request = json!({"request_id": "r1", "ts_ms": NOW, "actor": "agent", "intent": "note it",
         "tool_call": {"name": "crm.note", "params": {"contact": 7}}});
     let status = server.submit(&request);
@@ -148,24 +148,32 @@ fn halted_is_halted_until_somebody_resumes() {
 }
 
 #[test]
-fn policies_are_read_again_and_what_is_invalid_changes_nothing() {
+fn policies_are_pushed_and_what_is_invalid_changes_nothing() {
     let server = Server::new();
     let before = server.get("olga", "/v1/gate").expect(200)["policy_hash"].clone();
-    let reload = || server.ask("olga", "POST", "/v1/policy/reload", None);
-    assert_eq!(reload().expect(200), json!({"changed": false, "policy_hash": before}));
+    let push = || server.push();
+    assert_eq!(push().expect(200), json!({"changed": false, "policy_hash": before}));
     server.folder.lock().unwrap().insert("all.cedar".to_owned(), "permit(".to_owned());
-    let refused = reload();
+    let refused = push();
     refused.refused(400, "not valid");
     assert!(!refused.json()["errors"].as_array().unwrap().is_empty());
     assert_eq!(server.get("olga", "/v1/gate").expect(200)["policy_hash"], before);
     let only = "@id(\"d\") permit(principal, action == Action::\"delete\", resource);";
     server.folder.lock().unwrap().insert("all.cedar".to_owned(), only.to_owned());
-    let changed = reload().expect(200);
+    let changed = push().expect(200);
     assert_eq!(changed["changed"], json!(true));
     assert_ne!(changed["policy_hash"], before);
     assert_eq!(text(&server.submit(&proposal("p1", "delete"))["state"]), "allowed");
+    // Earlier policies can still be looked at, and a push can say which ones it replaces.
+    let earlier = server.get("audrey", &format!("/v1/policy?hash={}", text(&before))).expect(200);
+    assert_eq!((&earlier["active"], &earlier["files"]), (&json!(false), &json!(policies())));
+    let active = server.get("audrey", "/v1/policy").expect(200);
+    assert_eq!((&active["active"], &active["policy_hash"]), (&json!(true), &changed["policy_hash"]));
+    server.get("audrey", "/v1/policy?hash=sha256:0").refused(404, "were ever in force");
+    let stale = json!({"files": policies(), "from": before});
+    server.post("olga", "/v1/policy", &stale).refused(409, "other policies are in force now");
     *server.folder.lock().unwrap() = policies();
-    assert_eq!(reload().expect(200)["policy_hash"], before);
+    assert_eq!(push().expect(200)["policy_hash"], before);
 }
 
 #[test]
@@ -302,4 +310,22 @@ fn the_server_tells_how_it_is() {
     let reply = server.get("andy", "/v1/actions/p1");
     assert_eq!(reply.header("content-type"), Some("application/json"));
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+}
+
+/// A page of a browser that has a name lead to this machine is answered by nobody, with or without a token.
+#[test]
+fn a2_only_names_of_this_machine_are_answered() {
+    let server = Server::new();
+    let ask = |host: &str| {
+        let request = format!(
+            "GET /v1/gate HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\r\n",
+            server.token_of("olga")
+        );
+        exchange(server.address, request.as_bytes())
+    };
+    ask("localhost").expect(200);
+    ask(&server.address.to_string()).expect(200);
+    ask("evil.example").refused(403, "does not answer for the host `evil.example`");
+    let open = b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
+    exchange(server.address, open).refused(403, "evil.example");
 }

@@ -167,3 +167,28 @@ fn a_mistake_of_the_program_is_an_answer_and_the_next_request_is_another() {
         || server.get("audrey", "/v1/ledger/entries?limit=500").text().contains("\"kind\":\"expired\"");
     soon(expired);
 }
+
+/// Transforming takes turns: a principal that asks for much of it delays itself, and nobody's decisions.
+#[test]
+fn a14_transforms_of_one_principal_do_not_starve_others() {
+    let server = Server::new();
+    let sensor = server.token("greedy", &[Role::Sensor], &[], None);
+    let sentence =
+        "Write `src/a.rs`, then test it with `cargo test`, and keep every line below 80 characters. ";
+    let intent = serde_json::json!({"goal": sentence.repeat(60)});
+    let request = raw("POST", "/v1/transform", Some(&sensor), Some(&intent.to_string()));
+    let waiting: Vec<TcpStream> = (0..60).map(|_| begin(server.address, &request)).collect();
+    let mut slowest = Duration::ZERO;
+    for number in 0..10 {
+        let started = Instant::now();
+        server.post("ann", "/v1/verify?kind=intent", &serde_json::json!({"goal": "x"}));
+        server.submit(&proposal(&format!("p{number}"), "read"));
+        slowest = slowest.max(started.elapsed());
+    }
+    assert!(slowest < Duration::from_secs(5), "{slowest:?}");
+    // All of them are answered in the end.
+    for stream in waiting {
+        let reply = read_reply(&mut BufReader::new(stream));
+        assert!(matches!(reply.status, 200 | 503), "{}", reply.status);
+    }
+}

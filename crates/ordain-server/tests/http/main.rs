@@ -19,6 +19,7 @@ mod generated;
 mod life;
 mod limits;
 mod lists;
+mod presence;
 mod requests;
 mod secrets;
 mod stores;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A request by the agent with a body of any kind.
 fn submit(server: &Server, headers: &str, body: &[u8]) -> crate::support::Reply {
     let head = format!(
-        "POST /v1/actions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n{headers}\r\n",
+        "POST /v1/actions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {}\r\n{headers}\r\n",
         server.token_of("andy")
     );
     exchange(server.address, &[head.as_bytes(), body].concat())
@@ -71,13 +71,13 @@ fn who_is_slow_is_let_go() {
         })
     };
     let nothing = within(HEAD_WAIT, Vec::new());
-    let head = within(HEAD_WAIT, b"GET /health HTTP/1.1\r\nHost: x\r\nX-A: ".to_vec());
+    let head = within(HEAD_WAIT, b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-A: ".to_vec());
     let body = format!(
-        "POST /v1/actions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+        "POST /v1/actions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
     );
     let body = within(BODY_WAIT, body.into_bytes());
     // A connection that is kept open after an answer, and on which nothing comes.
-    let idle = within(HEAD_WAIT, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n".to_vec());
+    let idle = within(HEAD_WAIT, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec());
     // Somebody who sends a byte now and then is no better.
     let dripping = std::thread::spawn(move || {
         let mut stream = begin(address, b"GET /health HTTP/1.1\r\n");
@@ -104,16 +104,16 @@ fn malformed_requests_get_a_refusal_and_the_server_lives() {
         b"GET /health\r\n\r\n".to_vec(),
         b"GET /health HTTP/9.9\r\n\r\n".to_vec(),
         b"GET /health HTTP/1.1\nHost x\n\n".to_vec(),
-        b"GET  /health HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
-        b"GET health HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
-        b"G\0T /health HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
-        b"GET /hea\xfflth HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
+        b"GET  /health HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"GET health HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"G\0T /health HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        b"GET /hea\xfflth HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
         b"GET /health HTTP/1.1\r\nHost : x\r\n\r\n".to_vec(),
         b"GET /health HTTP/1.1\r\nX: a\0b\r\n\r\n".to_vec(),
         b"GET /health HTTP/1.1\r\n X: folded\r\n\r\n".to_vec(),
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(),
-        format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(70_000)).into_bytes(),
+        format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(70_000)).into_bytes(),
         format!("GET /health HTTP/1.1\r\n{}\r\n", "X-A: b\r\n".repeat(5_000)).into_bytes(),
         format!("GET /health HTTP/1.1\r\nX-A: {}\r\n\r\n", "b".repeat(70_000)).into_bytes(),
     ];
@@ -123,7 +123,7 @@ fn malformed_requests_get_a_refusal_and_the_server_lives() {
         let stream = begin(server.address, &bytes);
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let reply = read_reply(&mut BufReader::new(stream));
-        assert!([0, 400, 401, 404, 414, 431, 505].contains(&reply.status), "{shown}: {}", reply.status);
+        assert!([0, 400, 401, 403, 404, 414, 431, 505].contains(&reply.status), "{shown}: {}", reply.status);
     }
     // Two lengths, a length beside chunks, no number: never two readings of one request.
     let body = proposal("p1", "read").to_string();
@@ -145,7 +145,7 @@ fn malformed_requests_get_a_refusal_and_the_server_lives() {
         "Content-Type: application/json\r\nContent-Length: {length}\r\nTransfer-Encoding: chunked\r\n"
     );
     let smuggled = format!(
-        "0\r\n\r\nPOST /v1/halt HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n",
+        "0\r\n\r\nPOST /v1/halt HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n",
         server.token_of("olga")
     );
     assert_eq!(submit(&server, &both, smuggled.as_bytes()).status, 400);
@@ -207,8 +207,9 @@ fn a_path_is_taken_as_it_is() {
         assert!([400, 404].contains(&reply.status), "{path}: {}", reply.text());
     }
     assert_eq!(text(&server.get("andy", "/v1/actions/%701").expect(200)["action_id"]), "p1");
-    let absolute = "http://evil.example/v1/actions/p1";
+    let absolute = "http://localhost/v1/actions/p1";
     assert_eq!(text(&server.get("andy", absolute).expect(200)["action_id"]), "p1");
+    server.get("andy", "http://evil.example/v1/actions/p1").refused(403, "evil.example");
     // An id may have what a path must escape.
     let odd = "a/b?c#d%2e ünï'\"<>&";
     server.submit(&proposal(odd, "read"));

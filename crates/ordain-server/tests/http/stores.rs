@@ -70,9 +70,9 @@ fn policies_that_another_version_recorded_are_told_before_anybody_asks() {
     let guard = Guard::new("control", "gate", control.version);
     let write = Change::new(vec![guard], move |_| Writes { records: vec![record], ..Writes::default() });
     server.wait(store.commit(write)).unwrap();
-    server.ask_with(None, "GET", "/ready", None).refused(503, "put them in force again");
-    server.post("andy", "/v1/actions", &proposal("p1", "read")).refused(503, "put them in force again");
-    server.ask("olga", "POST", "/v1/policy/reload", None).expect(200);
+    server.ask_with(None, "GET", "/ready", None).refused(503, "push them again");
+    server.post("andy", "/v1/actions", &proposal("p1", "read")).refused(503, "push them again");
+    server.push().expect(200);
     server.ask_with(None, "GET", "/ready", None).expect(200);
 }
 

@@ -14,6 +14,10 @@ pub struct Deed(ContentHash);
 /// Sensors whose packets say where a call came from. They are not part of its deed.
 pub const SOURCE_SENSORS: [&str; 2] = ["ordain-hook", "ordain-gateway"];
 
+/// The sensor of runs in the sandbox. Its packets say what a run came to; unless a runner's own key signed them, the proposer may have
+/// made them up.
+pub const RUNNER_SENSOR: &str = "ordain-sandbox";
+
 #[derive(Serialize)]
 struct Form<'a> {
     project: &'a str,

@@ -161,7 +161,9 @@ fn evidence_is_there(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Find
     if preconditions.elements().len() > 0 {
         for packet in facts.evidence {
             let Some(id) = packet.get("evidence_id").and_then(Value::as_str) else { continue };
-            let freshness_ms = freshness.get(id).copied().unwrap_or(facts.freshness_ms);
+            // The proposer writes the bindings, so they can only shorten the policy's limit.
+            let of_bindings_ms = freshness.get(id).copied().unwrap_or(i64::MAX);
+            let freshness_ms = of_bindings_ms.min(facts.freshness_ms);
             let facts = &Facts { freshness_ms, ..*facts };
             match packets.entry(id) {
                 Entry::Vacant(entry) => drop(entry.insert((packet, packet_problem(facts, packet)))),

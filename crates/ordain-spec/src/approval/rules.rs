@@ -1,9 +1,13 @@
-//! AP1–AP6, in order.
+//! AP1–AP11, in order.
 
+use super::Approval;
 use crate::facts::Facts;
 use crate::kind::Kind;
+use crate::limits::STATEMENT_MS_MAX;
 use crate::node::Node;
+use crate::path::shorten;
 use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
+use crate::statement::ApproverKey;
 
 const AP: Kind = Kind::Approval;
 
@@ -17,6 +21,11 @@ pub static RULES: &[Rule] = &[
     Rule { id: AP.rule(4), title: "a rejection says why", section: "approvals", category: Category::Field, check: rejection_has_reason },
     Rule { id: AP.rule(5), title: "it is bound to what the approver was shown", section: "approvals", category: Category::Reference, check: by_shape },
     Rule { id: AP.rule(6), title: "at_ms is a positive integer", section: "approvals", category: Category::Time, check: by_shape },
+    Rule { id: AP.rule(7), title: "a signature has all parts of a signed statement", section: "approvals", category: Category::Field, check: is_a_statement },
+    Rule { id: AP.rule(8), title: "a statement is signed before it ends, and ends soon", section: "approvals", category: Category::Time, check: ends_soon },
+    Rule { id: AP.rule(9), title: "the key is enrolled and in force", section: "approvals", category: Category::Reference, check: key_is_in_force },
+    Rule { id: AP.rule(10), title: "the key is the approver's", section: "approvals", category: Category::Reference, check: key_is_the_approvers },
+    Rule { id: AP.rule(11), title: "the signature fits the statement", section: "approvals", category: Category::Integrity, check: signature_fits },
 ];
 
 /// AP4.
@@ -26,5 +35,71 @@ fn rejection_has_reason(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findi
         && reason.str().is_some_and(|text| text.trim().is_empty())
     {
         found.at(reason, "must not be blank: a rejection says why");
+    }
+}
+
+/// The approval, where it has a signature and the rest of it is well formed.
+fn signed_approval(approval: Node<'_, '_>) -> Option<Approval> {
+    approval.get("signature").value()?;
+    approval.value()?.to_typed::<Approval>().ok()
+}
+
+/// AP7.
+fn is_a_statement(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    if let Some(Err(error)) = signed_approval(approval).and_then(|typed| typed.signed()) {
+        found.at(approval.get("signature"), format!("no statement can be made of it: {error}"));
+    }
+}
+
+/// AP8. A statement that held for years would be a signature in stock.
+fn ends_soon(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    let signature = approval.get("signature");
+    let end = signature.get("not_after_ms");
+    let (Some(at_ms), Some(not_after_ms)) = (approval.get("at_ms").integer(), end.integer()) else { return };
+    let holds_ms = not_after_ms.saturating_sub(at_ms);
+    let longest_ms = i64::try_from(STATEMENT_MS_MAX).unwrap_or(i64::MAX);
+    if holds_ms < 0 {
+        found.at(end, format!("is {} ms before `at_ms`", -holds_ms));
+    } else if holds_ms > longest_ms {
+        found.at(end, format!("is {holds_ms} ms after `at_ms`; at most {longest_ms} ms are allowed"));
+    }
+}
+
+/// The signature's key, where keys are known.
+fn key_of<'f>(facts: &Facts<'f>, approval: Node<'_, '_>) -> Option<Option<&'f ApproverKey>> {
+    let keys = facts.approver_keys?;
+    Some(keys.get(approval.get("signature").get("key_id").str()?))
+}
+
+/// AP9.
+fn key_is_in_force(facts: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    let signature = approval.get("signature");
+    let id = signature.get("key_id");
+    let problem = match key_of(facts, approval) {
+        Some(None) => "is not enrolled",
+        Some(Some(key)) if !key.is_in_force() => "is revoked",
+        _ => return,
+    };
+    found.at(id, format!("the key `{}` {problem}", shorten(id.str().unwrap_or_default())));
+}
+
+/// AP10.
+fn key_is_the_approvers(facts: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    let Some(Some(key)) = key_of(facts, approval) else { return };
+    let approver = approval.get("approver");
+    if approver.str().is_some_and(|name| name != key.principal) {
+        found.at(
+            approver,
+            format!("the key `{}` belongs to `{}`", shorten(&key.key_id), shorten(&key.principal)),
+        );
+    }
+}
+
+/// AP11.
+fn signature_fits(facts: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    let Some(Some(key)) = key_of(facts, approval) else { return };
+    let Some(Ok(signed)) = signed_approval(approval).and_then(|typed| typed.signed()) else { return };
+    if let Err(error) = signed.verify(&key.public_key) {
+        found.at(approval.get("signature").get("signature"), error.to_string());
     }
 }

@@ -19,30 +19,30 @@ pub const SCHEMA_VERSION: &str = "0.1.0";
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// The version of this form.
-    #[schemars(extend("x-rule" = "DC1"))]
-    pub decision_schema_version: String,
-    /// The answer.
-    #[schemars(extend("x-rule" = "DC2"))]
-    pub outcome: Outcome,
-    /// The proposal's id, if it could be read.
-    pub proposal_id: Nullable<String>,
-    /// The proposal's hash, if it could be read.
-    #[schemars(extend("x-rule" = "DC3"))]
-    pub proposal_hash: Nullable<Sha256>,
-    /// The policies it was judged by.
-    #[schemars(extend("x-rule" = "DC3"))]
-    pub policy_hash: Sha256,
-    /// The evidence that was given.
-    #[schemars(extend("x-rule" = "DC3"))]
-    pub evidence_set_hash: Sha256,
     /// The approvals asked for, and those that count.
     pub approvals: Approvals,
-    /// Why.
-    pub reasons: Vec<Reason>,
     /// The time it was judged at, in milliseconds since 1970.
     #[schemars(range(min = 1), extend("x-rule" = "DC7"))]
     pub decided_at_ms: u64,
+    /// The version of this form.
+    #[schemars(extend("x-rule" = "DC1"))]
+    pub decision_schema_version: String,
+    /// The evidence that was given.
+    #[schemars(extend("x-rule" = "DC3"))]
+    pub evidence_set_hash: Sha256,
+    /// The answer.
+    #[schemars(extend("x-rule" = "DC2"))]
+    pub outcome: Outcome,
+    /// The policies it was judged by.
+    #[schemars(extend("x-rule" = "DC3"))]
+    pub policy_hash: Sha256,
+    /// The proposal's hash, if it could be read.
+    #[schemars(extend("x-rule" = "DC3"))]
+    pub proposal_hash: Nullable<Sha256>,
+    /// The proposal's id, if it could be read.
+    pub proposal_id: Nullable<String>,
+    /// Why.
+    pub reasons: Vec<Reason>,
 }
 
 /// The answers.
@@ -74,11 +74,11 @@ impl Outcome {
 pub struct Approvals {
     /// The strictest class that the proposal or a policy asks for.
     pub class: ApprovalClass,
-    /// How many it takes.
-    pub required: u64,
     /// Whose approvals count, sorted.
     #[schemars(inner(length(min = 1)), extend("x-rule" = "DC4"))]
     pub have: Vec<String>,
+    /// How many it takes.
+    pub required: u64,
 }
 
 /// One thing that the outcome follows from.

@@ -74,8 +74,11 @@ fn is_fresh(facts: &Facts<'_>, packet: Node<'_, '_>, found: &mut Findings) {
     let observed = packet.get("observed_at_ms");
     let (Some(now_ms), Some(observed_ms)) = (facts.now_ms, observed.integer()) else { return };
     let age_ms = now_ms.saturating_sub(observed_ms);
-    if age_ms > facts.freshness_ms {
-        found.at(observed, format!("is {age_ms} ms old; at most {} ms are allowed", facts.freshness_ms));
+    let of_sensor_ms = sensor_of(facts, packet).flatten().and_then(|sensor| sensor.freshness_ms);
+    let limit_ms =
+        of_sensor_ms.map_or(facts.freshness_ms, |of_sensor_ms| of_sensor_ms.min(facts.freshness_ms));
+    if age_ms > limit_ms {
+        found.at(observed, format!("is {age_ms} ms old; at most {limit_ms} ms are allowed"));
     }
 }
 

@@ -12,6 +12,9 @@ use serde_json::Value as Json;
 
 pub use rules::RULES;
 
+/// The first reason of a run in which nothing was executed or tested that somebody asked for.
+pub const UNTESTED: &str = "UNTESTED: nothing the intent asks for was executed or tested";
+
 /// What became of an intent, or of what was brought instead.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

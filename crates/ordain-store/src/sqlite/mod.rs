@@ -65,6 +65,19 @@ impl Sqlite {
         Self::start(Writer::new(Some(file.clone()), None), Readers::of_file(file))
     }
 
+    /// Copies a store as it is at this moment into a file that is there and empty. Others may write meanwhile.
+    pub(crate) async fn copy(from: PathBuf, to: PathBuf) -> Result<(), StoreError> {
+        let copied = spawn_blocking(move || {
+            let file = File::open_to_read(&from)?;
+            let connection = file.connect_reader()?;
+            schema::check(&connection, &file.place)?;
+            file.check_whole(&connection)?;
+            let done = connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]);
+            done.map(drop).map_err(|error| error::of_sqlite(&file.place, &error))
+        });
+        copied.await.map_err(|_| StoreError::Closed)?
+    }
+
     fn start(writer: Writer, readers: Readers) -> Result<Self, StoreError> {
         let (queue, inbox) = queue();
         let thread = std::thread::Builder::new().name("ordain-writer".to_owned());

@@ -175,6 +175,16 @@ fn entities(rng: &mut Rng, world: &mut World) {
             if !person.is_empty() {
                 members.insert("person".into(), json!(person));
             }
+            // Agents of somebody, and names of names.
+            if rng.chance(12) {
+                members.insert(
+                    "agent_of".into(),
+                    json!(rng.pick(&["kim", "dana", "dana-phone", "agent-1", "Robin Roe"])),
+                );
+            }
+            if rng.chance(4) {
+                members.insert("person".into(), json!(rng.pick(&ACTORS).0));
+            }
             if rng.chance(60) {
                 let inner = json!({"team": rng.pick(&["sales", "ops"]), "level": rng.below(5)});
                 members.insert("attributes".into(), inner);
@@ -231,6 +241,9 @@ fn sensors(rng: &mut Rng, world: &mut World) {
         let _ = writeln!(text, "freshness_ms = {}", rng.pick(&[60_000, 600_000, 86_400_000]));
     }
     let _ = writeln!(text, "[sensors.crm]");
+    if rng.chance(30) {
+        let _ = writeln!(text, "freshness_ms = {}", rng.pick(&[30_000, 600_000, 90_000_000]));
+    }
     let _ = writeln!(text, "[sensors.lab]\npublic_key = \"{}\"\nsignature_required = true", key("lab"));
     let _ = writeln!(text, "[sensors.door]\npublic_key = \"{}\"", key("door"));
     if rng.chance(97) {

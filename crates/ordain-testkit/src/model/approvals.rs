@@ -4,6 +4,7 @@ use super::folder::{ModelFolder, ModelPolicy};
 use ordain_canon::Value;
 use ordain_spec::action::ApprovalClass;
 use ordain_spec::approval::{Approval, Verdict};
+use ordain_spec::statement::Assurance;
 use ordain_spec::{Facts, Kind, verify_value};
 use std::collections::BTreeSet;
 
@@ -18,6 +19,8 @@ pub(super) struct Eligible<'f> {
     /// Ids of actors.
     pub(super) in_scope: BTreeSet<String>,
     pub(super) now_ms: i64,
+    /// So many of the documents are there; those after them are imagined, as good as they can be.
+    pub(super) given: usize,
 }
 
 /// The approvals of a proposal.
@@ -34,20 +37,22 @@ pub(super) struct Counted {
 impl Eligible<'_> {
     pub(super) fn count(&self, documents: &[Value<'_>]) -> Counted {
         let mut counted = Counted::default();
-        let mut approvals: Vec<Approval> = Vec::new();
-        for document in documents {
+        let mut approvals: Vec<(Approval, bool)> = Vec::new();
+        for (index, document) in documents.iter().enumerate() {
             match self.eligible(document) {
                 None => counted.ignored = true,
                 Some(approval) if approval.verdict == Verdict::Reject => counted.rejected = true,
-                Some(approval) => approvals.push(approval),
+                Some(approval) => approvals.push((approval, index >= self.given)),
             }
         }
-        approvals.sort_by_key(|approval| (approval.at_ms, approval.approver.as_str().to_owned()));
-        for approval in approvals {
+        approvals.sort_by_key(|(approval, _)| (approval.at_ms, approval.approver.as_str().to_owned()));
+        for (approval, imagined) in approvals {
             let at_ms = i64::try_from(approval.at_ms).unwrap_or(i64::MAX);
             let id = approval.approver.as_str();
             let timely = at_ms <= self.now_ms + FUTURE_MS_MAX && at_ms >= self.now_ms - AGE_MS_MAX;
-            if timely && counted.persons.insert(self.folder.person(id).to_owned()) {
+            let signed = imagined || matches!(approval.assurance(), Assurance::Recent | Assurance::Presence);
+            let owner = !signed && self.folder.owns(self.folder.person(id), &self.actor_person);
+            if timely && !owner && counted.persons.insert(self.folder.person(id).to_owned()) {
                 counted.approvers.push(id.to_owned());
             } else {
                 counted.ignored = true;

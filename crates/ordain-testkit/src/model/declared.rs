@@ -20,7 +20,8 @@ const ACTIONS: [(&str, &str); 10] = [
 
 const ENTITIES: &str = r#"
 entity Group in [Group];
-entity Actor in [Group] { person?: String, attributes?: ActorAttributes };
+entity Actor in [Group] {
+    person?: String, agent_of?: String, os_user?: String, attributes?: ActorAttributes };
 entity Domain in [Domain] { attributes?: DomainAttributes };
 entity ResourceType;
 entity Resource in [Domain, ResourceType] { id: String, "type": String, domain: String, path?: String,

@@ -63,11 +63,22 @@ pub(super) fn judge(
     let mut all_signed = true;
     for (id, place) in &first_places {
         let own = bindings.iter().filter(|binding| binding.evidence_id.as_str() == *id);
-        let strictest = own.map(|binding| i64::try_from(binding.freshness_ms).unwrap_or(i64::MAX)).min();
+        let mut limits: Vec<i64> = vec![folder.freshness_ms];
+        limits.extend(own.map(|binding| i64::try_from(binding.freshness_ms).unwrap_or(i64::MAX)));
+        for packet in packets_of(id) {
+            let sensor =
+                packet.get("sensor_id").and_then(Value::as_str).and_then(|id| folder.sensors.get(id));
+            limits.extend(sensor.and_then(|sensor| sensor.freshness_ms));
+        }
+        let plain: BTreeMap<String, Sensor> = folder
+            .sensors
+            .iter()
+            .map(|(id, sensor)| (id.clone(), Sensor { freshness_ms: None, ..sensor.clone() }))
+            .collect();
         let facts = Facts {
             now_ms: Some(now_ms),
-            freshness_ms: strictest.unwrap_or(folder.freshness_ms),
-            sensors: Some(&folder.sensors),
+            freshness_ms: limits.into_iter().min().unwrap_or_default(),
+            sensors: Some(&plain),
             ..Facts::default()
         };
         let packets = packets_of(id);
@@ -92,7 +103,10 @@ pub(super) fn judge(
     let text = |packet: &Value<'_>, key: &str| packet.get(key).and_then(Value::as_str).map(str::to_owned);
     for packet in valid.values() {
         found.types.extend(text(packet, "packet_type"));
-        found.sensors.extend(text(packet, "sensor_id"));
+        let sensor = text(packet, "sensor_id");
+        let unsigned_run = sensor.as_deref() == Some("ordain-sandbox")
+            && (packet.get("sensor_signature").is_none() || !has_fitting_signature(folder, packet));
+        found.sensors.extend(sensor.filter(|_| !unsigned_run));
     }
     found.packets = valid.len();
     found.signed = !valid.is_empty() && all_signed;

@@ -21,6 +21,8 @@ pub struct ModelFolder {
     pub(super) entities: Entities,
     /// The actors of `entities.json`, each with the person behind it.
     pub(super) people: BTreeMap<String, String>,
+    /// Each actor of `entities.json` that is somebody's agent, with that somebody's name.
+    pub(super) agents: Vec<(String, String)>,
     /// Names that policies can know, by entity type.
     pub(super) known: BTreeMap<String, BTreeSet<String>>,
     pub(super) effects: BTreeMap<String, BTreeMap<String, EffectEntry>>,
@@ -50,6 +52,8 @@ pub(super) struct EffectEntry {
     #[serde(default)]
     pub(super) effects: Vec<String>,
     pub(super) rollback: Option<RollbackStrategy>,
+    effect_parameters: Option<Vec<String>>,
+    on_unknown: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -66,6 +70,7 @@ struct SensorEntry {
     public_key: Option<String>,
     #[serde(default)]
     signature_required: bool,
+    freshness_ms: Option<i64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -87,6 +92,14 @@ impl ModelFolder {
         let entities = Entities::from_json_str(entities_text, Some(&schema))
             .map_err(|error| format!("entities.json: {error:?}"))?;
         let people = people(&entities)?;
+        let agents = agents(&entities);
+        let known_names: BTreeSet<&String> = people.keys().chain(people.values()).collect();
+        let stranger = |(_, owner): &&(String, String)| {
+            !known_names.contains(owner) && !named_persons(&entities).contains(owner)
+        };
+        if let Some((agent, owner)) = agents.iter().find(stranger) {
+            return Err(format!("{agent} is the agent of {owner}, who is not there"));
+        }
 
         let mut policies: Vec<ModelPolicy> = Vec::new();
         let mut whole = PolicySet::new();
@@ -110,6 +123,15 @@ impl ModelFolder {
         }
 
         let effects: BTreeMap<String, BTreeMap<String, EffectEntry>> = toml_file(text("effects.toml"))?;
+        for row in effects.values().flat_map(BTreeMap::values) {
+            match row.on_unknown.as_deref() {
+                Some("block") if row.effect_parameters.is_none() => {
+                    return Err("effects.toml: block".to_owned());
+                }
+                None | Some("block" | "note") => {}
+                Some(other) => return Err(format!("effects.toml: on_unknown = {other:?}")),
+            }
+        }
         known.entry("Domain".to_owned()).or_default().insert("workspace".to_owned());
         let types = effects.values().flat_map(BTreeMap::keys).filter(|name| *name != "*").cloned();
         let types = types.chain(["file", "patch_set"].map(str::to_owned));
@@ -122,9 +144,12 @@ impl ModelFolder {
         if freshness_ms <= 0 {
             return Err("sensors.toml: freshness_ms is not positive".to_owned());
         }
+        if sensors.sensors.values().any(|sensor| sensor.freshness_ms.is_some_and(|limit_ms| limit_ms <= 0)) {
+            return Err("sensors.toml: freshness_ms of a sensor is not positive".to_owned());
+        }
         let sensor = |(id, entry): (String, SensorEntry)| {
-            let SensorEntry { public_key, signature_required } = entry;
-            (id, Sensor { public_key, signature_required })
+            let SensorEntry { public_key, signature_required, freshness_ms } = entry;
+            (id, Sensor { public_key, signature_required, freshness_ms })
         };
         let _: RedactFile = toml_file(text("redact.toml"))?;
         Ok(Self {
@@ -134,6 +159,7 @@ impl ModelFolder {
             whole,
             entities,
             people,
+            agents,
             known,
             effects,
             sensors: sensors.sensors.into_iter().map(sensor).collect(),
@@ -145,6 +171,19 @@ impl ModelFolder {
     /// Who is behind an id. An actor that the folder does not know stands for itself.
     pub(super) fn person<'s>(&'s self, id: &'s str) -> &'s str {
         self.people.get(id).map_or(id, String::as_str)
+    }
+
+    /// Whether somebody owns an agent, or somebody who owns it. Both are people.
+    pub(super) fn owns(&self, owner: &str, agent: &str) -> bool {
+        let mut owned: BTreeSet<&str> = BTreeSet::from([owner]);
+        for _ in 0..=self.agents.len() {
+            for (agent, owner) in &self.agents {
+                if owned.contains(self.person(owner)) {
+                    owned.insert(self.person(agent));
+                }
+            }
+        }
+        owner != agent && owned.contains(agent)
     }
 
     /// What `effects.toml` says of an action.
@@ -173,7 +212,37 @@ fn people(entities: &Entities) -> Result<BTreeMap<String, String>, String> {
         };
         people.insert(id, person);
     }
+    // Names of names: after as many steps as there are names one is at the end, or in a circle, of which the first name stands
+    // for all.
+    let direct = people.clone();
+    let step = |name: &String| direct.get(name).cloned().unwrap_or_else(|| name.clone());
+    for (id, person) in &mut people {
+        let mut at = id.clone();
+        (0..=direct.len()).for_each(|_| at = step(&at));
+        let mut circle = BTreeSet::new();
+        for _ in 0..=direct.len() {
+            circle.insert(at.clone());
+            at = step(&at);
+        }
+        *person = circle.into_iter().next().unwrap_or_default();
+    }
     Ok(people)
+}
+
+fn agents(entities: &Entities) -> Vec<(String, String)> {
+    let owner = |entity: &cedar_policy::Entity| match entity.attr("agent_of") {
+        Some(Ok(EvalResult::String(owner))) => Some((entity.uid().id().unescaped().to_owned(), owner)),
+        _ => None,
+    };
+    entities.iter().filter_map(owner).collect()
+}
+
+fn named_persons(entities: &Entities) -> BTreeSet<String> {
+    let person = |entity: &cedar_policy::Entity| match entity.attr("person") {
+        Some(Ok(EvalResult::String(person))) => Some(person),
+        _ => None,
+    };
+    entities.iter().filter_map(person).collect()
 }
 
 fn known_entities(entities: &Entities) -> BTreeMap<String, BTreeSet<String>> {

@@ -172,6 +172,7 @@ fn judge<'f>(
         eligible: Eligible {
             folder,
             proposal_hash: hash.map(|hash| hash.to_string()).unwrap_or_default(),
+            given: input.approvals.len(),
             actor_person: folder.person(actor).to_owned(),
             in_scope,
             now_ms: input.now_ms,

@@ -23,7 +23,7 @@ pub(crate) struct EvidenceAdd {
 }
 
 pub(super) fn run(args: &EvidenceAdd, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
     let mut canon = Canonicalizer::new();
     for path in &args.files {
         let source = Source::of(path);

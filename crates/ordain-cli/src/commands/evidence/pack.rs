@@ -2,7 +2,7 @@
 
 use crate::clock::{now_ms, parse_time};
 use crate::document::document_failure;
-use crate::document::{Made, emit};
+use crate::document::{Made, emit, load};
 use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
 use crate::report::{YELLOW, printable, write_hint};
@@ -10,8 +10,14 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ed25519_dalek::{Signer, SigningKey};
-use ordain_canon::{Canonicalizer, PayloadHash, SHA256_PREFIX, Value};
+use ordain_agent::{Trial, evidence_of};
+use ordain_canon::{Canonicalizer, PatchHash, PayloadHash, SHA256_PREFIX, Value};
+use ordain_spec::action::RUNNER_SENSOR;
+use ordain_spec::evidence::ExecutionEvidence;
 use ordain_spec::packet::{EvidencePacket, PacketType};
+use ordain_spec::patch::PatchSet;
+use ordain_spec::plan::Proposal;
+use ordain_spec::run::RunResult;
 use ordain_spec::{Facts, verify_as};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -24,12 +30,13 @@ use std::process::{Command, Stdio};
 
 #[derive(Args)]
 #[command(
-    group(clap::ArgGroup::new("observed").required(true).args(["file", "payload", "argv"])),
+    group(clap::ArgGroup::new("observed").required(true).args(["file", "payload", "run", "argv"])),
     after_help = exit::help_with("\
 Examples:
   ordain evidence pack --sensor ci --file target/release/app -o evidence/app.json
   ordain evidence pack --sensor crm --payload contact.json --key crm.key
   ordain evidence pack --sensor ci -- cargo test --workspace
+  ordain evidence pack --sensor ordain-sandbox --run .ordain/runs/RUN --key runner.key
 
 The command is run as it is, without a sandbox. Its exit code is part of what was observed.
 With --key and -o the public key is shown, for the policy's sensors.toml. A new key:
@@ -66,6 +73,9 @@ pub(crate) struct Pack {
     /// Take this JSON object for the payload as it is; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) payload: Option<PathBuf>,
+    /// Take what a run in the sandbox came to, by its folder: for a runner that has a user and a key of its own
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["id", "packet_type", "now"])]
+    pub(crate) run: Option<PathBuf>,
     /// Observe what this command prints and how it ends
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) argv: Vec<String>,
@@ -100,6 +110,14 @@ const PACKET_TYPES: [&str; 13] = [
 
 pub(super) fn run(args: &Pack, json: bool) -> Result<Outcome, Failure> {
     let key = args.key.as_deref().map(read_key).transpose()?;
+    if let Some(folder) = &args.run {
+        let packet = observe_run(folder, &args.sensor, json)?;
+        let id = packet.evidence_id.as_str().to_owned();
+        let packet_type = packet.packet_type;
+        // A packet that could not be written would not pass the check below.
+        let packet = serde_json::to_value(&packet).unwrap_or_default();
+        return hand_out(args, packet, id, packet_type, key.as_ref(), json);
+    }
     let (payload, packet_type) = match (&args.file, &args.payload) {
         (Some(path), _) => (observe_file(path)?, PacketType::FileHash),
         (None, Some(path)) => (observe_document(path)?, PacketType::ApiResponse),
@@ -110,9 +128,10 @@ pub(super) fn run(args: &Pack, json: bool) -> Result<Outcome, Failure> {
     let payload_hash = PayloadHash::of(&mut canon, &payload)?.to_string();
     let digits = payload_hash.trim_start_matches(SHA256_PREFIX).get(..ID_DIGITS).unwrap_or_default();
     let id = args.id.clone().unwrap_or_else(|| format!("ev-{digits}"));
-    let mut packet = json!({
+    let packet_type = args.packet_type.unwrap_or(packet_type);
+    let packet = json!({
         "evidence_id": id,
-        "packet_type": args.packet_type.unwrap_or(packet_type),
+        "packet_type": packet_type,
         "sensor_id": args.sensor,
         "sensor_type": args.sensor_type,
         "observed_at_ms": at_ms,
@@ -120,13 +139,26 @@ pub(super) fn run(args: &Pack, json: bool) -> Result<Outcome, Failure> {
         "payload": payload,
         "payload_hash": payload_hash,
     });
-    if let Some(key) = &key {
+    hand_out(args, packet, id, packet_type, key.as_ref(), json)
+}
+
+/// Signs a packet, if there is a key, and hands it out.
+fn hand_out(
+    args: &Pack,
+    mut packet: Json,
+    id: String,
+    packet_type: PacketType,
+    key: Option<&SigningKey>,
+    json: bool,
+) -> Result<Outcome, Failure> {
+    let mut canon = Canonicalizer::new();
+    if let Some(key) = key {
         let signature = Base64UrlUnpadded::encode_string(&key.sign(canon.value(&packet)?).to_bytes());
         let members = packet.as_object_mut();
         members.map(|members| members.insert("sensor_signature".to_owned(), json!(signature)));
     }
     check(&packet)?;
-    let signed = match &key {
+    let signed = match key {
         Some(key) => {
             let public = Base64UrlUnpadded::encode_string(key.verifying_key().as_bytes());
             format!("signed, public key {public}")
@@ -136,10 +168,23 @@ pub(super) fn run(args: &Pack, json: bool) -> Result<Outcome, Failure> {
     let made = Made {
         title: format!("evidence packet {id}"),
         name: ("id", id),
-        summary: format!("{}, {signed}", crate::wording::word(&args.packet_type.unwrap_or(packet_type))),
+        summary: format!("{}, {signed}", crate::wording::word(&packet_type)),
     };
     emit(&packet, args.output.as_deref(), json, made)?;
     Ok(Outcome::Ok)
+}
+
+/// The packet that `ordain apply` binds to the proposal of this run: the same id and content, so that the runner's own is found there.
+fn observe_run(folder: &Path, sensor: &str, json: bool) -> Result<EvidencePacket, Failure> {
+    if sensor != RUNNER_SENSOR {
+        return Err(Failure::Usage(format!("runs are evidence of the sensor `{RUNNER_SENSOR}`")));
+    }
+    let result = load::<RunResult>(&folder.join("result.json"), json)?.document;
+    let plan = load::<Proposal>(&folder.join("plan.json"), json)?.document;
+    let evidence = load::<ExecutionEvidence>(&folder.join("evidence.json"), json)?.document;
+    let patch = load::<PatchSet>(&folder.join("patch.json"), json)?.document;
+    let patch_hash = PatchHash::of(&mut Canonicalizer::new(), &*patch)?.to_string();
+    Ok(evidence_of(&Trial { result: &result, plan: &plan, evidence: &evidence }, &patch_hash)?)
 }
 
 /// No packet is handed out that would not be taken.

@@ -1,11 +1,19 @@
-//! `ordain init`: a policy folder to start with.
+//! `ordain init`: a gate for a folder, and policies to start with.
 
+mod gate;
+
+use gate::Made;
+
+use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
+use crate::gateway::{Gateway, Purpose};
 use crate::page::Page;
-use crate::project::CONFIG;
-use crate::report::{GREEN, printable};
+use crate::project::{CONFIG, Project};
+use crate::report::{self, GREEN, printable};
+use crate::signing;
 use clap::Args;
 use ordain_canon::Canonicalizer;
+use ordain_presence::OsUser;
 use serde_json::json;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -15,14 +23,27 @@ use std::path::{Path, PathBuf};
 #[command(after_help = exit::help_with("\
 Examples:
   ordain init
-  ordain init service && cd service && ordain policy test", &[
-    Outcome::Ok.means("written"),
-    Outcome::Failed.means("a file exists already, or an error; nothing is overwritten"),
+  ordain init service && cd service && ordain policy test
+  ordain init --keep --store postgres://ordain@db.example/ordain
+
+PostgreSQL on another machine is reached with TLS, and its certificate is verified; `?sslrootcert=FILE` in the URL names an \
+authority of your own, `?sslmode=disable` does without. Version 14 or newer.", &[
+    Outcome::Ok.means("the gate is made and registered, and its policies are in force"),
+    Outcome::Failed.means("a file or a gate exists already, or an error; nothing is overwritten"),
 ]))]
 pub(crate) struct Init {
-    /// The folder to write to
+    /// The folder of the project
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
+    /// Keep ordain.toml and the policy folder that are here, and put those policies in force
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Own the open gate of this project: enrol your key, made on this terminal, and push its policies again in your name
+    #[arg(long, conflicts_with_all = ["keep", "store"])]
+    pub(crate) claim: bool,
+    /// Keep the record in this database: postgres://user@host/database [default: a file in the state directory]
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
 }
 
 const FOLDER: &str = "policy";
@@ -62,9 +83,15 @@ static FILES: &[(&str, &str)] = starter![
     "tools.toml",
 ];
 
+/// Stands in the starter for the user who runs `init`.
+const USER_PLACE: &str = "\"@OS_USER@\"";
+
 static CONFIG_TEXT: &str = include_str!("starter/ordain.toml");
 
 pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
+    if args.claim {
+        return claim(&args.dir);
+    }
     let here = args.dir == Path::new(".");
     let below = |name: &str| if here { PathBuf::from(name) } else { args.dir.join(name) };
     let (config, folder) = (below(CONFIG), below(FOLDER));
@@ -73,19 +100,46 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
         .filter(|path| path.symlink_metadata().is_ok())
         .map(|path| path.display().to_string())
         .collect();
-    if !there.is_empty() {
+    if !there.is_empty() && !args.keep {
         let (exists, it) = if there.len() == 1 { ("exists", "it") } else { ("exist", "them") };
         let problem = format!("{exists} already; nothing was written");
         let failure = Failure::Document { path: there.join(" and "), problem };
-        return Err(failure.with_hint(format!("move {it} away, or name another folder")));
+        return Err(failure.with_hint(format!("`ordain init --keep` uses {it}; or move {it} away")));
     }
     let failure = |path: &Path, error| Failure::File { path: path.display().to_string(), error };
+    // The state directory is looked at before anything is written.
+    let new = gate::NewGate::prepare(&args.dir, args.store.as_deref())?;
     fs::create_dir_all(&args.dir).map_err(|error| failure(&args.dir, error))?;
-    write_folder(&folder).map_err(|(path, error)| failure(&path, error))?;
-    write_new(&config, CONFIG_TEXT).map_err(|error| failure(&config, error))?;
-    let mut files = vec![config.display().to_string()];
-    files.extend(FILES.iter().map(|(name, _)| folder.join(name).display().to_string()));
-    tell(&files, (!here).then_some(&args.dir), json)
+    let mut files = Vec::new();
+    if !args.keep {
+        write_folder(&folder).map_err(|(path, error)| failure(&path, error))?;
+        write_new(&config, CONFIG_TEXT).map_err(|error| failure(&config, error))?;
+        files.push(config.display().to_string());
+        files.extend(FILES.iter().map(|(name, _)| folder.join(name).display().to_string()));
+    }
+    let made = new.make(&args.dir, json)?;
+    let told = tell(&files, &made, (!here).then_some(&args.dir), json)?;
+    if signing::on_terminal() {
+        return claim(&args.dir);
+    }
+    let said = "this gate is open: nobody owns it, and nothing that needs a signature can be approved";
+    report::note(said, Some("run `ordain init --claim` on a terminal"));
+    Ok(told)
+}
+
+/// Makes the person at the terminal the owner of the folder's gate.
+fn claim(dir: &Path) -> Result<Outcome, Failure> {
+    let project = Project::above(dir)?;
+    let gateway = Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Write)?;
+    let client = gateway.client();
+    if client.approver_keys()?.owned {
+        let failure = Failure::Usage("this gate has an owner already".to_owned());
+        return Err(failure.with_hint("run `ordain approver list` to see whose keys are enrolled"));
+    }
+    let key = signing::claim(client, &gateway.principal())?;
+    let said = format!("{} owns this gate with the key {}", key.principal, key.key_id);
+    writeln!(anstream::stdout(), "{GREEN}owned{GREEN:#}  {}", printable(&said))?;
+    Ok(Outcome::Ok)
 }
 
 /// All of the folder or nothing: it is written under another name first.
@@ -94,7 +148,8 @@ fn write_folder(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
     let written = FILES.iter().try_for_each(|(name, text)| {
         let path = staged.join(name);
         let parent = path.parent().unwrap_or(&staged);
-        let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, text));
+        let text = text.replace(USER_PLACE, &json!(OsUser::current().name).to_string());
+        let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, &text));
         done.map_err(|error| (path.clone(), error))
     });
     let done = written.and_then(|()| fs::rename(&staged, folder).map_err(|error| (folder.to_owned(), error)));
@@ -109,14 +164,23 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
 }
 
-fn tell(files: &[String], dir: Option<&PathBuf>, json: bool) -> Result<Outcome, Failure> {
+fn tell(files: &[String], made: &Made, dir: Option<&PathBuf>, json: bool) -> Result<Outcome, Failure> {
     let mut out = anstream::stdout().lock();
     if json {
-        out.write_all(Canonicalizer::new().value(&json!({ "files": files }))?)?;
+        let Made { gate_id, state, policy_hash } = made;
+        let told = json!({"files": files, "gate": gate_id, "state": state, "policy_hash": policy_hash});
+        out.write_all(Canonicalizer::new().value(&told)?)?;
         writeln!(out)?;
     } else {
         for file in files {
             writeln!(out, "{GREEN}+{GREEN:#} {}", printable(file))?;
+        }
+        writeln!(out, "{GREEN}gate{GREEN:#}  {}, kept in {}", made.gate_id, printable(&made.state))?;
+        match &made.policy_hash {
+            Some(hash) => writeln!(out, "{GREEN}in force{GREEN:#}  {hash}")?,
+            None => {
+                writeln!(out, "no policies are in force yet: `ordain policy push` puts a folder in force")?
+            }
         }
         let mut page = Page::default();
         page.section("Next");
@@ -126,7 +190,7 @@ fn tell(files: &[String], dir: Option<&PathBuf>, json: bool) -> Result<Outcome, 
         page.item(&format!(
             "put your people, agents and paths in place of the examples, as {FOLDER}/README.md says"
         ));
-        page.item("ordain policy check && ordain policy test");
+        page.item("ordain policy test && ordain policy push");
         page.item(&format!("ordain decide {FOLDER}/tests/proposals/write.json"));
         out.write_all(page.text().as_bytes())?;
     }

@@ -17,7 +17,7 @@ pub(crate) struct LedgerCheckpoint {
 
 pub(super) fn run(args: &LedgerCheckpoint, json: bool) -> Result<Outcome, Failure> {
     // A gate that signs puts its key on record.
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
     let note = gateway.client().checkpoint()?;
     if json {
         print_json(&json!({"checkpoint": note}))?;

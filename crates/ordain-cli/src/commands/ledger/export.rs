@@ -23,7 +23,7 @@ pub(crate) struct LedgerExport {
 }
 
 pub(super) fn run(args: &LedgerExport, json: bool) -> Result<Outcome, Failure> {
-    let local = local(&args.connect, Purpose::Write, json)?;
+    let local = local(&args.connect, Purpose::Write)?;
     let root = &args.dir;
     let write = |path: &str, content: &[u8]| -> std::io::Result<()> {
         let path = Path::new(path);

@@ -45,7 +45,7 @@ pub(super) fn check(args: &LedgerFsck, depth: Depth, json: bool) -> Result<Outco
         let hint = "run it on the machine of the store, or run `ordain ledger verify --server URL`";
         return Err(Failure::Usage("`ledger fsck` reads a store, not a server".to_owned()).with_hint(hint));
     }
-    let place = Place::of(&args.connect)?;
+    let place = Place::find()?;
     place.check_there()?;
     let runtime = runtime(1)?;
     let mut notes = notes(&args.checkpoints)?;

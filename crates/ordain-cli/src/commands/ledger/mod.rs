@@ -57,8 +57,8 @@ pub(super) fn no_result(failure: Failure) -> Failure {
 }
 
 /// The gate of this project; for what needs the whole store.
-pub(super) fn local(connect: &Connect, purpose: Purpose, json: bool) -> Result<Local, Failure> {
-    Gateway::open(connect, purpose, json)?.into_local().ok_or_else(|| {
+pub(super) fn local(connect: &Connect, purpose: Purpose) -> Result<Local, Failure> {
+    Gateway::open(connect, purpose)?.into_local().ok_or_else(|| {
         Failure::Usage("this command reads a store, not a server".to_owned())
             .with_hint("run it on the machine of the store, without --server")
     })

@@ -27,7 +27,7 @@ pub(crate) struct LedgerProve {
 }
 
 pub(super) fn run(args: &LedgerProve, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
     let proof = gateway.client().proof(args.index)?;
     match &args.output {
         Some(path) => {

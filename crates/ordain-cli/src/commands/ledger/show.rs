@@ -25,7 +25,7 @@ pub(crate) struct LedgerShow {
 }
 
 pub(super) fn run(args: &LedgerShow, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Look)?;
     let size = gateway.client().entries(&EntriesQuery { from: None, limit: Some(1) })?.size;
     let from = args.from.unwrap_or_else(|| size.saturating_sub(args.limit));
     let mut entries: Vec<LedgerEntry> = Vec::new();

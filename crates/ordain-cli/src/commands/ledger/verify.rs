@@ -64,7 +64,7 @@ fn verify_server(args: &LedgerVerify, json: bool) -> Result<Outcome, Failure> {
     // Compare with the checkpoint of the last time before it is replaced.
     let last = keep.iter().filter(|path| path.exists() && !checkpoints.contains(path));
     let kept = notes(&checkpoints.iter().chain(last).cloned().collect::<Vec<_>>())?;
-    let gateway = Gateway::open(connect, Purpose::Look, json)?;
+    let gateway = Gateway::open(connect, Purpose::Look)?;
     let unreadable = |what: &str, error: &dyn Display| {
         Failure::Server(format!("the server's answer cannot be read: {what}: {error}"))
     };

@@ -7,7 +7,7 @@ use crate::commands::recover::recover;
 use crate::exit::{Failure, Outcome};
 use crate::gate::files::Asker;
 use crate::output::print_json;
-use crate::project::{CONFIG, Project};
+use crate::project::Project;
 use crate::report::RED;
 use clap::Args;
 use serde_json::json;
@@ -55,16 +55,18 @@ pub(super) fn run(args: &NoteApply, json: bool) -> Result<Outcome, Failure> {
 /// of the project; a vault without one is a workspace of its own.
 fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
     // Opening the vault reports a path that is not a folder.
-    let Some(project) = vault.is_dir().then(|| Project::above(vault)).transpose()?.flatten() else {
+    let Some(project) = vault.is_dir().then(|| Project::registered_above(vault)).transpose()?.flatten()
+    else {
         // The current folder must not choose the gate of a vault that lies elsewhere.
-        if vault.is_dir() && Project::find()?.is_some() {
+        if vault.is_dir() && Project::registered_above(Path::new("."))?.is_some() {
             let problem = "is outside of the project here, whose gate decides only about its own files";
             let failure =
                 Failure::Document { path: vault.display().to_string(), problem: problem.to_owned() };
-            let hint = format!("put an {CONFIG} above the vault, or run this outside of the project");
-            return Err(failure.with_hint(hint));
+            return Err(
+                failure.with_hint("run `ordain init` in the vault, or run this outside of the project")
+            );
         }
         return Ok((vault.to_owned(), String::new()));
     };
-    Ok((project.root().to_owned(), project.path_within(vault)?))
+    Ok((project.top().to_owned(), project.path_within(vault)?))
 }

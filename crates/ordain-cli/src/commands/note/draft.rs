@@ -60,8 +60,8 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
     };
     let request = request(args, text);
     let note = match &args.connect.server {
-        Some(_) => asked(Gateway::open(&args.connect, Purpose::Write, json)?.client(), &request)?,
-        None => local(args, &request, json)?,
+        Some(_) => asked(Gateway::open(&args.connect, Purpose::Write)?.client(), &request)?,
+        None => local(args, &request)?,
     };
     if let Some(path) = args.output.as_deref() {
         let made = Made {
@@ -99,11 +99,11 @@ fn request(args: &NoteDraft, text: String) -> DraftRequest {
 }
 
 /// Drafts on this machine: through the gate of the project, or without one.
-fn local(args: &NoteDraft, request: &DraftRequest, json: bool) -> Result<Verified<Proposal>, Failure> {
+fn local(args: &NoteDraft, request: &DraftRequest) -> Result<Verified<Proposal>, Failure> {
     let project = Project::find()?;
     let folder = match (&args.vault, &project) {
         (Some(folder), _) => folder.clone(),
-        (None, Some(project)) => project.vault(),
+        (None, Some(project)) => project.vault()?,
         (None, None) => PathBuf::from("."),
     };
     let drafter = drafter(project.as_ref(), &folder)?;
@@ -112,14 +112,11 @@ fn local(args: &NoteDraft, request: &DraftRequest, json: bool) -> Result<Verifie
         report::note("no model is set up, so recorded answers are replayed", Some(&hint));
     }
     let waiting = Waiting::new(drafter.provider().name());
-    let drafted = if project.is_some() || args.connect.store.is_some() {
-        let gateway = Gateway::open_in(project, &args.connect, Purpose::Write, json)?;
+    let drafted = if project.as_ref().is_some_and(|project| project.gate().is_some()) {
+        let gateway = Gateway::open_in(project, &args.connect, Purpose::Write)?;
         asked(gateway.with_notes(drafter).client(), request)?
     } else {
-        report::note(
-            &format!("no `{CONFIG}` in this directory or its parents, so this draft is on no ledger"),
-            None,
-        );
+        report::note("no gate is registered for this folder, so this draft is on no ledger", None);
         let request = ordain_note::Request::read(&serde_json::to_vec(request).unwrap_or_default());
         let request = request.map_err(|faults| refused(ordain_note::Failure::of_input(faults)))?;
         let runtime = runtime(1)?;
@@ -148,7 +145,7 @@ pub(crate) fn drafter(project: Option<&Project>, vault: &Path) -> Result<Drafter
         path: "the model's settings".to_owned(),
         problem: error.to_string(),
     })?;
-    Ok(Drafter::new(provider, vault, project.is_some_and(Project::snapshot)))
+    Ok(Drafter::new(provider, vault, project.map(Project::snapshot).transpose()?.unwrap_or_default()))
 }
 
 /// Asks the gate, and shows what the model said if nothing came of it.

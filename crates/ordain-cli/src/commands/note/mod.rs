@@ -90,7 +90,7 @@ fn vault_folder(args: &NoteFile) -> Result<PathBuf, Failure> {
     if let Some(folder) = &args.vault {
         return Ok(folder.clone());
     }
-    Ok(Project::find()?.map_or_else(|| PathBuf::from("."), |project| project.vault()))
+    Project::find()?.map_or_else(|| Ok(PathBuf::from(".")), |project| project.vault())
 }
 
 /// A proposal, the vault that it is for, and what the vault says to it.

@@ -46,7 +46,7 @@ pub(crate) enum UseOutcome {
 }
 
 pub(super) fn run(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
     let report = OutcomeReport {
         number: args.number,
         outcome: match args.outcome {

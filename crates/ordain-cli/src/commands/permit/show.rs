@@ -21,7 +21,7 @@ pub(crate) struct PermitShow {
 }
 
 pub(super) fn run(args: &PermitShow, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Look, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Look)?;
     show(&permit(gateway.client(), &args.id)?, json)
 }
 

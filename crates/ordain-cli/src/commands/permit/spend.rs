@@ -38,7 +38,7 @@ pub(crate) struct PermitUse {
 }
 
 pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Decide, json)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let client = gateway.client();
     let permit = match &args.permit {
         Some(file) => text_of(file)?.trim().to_owned(),

@@ -51,7 +51,7 @@ pub(super) fn run(args: &PermitVerify, json: bool) -> Result<Outcome, Failure> {
                 problem: format!("is no JWK set: {error}"),
             })?
         }
-        None => Gateway::open(&args.connect, Purpose::Look, json)?.client().keys()?,
+        None => Gateway::open(&args.connect, Purpose::Look)?.client().keys()?,
     };
     let mut keys = PublicKeys::new();
     for key in jwks.keys {

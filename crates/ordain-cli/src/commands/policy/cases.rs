@@ -259,6 +259,7 @@ impl Ready {
             policies,
             evidence: &values(&evidence)?,
             approvals: &values(&approvals)?,
+            approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: self.now_ms,
             halted: self.halted,
         };

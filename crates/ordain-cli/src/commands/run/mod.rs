@@ -17,7 +17,7 @@ use live::Live;
 use ordain_agent::Trial;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_harness::sandbox;
-use ordain_run::{IntentText, Mode, Origin, Request, World};
+use ordain_run::{IntentText, Mode, Origin, Request, VerdictReason, World};
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
 use ordain_spec::profile::Profile;
@@ -145,7 +145,10 @@ fn try_it(args: &Run, json: bool, profile: Profile, origin: Origin<'_>) -> Resul
     }
     stdout.flush()?;
     drop(stdout);
-    if !run.result.decision.accepted {
+    // An untested run may be taken to the gate: the evidence says so, and people decide.
+    let untested = run.reasons.first() == Some(&VerdictReason::Untested);
+    let goes_on = run.result.decision.accepted || (args.apply && untested);
+    if !goes_on {
         return Ok(Outcome::Failed);
     }
     if let Some(planned) = run.planned.filter(|_| args.apply) {

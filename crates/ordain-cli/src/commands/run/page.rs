@@ -25,6 +25,7 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     let (style, verdict) = match (result.decision.accepted, result.kernel_result_kind) {
         (true, _) => (GREEN, "accepted"),
         (false, ResultKind::Clarify) => (YELLOW, "not accepted: questions are open"),
+        (false, ResultKind::Bundle) if is_untested(run) => (YELLOW, "not accepted: untested"),
         (false, ResultKind::Bundle) if run.tried.is_none() => (YELLOW, "not accepted: nothing was tried"),
         (false, _) => (RED, "not accepted"),
     };
@@ -52,6 +53,10 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
     page.label("kept in", &format!("{folder}"));
     match (result.kernel_result_kind, result.decision.accepted) {
         (_, true) if args.apply => {}
+        (ResultKind::Bundle, false) if is_untested(run) && args.apply => {}
+        (ResultKind::Bundle, false) if is_untested(run) => {
+            page.label("apply", &format!("ordain apply {folder}"))
+        }
         (_, true) => page.label("apply", &format!("ordain apply {folder}")),
         (ResultKind::Clarify, _) => {
             let intent = args.intent.as_ref().map(|it| it.display().to_string()).unwrap_or_default();
@@ -65,6 +70,10 @@ pub(super) fn of(run: &Run, args: &Arguments) -> Page {
         (ResultKind::Bundle, _) => page.label("look", &format!("ordain show {folder}/plan.json")),
     }
     page
+}
+
+fn is_untested(run: &Run) -> bool {
+    run.reasons.first() == Some(&VerdictReason::Untested)
 }
 
 /// The reasons that help a person; the result has all of them, each with its rule and place.

@@ -6,8 +6,9 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{GREEN, printable};
+use crate::signing;
 use clap::Args;
-use ordain_api::NewToken;
+use ordain_api::{NewToken, OwnerAct};
 use std::io::Write;
 
 #[derive(Args)]
@@ -49,7 +50,9 @@ pub(super) fn run(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
         names: args.names.iter().cloned().collect(),
         expires_at_ms: args.expires,
     };
-    let made = Gateway::open(&args.connect, Purpose::Write, json)?.client().create_token(&new)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
+    let client = signing::for_act(gateway.client(), OwnerAct::CreateToken, &new.subject())?;
+    let made = client.create_token(&new)?;
     if json {
         print_json(&made)?;
         return Ok(Outcome::Ok);

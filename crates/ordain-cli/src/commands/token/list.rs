@@ -17,7 +17,7 @@ pub(crate) struct TokenList {
 }
 
 pub(super) fn run(args: &TokenList, json: bool) -> Result<Outcome, Failure> {
-    let tokens = Gateway::open(&args.connect, Purpose::Look, json)?.client().tokens()?.tokens;
+    let tokens = Gateway::open(&args.connect, Purpose::Look)?.client().tokens()?.tokens;
     if json {
         tokens.iter().try_for_each(print_json)?;
         return Ok(Outcome::Ok);

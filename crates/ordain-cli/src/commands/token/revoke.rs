@@ -5,7 +5,9 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{YELLOW, printable};
+use crate::signing;
 use clap::Args;
+use ordain_api::OwnerAct;
 use std::io::Write;
 
 #[derive(Args)]
@@ -19,8 +21,9 @@ pub(crate) struct TokenRevoke {
 }
 
 pub(super) fn run(args: &TokenRevoke, json: bool) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&args.connect, Purpose::Write, json)?;
-    let revoked = gateway.client().revoke_token(&args.id)?;
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
+    let client = signing::for_act(gateway.client(), OwnerAct::RevokeToken, &args.id)?;
+    let revoked = client.revoke_token(&args.id)?;
     let status = revoked.ok_or_else(|| Failure::unknown("token", &args.id))?;
     if json {
         print_json(&status)?;

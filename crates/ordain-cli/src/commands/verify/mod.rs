@@ -1,11 +1,12 @@
 //! `ordain verify`.
 
+mod owner;
 mod proof;
 
 use crate::arguments::{kinds, note_verifier};
 use crate::document::load;
 use crate::exit::{self, Failure, Outcome};
-use crate::facts::{load_bundle, load_profile, read_packets, recompute};
+use crate::facts::{load_approver_keys, load_bundle, load_profile, read_packets, recompute};
 use crate::input::{Source, Text, Unreadable, sources};
 use crate::progress::Progress;
 use crate::{lines, report};
@@ -30,7 +31,7 @@ use std::path::PathBuf;
 pub(crate) struct Verify {
     /// Documents; `-` is standard input; a folder is searched for .json, .yaml and .yml, but hidden and linked
     /// folders are not; of the folder of a run every file and every link between them is checked
-    #[arg(value_name = "FILE", required_unless_present = "jsonl")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["jsonl", "owner"])]
     pub(crate) files: Vec<PathBuf>,
     /// The kind of the documents [default: recognised from their content]
     #[arg(long, value_name = "KIND", value_parser = kinds())]
@@ -56,12 +57,25 @@ pub(crate) struct Verify {
     /// Read one document a line, write one result a line, in order, on all cores
     #[arg(long)]
     pub(crate) jsonl: bool,
+    /// The keys of approvers, as `ordain approver list --json` writes them: signatures of approvals are checked with them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) approver_keys: Option<PathBuf>,
+    /// Check every signature of a ledger by the public key of its owner: of an exported folder, or without FILE of this project
+    #[arg(long, value_name = "KEY", conflicts_with = "jsonl")]
+    pub(crate) owner: Option<String>,
     /// The key of the ledger that a proof file comes from, as `ordain keys list` shows it; may be given several times
     #[arg(long = "key", value_name = "VERIFIER", value_parser = note_verifier)]
     pub(crate) keys: Vec<ordain_ledger::NoteVerifier>,
 }
 
 pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
+    if let Some(owner) = &args.owner {
+        return match args.files.as_slice() {
+            [] => owner::verify(None, owner, json),
+            [folder] => owner::verify(Some(folder), owner, json),
+            _ => Err(Failure::Usage("`--owner` takes one exported ledger".to_owned())),
+        };
+    }
     let facts = args
         .bundle
         .iter()
@@ -87,7 +101,9 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     for (path, text) in args.evidence.iter().zip(&evidence_texts) {
         evidence.extend(read_packets(path, text)?);
     }
+    let approver_keys = args.approver_keys.as_deref().map(load_approver_keys).transpose()?;
     let facts = Facts {
+        approver_keys: approver_keys.as_ref(),
         now_ms: args.now,
         profile: profile.as_ref().unwrap_or(Profile::default_profile()),
         bundle: bundle.as_ref(),

@@ -26,6 +26,7 @@ pub(crate) fn collected(mut valgrind: Command, arguments: &[&str]) -> u64 {
 /// out. n log n over this range would be 2.2.
 pub(crate) fn check(name: &str, count: impl Fn(usize) -> u64) {
     let [one, two, four] = [1, 2, 4].map(count);
+    assert!(one < two && two < four, "{name}: {one}, {two}, {four} instructions: more takes no more");
     let growth = (four as f64 - two as f64) / (two as f64 - one as f64);
     assert!(growth < 2.5, "{name}: {one}, {two}, {four} instructions, growth {growth:.2}");
 }

@@ -10,7 +10,7 @@ mod server;
 mod workspace;
 
 pub(crate) use documents::{TempFile, document, settled};
-pub(crate) use project::{Kind, Project, copy_folder, count, proposal, use_of};
+pub(crate) use project::{Kind, Project, copy_folder, count, os_user, proposal, use_of};
 pub(crate) use server::{Server, memory_kib};
 pub(crate) use workspace::{Tree, Workspace};
 
@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
+
+/// A state directory that is not there, for commands that need none.
+pub(crate) const NO_STATE: &str = "/nonexistent";
 
 /// The code of a program that a signal ended.
 pub(crate) const SIGNALLED: i32 = -1;
@@ -103,7 +106,9 @@ pub(crate) fn fed(command: &mut Command, input: &[u8]) -> Ran {
 
 /// The binary, run at the root of the repository.
 pub(crate) fn ordain(args: &[&str], input: impl AsRef<[u8]>) -> Ran {
-    fed(Command::new(env!("CARGO_BIN_EXE_ordain")).args(args).current_dir(repository()), input.as_ref())
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
+    command.args(args).current_dir(repository()).env("XDG_STATE_HOME", NO_STATE);
+    fed(&mut command, input.as_ref())
 }
 
 /// The root of the repository.

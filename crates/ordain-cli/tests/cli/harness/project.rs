@@ -1,7 +1,7 @@
 //! A folder of its own for a test, with or without a gate, its store on SQLite or PostgreSQL, and servers on it.
 
 use super::postgres::Database;
-use super::{Ran, Server, fed, folder, ran, unique};
+use super::{Ran, Server, fed, ran, unique};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,16 +33,16 @@ pub(crate) enum Kind {
 pub(crate) struct Project {
     folder: TempDir,
     pub(crate) root: PathBuf,
+    /// The state directory of this test alone lies in it.
+    state_home: TempDir,
     database: Option<Database>,
-    /// The caller's name; without one that of the user.
-    caller: Option<&'static str>,
 }
 
 impl Project {
     /// An empty folder.
     pub(crate) fn empty() -> Self {
-        let folder = folder();
-        Self { root: folder.path().to_owned(), folder, database: None, caller: None }
+        let (folder, state_home) = (super::folder(), super::folder());
+        Self { root: folder.path().to_owned(), folder, state_home, database: None }
     }
 
     /// A folder in which `ordain init` was run.
@@ -52,13 +52,19 @@ impl Project {
         project
     }
 
-    /// A project of `alice`, whose policies are about contacts of customers.
+    /// A project whose policies are about contacts of customers. The user who runs the test is `olga`, whose agent is
+    /// `agent-1`; `alice` may approve.
     pub(crate) fn with_gate(kind: Kind) -> Self {
-        let project = Self::without_policies(kind);
+        let project = Self::without_gate(kind);
         let entity = |kind: &str, id: &str, parent: Option<&str>| {
             let parents: Vec<Json> =
                 parent.into_iter().map(|group| json!({"type": "Group", "id": group})).collect();
-            json!({"uid": {"type": kind, "id": id}, "attrs": {}, "parents": parents})
+            let attributes = match id {
+                "olga" => json!({"os_user": os_user()}),
+                "agent-1" => json!({"agent_of": "olga"}),
+                _ => json!({}),
+            };
+            json!({"uid": {"type": kind, "id": id}, "attrs": attributes, "parents": parents})
         };
         let entities = json!([
             entity("Group", "agents", None),
@@ -68,30 +74,61 @@ impl Project {
             entity("Domain", "sales", None),
             entity("Actor", "agent-1", Some("agents")),
             entity("Actor", "alice", Some("people")),
+            entity("Actor", "olga", None),
         ]);
         project.write("policy/crm.cedar", POLICY);
         project.write("policy/entities.json", &entities.to_string());
+        project.init();
         project
     }
 
     /// The same without policies.
     pub(crate) fn without_policies(kind: Kind) -> Self {
-        let database = (kind == Kind::Postgres).then(Database::new);
-        let store = database.as_ref().map(|database| format!("store = \"{}\"\n", database.url));
-        let mut project = Self::empty();
-        project.database = database;
-        project.caller = Some("alice");
-        project.write("ordain.toml", &format!("policy = \"policy\"\n{}", store.unwrap_or_default()));
+        let project = Self::without_gate(kind);
+        project.init();
         project
     }
 
-    /// A copy of everything that is in the folder; only for stores in files.
+    /// The same before it has a gate.
+    fn without_gate(kind: Kind) -> Self {
+        let mut project = Self::empty();
+        project.database = (kind == Kind::Postgres).then(Database::new);
+        project.write("ordain.toml", "policy = \"policy\"\n");
+        project
+    }
+
+    /// Makes a gate for what is in the folder.
+    fn init(&self) {
+        let mut arguments = vec!["init", "--keep"];
+        if let Some(database) = &self.database {
+            arguments.extend(["--store", &database.url]);
+        }
+        self.run(&arguments).ended(0);
+    }
+
+    /// Puts the policy folder in force.
+    pub(crate) fn push(&self) {
+        self.run(&["policy", "push"]).ended(0);
+    }
+
+    /// A copy of the folder and of its gate; only for stores in files.
     pub(crate) fn copy(&self) -> Self {
         assert!(self.database.is_none(), "a database is not copied with its folder");
-        let mut copy = Self::empty();
-        copy.caller = self.caller;
-        copy_folder(&self.root, &copy.root);
+        let copy = Self::empty();
+        let copied = |from: &Path, to: &Path| {
+            let done = Command::new("cp").arg("-a").arg(from.join(".")).arg(to.join(".")).status();
+            assert!(done.unwrap().success(), "{} is not copied", from.display());
+        };
+        copied(&self.root, &copy.root);
+        copied(self.state_home.path(), copy.state_home.path());
+        let (old, new) = (self.root.to_str().unwrap(), copy.root.to_str().unwrap());
+        copy.run(&["gate", "move", old, new]).ended(0);
         copy
+    }
+
+    /// Where the state directory is.
+    pub(crate) fn state_home(&self) -> &Path {
+        self.state_home.path()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -100,7 +137,9 @@ impl Project {
 
     /// The folder of the store, the key and the last checkpoint.
     pub(crate) fn state(&self) -> PathBuf {
-        self.path(".ordain/gate")
+        let registry = std::fs::read_to_string(self.state_home.path().join("ordain/registry.json")).unwrap();
+        let registry: Json = serde_json::from_str(&registry).unwrap();
+        self.state_home.path().join("ordain").join(registry["projects"][0]["gate"].as_str().unwrap())
     }
 
     /// The SQLite file.
@@ -124,10 +163,18 @@ impl Project {
 
     /// The binary in this folder, not yet started.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
-        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
+        let mut command = self.program(env!("CARGO_BIN_EXE_ordain"));
+        command.args(arguments);
+        command
+    }
+
+    /// A program that runs the binary in this folder.
+    pub(crate) fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).stdin(Stdio::null());
+        command.env("XDG_STATE_HOME", self.state_home.path());
         command.env_remove("ORDAIN_TOKEN").env_remove("ORDAIN_SERVER");
-        command.envs(self.caller.map(|name| ("ORDAIN_AS", name)));
+        command.env("XDG_CONFIG_HOME", self.state_home.path().join("config"));
         command
     }
 
@@ -148,6 +195,21 @@ impl Project {
         let mut arguments = vec!["token", "create", principal];
         arguments.extend(roles.iter().flat_map(|role| ["--role", role]));
         self.run(&arguments).ended(0).stdout.trim().to_owned()
+    }
+
+    /// Runs a command as somebody else: with a token of theirs, at a server on this store.
+    pub(crate) fn run_as(&self, who: &str, roles: &[&str], arguments: &[&str]) -> Ran {
+        let token = self.token(who, roles);
+        let server = self.serve();
+        let mut command = self.command(arguments);
+        let ran = ran(command.env("ORDAIN_SERVER", server.url()).env("ORDAIN_TOKEN", token));
+        server.stop();
+        ran
+    }
+
+    /// Approves what was shown, as somebody who may.
+    pub(crate) fn approve_as(&self, who: &str, id: &str, view: &str) -> Ran {
+        self.run_as(who, &["approver"], &["approve", id, "--view", view, "--json"])
     }
 
     pub(crate) fn serve(&self) -> Server {
@@ -172,6 +234,11 @@ impl Project {
         self.run(&["ledger", "verify", "--json"]).ended(0);
         self.run(&["ledger", "fsck", "--json"]).ended(0).json()
     }
+}
+
+/// The name of the user who runs the test.
+pub(crate) fn os_user() -> String {
+    ran(Command::new("id").arg("-run")).stdout.trim().to_owned()
 }
 
 /// A proposal of `agent-1`. Its number makes it another change than all others.
@@ -206,6 +273,7 @@ pub(crate) fn count(entries: &[Json], kind: &str) -> usize {
 impl Drop for Project {
     fn drop(&mut self) {
         self.folder.disable_cleanup(std::thread::panicking());
+        self.state_home.disable_cleanup(std::thread::panicking());
     }
 }
 

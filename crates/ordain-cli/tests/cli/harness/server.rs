@@ -50,12 +50,12 @@ impl Server {
         self.check_log();
     }
 
-    /// The key and the policies are read again; the log says so.
+    /// The key is read again; the log says so.
     pub(crate) fn hang_up(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
         let start = std::time::Instant::now();
-        while !self.log().contains("policies are as they were") {
+        while !self.log().contains("key") {
             assert!(start.elapsed().as_secs() < 30, "{}", self.log());
             std::thread::sleep(std::time::Duration::from_millis(20));
         }

@@ -86,7 +86,7 @@ impl Workspace {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ordain"));
-        command.args(args).current_dir(self.root());
+        command.args(args).current_dir(self.root()).env("XDG_STATE_HOME", self.beside("state"));
         command
     }
 

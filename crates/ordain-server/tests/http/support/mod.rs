@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -31,7 +31,7 @@ pub struct Server {
     pub address: SocketAddr,
     _vault: Folder,
     pub gate: Gate,
-    /// What the policy folder has.
+    /// The policy folder of the operator.
     pub folder: Arc<Mutex<PolicyFiles>>,
     tokens: BTreeMap<&'static str, String>,
     hands: Arc<AtomicU64>,
@@ -46,7 +46,7 @@ impl Server {
     }
 
     pub fn on(location: &Location) -> Self {
-        Self::with(location, Keyring::ephemeral().unwrap())
+        Self::with(location, keyring())
     }
 
     pub fn with(location: &Location, keyring: Keyring) -> Self {
@@ -65,12 +65,10 @@ impl Server {
             let store = Store::open(location).await.unwrap();
             let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
             gate.set_policy(&operator(), &policies()).await.unwrap();
-            let read = folder.clone();
-            let reload = Box::new(move || Ok(read.lock().unwrap().clone()));
             let provider =
                 ordain_model::Settings::default().provider(|_| None, Path::new("."), EXAMPLES).unwrap();
             let drafter = Drafter::new(provider, &vault.0, false);
-            let app = App::new(gate.clone(), Some(reload)).with_notes(drafter);
+            let app = App::new(gate.clone()).with_notes(drafter);
             (gate, listen(app, &[ListenAddress::Tcp((Ipv4Addr::LOCALHOST, 0).into())]).await.unwrap())
         });
         let addresses = listening.addresses().unwrap();
@@ -175,6 +173,12 @@ impl Server {
         self.ask(who, "POST", path, Some(body))
     }
 
+    /// The operator puts the policy folder in force.
+    pub fn push(&self) -> Reply {
+        let files = self.folder.lock().unwrap().clone();
+        self.post("olga", "/v1/policy", &json!({ "files": files }))
+    }
+
     /// A proposal of the agent, which must be taken.
     pub fn submit(&self, proposal: &Json) -> Json {
         self.post("andy", "/v1/actions", proposal).expect(201)
@@ -209,6 +213,12 @@ impl Drop for Server {
     }
 }
 
+/// The key of all servers of a test: a store is refused without the key that it was opened with.
+fn keyring() -> Keyring {
+    static KEYRING: OnceLock<Keyring> = OnceLock::new();
+    KEYRING.get_or_init(|| Keyring::ephemeral().unwrap()).clone()
+}
+
 pub fn operator() -> Caller {
     Caller::local("operator")
 }
@@ -222,6 +232,10 @@ pub fn usage(status: &Json, proposal: &Json) -> Json {
 pub fn text(json: &Json) -> &str {
     json.as_str().unwrap_or_else(|| panic!("no text: {json}"))
 }
+
+/// Reading the same record twice while nobody knows how the first time went is refused here.
+const EFFECTS: &str =
+    "[read.crm_record]\non_unknown = \"block\"\neffect_parameters = [\"updates\", \"password\"]";
 
 /// Reading is allowed twice, creating once, writing with two approvals, transacting with one, and deleting never.
 pub fn policies() -> PolicyFiles {
@@ -260,6 +274,7 @@ permit(principal, action == Action::"transact", resource);
         ("sensors.toml".to_owned(), "[sensors.sensor-1]".to_owned()),
         ("schema.cedarschema".to_owned(), "type CustomParameters = { password?: Long };".to_owned()),
         ("redact.toml".to_owned(), "fields = [\"password\", \"ssn\"]".to_owned()),
+        ("effects.toml".to_owned(), EFFECTS.to_owned()),
     ])
 }
 

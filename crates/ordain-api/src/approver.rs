@@ -1,0 +1,201 @@
+//! Keys of approvers, and the terms on which statements are signed.
+
+use crate::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN};
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_spec::approval::Verdict;
+use ordain_spec::statement::{
+    ActStatement, ApprovalStatement, ApproverKey, Assurance, ONCE, Signed, reason_hash,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The header that carries the signed statements of an owner act: base64url of a JSON array of [`Signed`].
+pub const STATEMENT_HEADER: &str = "ordain-statement";
+/// Statements that one request may carry: two owners may have to sign.
+pub const STATEMENTS_MAX: usize = 2;
+
+/// The acts that change the gate. Each needs the signature of an enrolled key once the gate has an owner.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnerAct {
+    /// Puts policies in force. Subject: the policy hash. From: the policy hash in force.
+    PushPolicy,
+    /// Lifts a halt. Subject: the hash of the reason. From: the hash of the halt's canonical JSON.
+    Resume,
+    /// Signs with a new key. Subject: `none`. From: the id of the key that signs.
+    RotateKey,
+    /// Creates a token. Subject: the hash of the request's canonical JSON. From: `none`.
+    CreateToken,
+    /// Revokes a token. Subject and from: its id.
+    RevokeToken,
+    /// Enrols a key of an approver. Subject: the hash of the request's canonical JSON. From: the hash of the keys in force.
+    EnrolApproverKey,
+    /// Revokes a key of an approver. Subject: its id. From: the hash of the keys in force.
+    RevokeApproverKey,
+}
+
+impl OwnerAct {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::PushPolicy,
+        Self::Resume,
+        Self::RotateKey,
+        Self::CreateToken,
+        Self::RevokeToken,
+        Self::EnrolApproverKey,
+        Self::RevokeApproverKey,
+    ];
+
+    /// As statements write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PushPolicy => "push_policy",
+            Self::Resume => "resume",
+            Self::RotateKey => "rotate_key",
+            Self::CreateToken => "create_token",
+            Self::RevokeToken => "revoke_token",
+            Self::EnrolApproverKey => "enrol_approver_key",
+            Self::RevokeApproverKey => "revoke_approver_key",
+        }
+    }
+
+    /// From its name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|act| act.name() == name)
+    }
+}
+
+/// What the statement of an approval needs besides what is approved.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SigningTerms {
+    /// The ledger's name.
+    pub origin: String,
+    /// The hash of the proposal.
+    pub proposal_hash: String,
+    /// The gate's time, in milliseconds since 1970. Add the time that has passed since.
+    pub at_ms: u64,
+    /// Until when the gate takes the statement.
+    pub not_after_ms: u64,
+    /// Goes into the statement as it is.
+    pub nonce: String,
+}
+
+/// What the statement of an owner act needs besides who does it and its subject.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ActTerms {
+    /// The ledger's name.
+    pub origin: String,
+    /// The act.
+    pub act: OwnerAct,
+    /// The state that it changes, or `none`.
+    pub from: String,
+    /// Whether the gate has an owner. An open gate takes the act without a statement.
+    pub owned: bool,
+    /// The gate's time, in milliseconds since 1970. Add the time that has passed since.
+    pub at_ms: u64,
+    /// Until when the gate takes the statement.
+    pub not_after_ms: u64,
+    /// Goes into the statement as it is.
+    pub nonce: String,
+}
+
+impl ActTerms {
+    /// The statement to sign. `elapsed_ms` is the time since the terms were handed out.
+    pub fn statement(&self, principal: &str, subject: &str, elapsed_ms: u64) -> ActStatement {
+        ActStatement {
+            origin: self.origin.clone(),
+            principal: principal.to_owned(),
+            act: self.act.name().to_owned(),
+            subject: subject.to_owned(),
+            from: self.from.clone(),
+            at_ms: self.at_ms.saturating_add(elapsed_ms),
+            not_after_ms: self.not_after_ms,
+            nonce: self.nonce.clone(),
+        }
+    }
+}
+
+/// What an approver signs about one action. The digest is the one that the client computed from what it showed.
+#[derive(Clone, Copy, Debug)]
+pub struct Approving<'a> {
+    /// Who approves or rejects.
+    pub principal: &'a str,
+    /// The action.
+    pub action_id: &'a str,
+    /// The digest of what was shown.
+    pub view_digest: &'a str,
+    /// Yes or no.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: &'a str,
+    /// `recent` or `presence`.
+    pub assurance: Assurance,
+}
+
+impl SigningTerms {
+    /// The statement to sign. `elapsed_ms` is the time since the terms were handed out.
+    pub fn statement(&self, approving: &Approving<'_>, elapsed_ms: u64) -> ApprovalStatement {
+        ApprovalStatement {
+            origin: self.origin.clone(),
+            principal: approving.principal.to_owned(),
+            action_id: approving.action_id.to_owned(),
+            proposal_hash: self.proposal_hash.clone(),
+            view_digest: approving.view_digest.to_owned(),
+            verdict: approving.verdict,
+            scope: ONCE.to_owned(),
+            assurance: approving.assurance,
+            reason_hash: reason_hash(approving.reason),
+            at_ms: self.at_ms.saturating_add(elapsed_ms),
+            not_after_ms: self.not_after_ms,
+            nonce: self.nonce.clone(),
+        }
+    }
+}
+
+/// A key to be enrolled.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewApproverKey {
+    /// Whose it is.
+    #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
+    pub principal: String,
+    /// 32 bytes in base64url without padding.
+    pub public_key: String,
+    /// Whether it signs owner acts.
+    #[serde(default)]
+    pub owner: bool,
+}
+
+impl NewApproverKey {
+    /// The subject of the statement that enrols it: the hash of its canonical JSON.
+    pub fn subject(&self) -> String {
+        subject(self)
+    }
+}
+
+/// The hash of a request's canonical JSON. What cannot be written has no subject, so that no statement fits it.
+pub(crate) fn subject(request: &impl Serialize) -> String {
+    Canonicalizer::new().value(request).map(|bytes| ContentHash::of(bytes).to_string()).unwrap_or_default()
+}
+
+/// All keys of approvers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ApproverKeyList {
+    /// Whether somebody owns the gate. The OS user and operators change an open gate without a signature.
+    pub owned: bool,
+    /// In the order in which they were enrolled, revoked ones too.
+    pub keys: Vec<ApproverKey>,
+}
+
+/// The signed statements of a request, as its header carries them.
+pub fn statement_header(signed: &[Signed]) -> Result<String, serde_json::Error> {
+    Ok(Base64UrlUnpadded::encode_string(&serde_json::to_vec(signed)?))
+}
+
+/// Reads a header with signed statements; none if it is not one.
+pub fn read_statement_header(text: &str) -> Option<Vec<Signed>> {
+    let bytes = Base64UrlUnpadded::decode_vec(text).ok()?;
+    let signed: Vec<Signed> = serde_json::from_slice(&bytes).ok()?;
+    (signed.len() <= STATEMENTS_MAX).then_some(signed)
+}

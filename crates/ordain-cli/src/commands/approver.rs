@@ -1,0 +1,144 @@
+//! `ordain approver`: the keys of people who approve.
+
+use crate::arguments::Connect;
+use crate::exit::{self, Failure, Outcome};
+use crate::gateway::{Gateway, Purpose};
+use crate::output::{print_json, print_page};
+use crate::page::Page;
+use crate::report;
+use crate::signing;
+use clap::{Args, Subcommand};
+use ordain_api::{NewApproverKey, OwnerAct};
+use ordain_spec::statement::ApproverKey;
+
+#[derive(Args)]
+pub(crate) struct Approver {
+    #[command(subcommand)]
+    pub(crate) command: ApproverCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ApproverCommand {
+    /// Enrol a key: your own as the owner of an open gate, or somebody's at a gate of yours
+    ///
+    /// The key is made on this terminal and kept under a passphrase, which is read from the terminal and from nowhere else.
+    /// At a gate that has an owner already, it prints the public key and the command for the owner to run.
+    Enrol(ApproverEnrol),
+    /// List the keys, with those that are revoked
+    List(ApproverList),
+    /// Revoke a key, at once and everywhere
+    Revoke(ApproverRevoke),
+}
+
+#[derive(Args)]
+#[command(after_help = exit::help_with("\
+Examples:
+  ordain approver enrol
+  ordain approver enrol --for bob --public-key 0f4c…", exit::PLAIN))]
+pub(crate) struct ApproverEnrol {
+    /// Whose key it is [default: you]
+    #[arg(long = "for", value_name = "NAME", requires = "public_key")]
+    pub(crate) principal: Option<String>,
+    /// The public key that they were shown
+    #[arg(long, value_name = "KEY", requires = "principal")]
+    pub(crate) public_key: Option<String>,
+    /// Let the key sign owner acts too
+    #[arg(long, requires = "public_key")]
+    pub(crate) owner: bool,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+#[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
+pub(crate) struct ApproverList {
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+#[derive(Args)]
+#[command(after_help = exit::help(exit::PLAIN))]
+pub(crate) struct ApproverRevoke {
+    /// The key's id
+    #[arg(value_name = "KEY_ID")]
+    pub(crate) key_id: String,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(crate) fn run(args: &Approver, json: bool) -> Result<Outcome, Failure> {
+    match &args.command {
+        ApproverCommand::Enrol(args) => enrol(args, json),
+        ApproverCommand::List(args) => list(args, json),
+        ApproverCommand::Revoke(args) => revoke(args, json),
+    }
+}
+
+fn enrol(args: &ApproverEnrol, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
+    let client = gateway.client();
+    let known = client.approver_keys()?;
+    if let (Some(principal), Some(public_key)) = (&args.principal, &args.public_key) {
+        if !known.owned {
+            let failure = Failure::Usage("the first key of a gate is its owner's own".to_owned());
+            return Err(failure.with_hint("run `ordain approver enrol` on the owner's terminal"));
+        }
+        let (principal, public_key) = (principal.clone(), public_key.clone());
+        let new = NewApproverKey { principal, public_key, owner: args.owner };
+        let client = signing::for_act(client, OwnerAct::EnrolApproverKey, &new.subject())?;
+        return show(&[client.enrol_approver_key(&new)?], json);
+    }
+    if !known.owned {
+        let enrolled = signing::claim(client, &gateway.principal())?;
+        report::note("you own this gate; tokens from before have lost their force", None);
+        return show(&[enrolled], json);
+    }
+    let (file, _) = signing::own_key()?;
+    let public_key = signing::public_text(&file);
+    if let Some(key) = known.keys.iter().find(|key| key.public_key == public_key) {
+        return show(std::slice::from_ref(key), json);
+    }
+    let principal = gateway.principal();
+    let hint = format!("an owner runs `ordain approver enrol --for {principal} --public-key {public_key}`");
+    Err(Failure::Usage(format!("the key {public_key} is not enrolled at this gate")).with_hint(hint))
+}
+
+fn list(args: &ApproverList, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Look)?;
+    let known = gateway.client().approver_keys()?;
+    if !known.owned && !json {
+        let said = "the gate is open: nobody owns it, and nothing that needs a signature can be approved";
+        report::note(said, Some("run `ordain init --claim` on a terminal"));
+    }
+    show(&known.keys, json)
+}
+
+fn revoke(args: &ApproverRevoke, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Write)?;
+    let client = signing::for_act(gateway.client(), OwnerAct::RevokeApproverKey, &args.key_id)?;
+    let revoked = client.revoke_approver_key(&args.key_id)?;
+    show(&[revoked.ok_or_else(|| Failure::unknown("key", &args.key_id))?], json)
+}
+
+fn show(keys: &[ApproverKey], json: bool) -> Result<Outcome, Failure> {
+    let mut page = Page::default();
+    for key in keys {
+        if json {
+            print_json(key)?;
+            continue;
+        }
+        page.title("key", &key.key_id);
+        page.label("of", &key.principal);
+        page.label("public", &key.public_key);
+        let state = match (key.is_in_force(), key.owner) {
+            (false, _) => "revoked",
+            (true, true) => "in force, an owner's",
+            (true, false) => "in force",
+        };
+        page.label("state", state);
+    }
+    if !json {
+        print_page(&page)?;
+    }
+    Ok(Outcome::Ok)
+}

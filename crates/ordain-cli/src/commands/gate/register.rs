@@ -1,0 +1,91 @@
+//! `ordain gate register`.
+
+use super::{as_json, check_known, gate_id};
+use crate::exit::{self, Failure, Outcome};
+use crate::output::print_json;
+use crate::report::{GREEN, printable};
+use crate::signing::confirm_owner;
+use clap::Args;
+use ordain_state::{GateId, Home, Project};
+use std::io::Write;
+use std::path::PathBuf;
+
+#[derive(Args)]
+#[command(after_help = exit::help_with("\
+Examples:
+  ordain gate register --worktrees ../shop-worktrees
+  ordain gate register ../shop-docs --gate 3f9a0c5e7712b4d8", &[
+    Outcome::Ok.means("registered"),
+    Outcome::Failed.means("the folder lies in a registered one or above one, or an error"),
+]))]
+pub(crate) struct GateRegister {
+    /// The folder of the project
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// The gate of a folder that is not registered yet
+    #[arg(long, value_name = "ID", value_parser = gate_id)]
+    pub(crate) gate: Option<GateId>,
+    /// A folder outside the project whose worktrees belong to it; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) worktrees: Vec<PathBuf>,
+}
+
+pub(super) fn run(args: &GateRegister, json: bool) -> Result<Outcome, Failure> {
+    let home = Home::from_environment()?;
+    let registered = match (home.project_of(&args.dir)?, &args.gate) {
+        (Some(belongs), None) if belongs.project.path == belongs.root => {
+            confirm_owner(&home.gate(&belongs.project.gate), "register worktrees")?;
+            add_worktrees(&home, args, belongs.project)?
+        }
+        (Some(belongs), _) => {
+            let problem = format!("belongs to gate {} already", belongs.project.gate);
+            let failure = Failure::Document { path: args.dir.display().to_string(), problem };
+            return Err(failure.with_hint("`ordain gate list` shows its project"));
+        }
+        (None, Some(gate)) => {
+            check_known(&home, gate)?;
+            confirm_owner(&home.gate(gate), &format!("register {}", args.dir.display()))?;
+            let project = Project { worktrees: worktrees(args)?, ..Project::of(&args.dir, gate.clone())? };
+            home.change_registry(|registry| registry.add(&home, project.clone()))?;
+            project
+        }
+        (None, None) => {
+            let problem = "is not registered, and no gate is named".to_owned();
+            let failure = Failure::Document { path: args.dir.display().to_string(), problem };
+            return Err(failure.with_hint("name one with `--gate ID`, or make one with `ordain init`"));
+        }
+    };
+    if json {
+        print_json(&as_json(&registered))?;
+    } else {
+        let mut stdout = anstream::stdout().lock();
+        let path = registered.path.display().to_string();
+        writeln!(stdout, "{GREEN}registered{GREEN:#}  {} with gate {}", printable(&path), registered.gate)?;
+        for folder in &registered.worktrees {
+            writeln!(stdout, "  worktrees in {}", printable(&folder.display().to_string()))?;
+        }
+    }
+    Ok(Outcome::Ok)
+}
+
+fn worktrees(args: &GateRegister) -> Result<Vec<PathBuf>, Failure> {
+    let failure = |path: &PathBuf, error| Failure::File { path: path.display().to_string(), error };
+    args.worktrees.iter().map(|path| path.canonicalize().map_err(|error| failure(path, error))).collect()
+}
+
+fn add_worktrees(home: &Home, args: &GateRegister, project: Project) -> Result<Project, Failure> {
+    let new = worktrees(args)?;
+    home.change_registry(|registry| {
+        for folder in &new {
+            if !project.worktrees.contains(folder) {
+                registry.check_free(home, folder)?;
+            }
+        }
+        let known = registry.projects.iter_mut().find(|known| known.path == project.path);
+        let known = known.ok_or_else(|| super::not_registered(&project.path))?;
+        known.worktrees.extend(new);
+        known.worktrees.sort();
+        known.worktrees.dedup();
+        Ok(known.clone())
+    })
+}

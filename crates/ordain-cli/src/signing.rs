@@ -1,0 +1,196 @@
+//! Signing with the key of the person at the terminal. The exact text is shown there, and the passphrase is read there.
+
+use crate::exit::Failure;
+use crate::gateway;
+use crate::report::printable;
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ordain_api::{NewApproverKey, OwnerAct};
+use ordain_client::Client;
+use ordain_presence::{
+    KeyFile, KeyFileError, OsUser, Terminal, TerminalError, UnlockedKey, fingerprint, generated_words,
+    protect_process,
+};
+use ordain_spec::statement::{ApproverKey, SignatureMethod, Signed, Statement, key_id};
+use ordain_state::GateFolder;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A key file whose key the gate knows.
+pub(crate) struct Signer {
+    file: KeyFile,
+    principal: String,
+}
+
+impl Signer {
+    /// The key of this user, if there is one and it is in force at the gate.
+    pub(crate) fn find(client: &Client) -> Result<Option<Self>, Failure> {
+        let file = match KeyFile::open(&key_path()?) {
+            Ok(file) => file,
+            Err(KeyFileError::Missing(_)) => return Ok(None),
+            Err(error) => return Err(key_failure(error)),
+        };
+        let public_key = public_text(&file);
+        let own = |key: &ApproverKey| key.public_key == public_key && key.is_in_force();
+        let known = client.approver_keys()?.keys.into_iter().find(own);
+        Ok(known.map(|key| Self { file, principal: key.principal }))
+    }
+
+    /// Whose key it is.
+    pub(crate) fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// Shows the statements on the terminal, asks for the passphrase once, and signs each of them.
+    pub(crate) fn sign(&self, statements: &[Statement]) -> Result<Vec<Signed>, Failure> {
+        let texts = texts(statements)?;
+        protect_process()?;
+        let mut terminal = Terminal::open().map_err(terminal_failure)?;
+        for text in &texts {
+            terminal.say(&shown(text)).map_err(terminal_failure)?;
+        }
+        let about = format!("Key {} ({}). ", self.principal, fingerprint(self.file.public()));
+        let passphrase = terminal.passphrase(&format!("{}Passphrase: ", printable(&about)));
+        let key = self.file.unlock(&passphrase.map_err(terminal_failure)?).map_err(key_failure)?;
+        texts.into_iter().map(|text| signed(text, &key)).collect()
+    }
+}
+
+/// The client for one owner act. A gate with an owner gets a statement about the act, signed at this terminal.
+pub(crate) fn for_act(client: &Client, act: OwnerAct, subject: &str) -> Result<Client, Failure> {
+    let started = Instant::now();
+    let terms = client.act_terms(act)?;
+    if !terms.owned {
+        return Ok(client.with_statements(&[]));
+    }
+    let Some(signer) = Signer::find(client)? else {
+        let problem =
+            format!("`{}` needs a signature, and no key of yours is enrolled at this gate", act.name());
+        return Err(Failure::Usage(problem).with_hint("run `ordain approver list` to see whose keys are"));
+    };
+    let statement = terms.statement(signer.principal(), subject, elapsed_ms(started));
+    let signed = signer.sign(&[Statement::Act(statement)])?;
+    Ok(client.with_statements(&signed))
+}
+
+/// Before something changes that no ledger records, such as which folder belongs to a gate: an owner of the gate unlocks their
+/// key. A gate without an owner asks nothing.
+pub(crate) fn confirm_owner(gate: &GateFolder, act: &str) -> Result<(), Failure> {
+    let keys = gateway::approver_keys_of(gate)?;
+    let owners: Vec<ApproverKey> = keys.into_iter().filter(|key| key.owner && key.is_in_force()).collect();
+    if owners.is_empty() {
+        return Ok(());
+    }
+    let file = KeyFile::open(&key_path()?).ok();
+    let own = |file: &KeyFile| owners.iter().any(|owner| owner.public_key == public_text(file));
+    let Some(file) = file.filter(own) else {
+        let problem = format!("`{act}` needs the key of an owner of this gate; nothing was changed");
+        return Err(Failure::Usage(problem).with_hint("ask an owner; `ordain approver list` shows them"));
+    };
+    protect_process()?;
+    let mut terminal = Terminal::open().map_err(terminal_failure)?;
+    let about = format!("{act}. Key {}. Passphrase: ", fingerprint(file.public()));
+    let passphrase = terminal.passphrase(&printable(&about)).map_err(terminal_failure)?;
+    file.unlock(&passphrase).map(drop).map_err(key_failure)
+}
+
+/// Makes this user the owner of an open gate: enrols their key, which signs for itself, and puts the policies in force again
+/// in their name.
+pub(crate) fn claim(client: &Client, principal: &str) -> Result<ApproverKey, Failure> {
+    let (file, key) = own_key()?;
+    let started = Instant::now();
+    let new = NewApproverKey { principal: principal.to_owned(), public_key: public_text(&file), owner: true };
+    let terms = client.act_terms(OwnerAct::EnrolApproverKey)?;
+    let statement = Statement::Act(terms.statement(principal, &new.subject(), elapsed_ms(started)));
+    let enrolled = client.with_statements(&signed_all(&[statement], &key)?).enrol_approver_key(&new)?;
+    if let Some(active) = client.policy(None)? {
+        let started = Instant::now();
+        let terms = client.act_terms(OwnerAct::PushPolicy)?;
+        let statement = Statement::Act(terms.statement(principal, &active.policy_hash, elapsed_ms(started)));
+        let push = ordain_api::PolicyPush { files: active.files, from: Some(active.policy_hash) };
+        client.with_statements(&signed_all(&[statement], &key)?).push_policy(&push)?;
+    }
+    Ok(enrolled)
+}
+
+/// The key of this user, unlocked; made if there is none.
+pub(crate) fn own_key() -> Result<(KeyFile, UnlockedKey), Failure> {
+    protect_process()?;
+    let mut terminal = Terminal::open().map_err(terminal_failure)?;
+    let path = key_path()?;
+    match KeyFile::open(&path) {
+        Ok(file) => {
+            let about = format!("Key {} ({}). Passphrase: ", path.display(), fingerprint(file.public()));
+            let passphrase = terminal.passphrase(&printable(&about)).map_err(terminal_failure)?;
+            let key = file.unlock(&passphrase).map_err(key_failure)?;
+            Ok((file, key))
+        }
+        Err(KeyFileError::Missing(_)) => {
+            let words = generated_words()?;
+            let passphrase = terminal.new_passphrase(&words).map_err(terminal_failure)?;
+            KeyFile::create(&path, &passphrase).map_err(key_failure)
+        }
+        Err(error) => Err(key_failure(error)),
+    }
+}
+
+/// Whether a person can be asked: not in a pipe, and not where standard input is something else.
+pub(crate) fn on_terminal() -> bool {
+    std::io::stdin().is_terminal() && ordain_presence::is_there()
+}
+
+/// The key file of this user. Another file holds another key, which the gate does not know.
+pub(crate) fn key_path() -> Result<PathBuf, Failure> {
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = OsUser::current().home.map(|home| home.join(".config"));
+    let no_home = || Failure::Usage("this user has no home directory for a key".to_owned());
+    Ok(config.or(home).ok_or_else(no_home)?.join("ordain").join("approver.key"))
+}
+
+/// The public key as documents write it.
+pub(crate) fn public_text(file: &KeyFile) -> String {
+    Base64UrlUnpadded::encode_string(file.public().as_bytes())
+}
+
+/// The time since the terms were handed out.
+pub(crate) fn elapsed_ms(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn signed_all(statements: &[Statement], key: &UnlockedKey) -> Result<Vec<Signed>, Failure> {
+    texts(statements)?.into_iter().map(|text| signed(text, key)).collect()
+}
+
+fn texts(statements: &[Statement]) -> Result<Vec<String>, Failure> {
+    let text = |statement: &Statement| statement.text();
+    let texts: Result<Vec<String>, _> = statements.iter().map(text).collect();
+    texts.map_err(|error| Failure::Server(format!("the statement {error}")))
+}
+
+fn shown(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("  {}\n", printable(line))).collect();
+    format!("\nTo be signed:\n{}\n", lines.concat())
+}
+
+fn signed(statement: String, key: &UnlockedKey) -> Result<Signed, Failure> {
+    let public_key = Base64UrlUnpadded::encode_string(key.public().as_bytes());
+    let key_id = key_id(&public_key).map_err(|error| Failure::Server(error.to_string()))?;
+    let signature = Base64UrlUnpadded::encode_string(&key.sign(statement.as_bytes()));
+    Ok(Signed { statement, method: SignatureMethod::Ed25519, key_id, signature })
+}
+
+fn terminal_failure(error: TerminalError) -> Failure {
+    let failure = Failure::Usage(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+fn key_failure(error: KeyFileError) -> Failure {
+    let failure = Failure::Server(error.to_string());
+    match error.hint() {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,199 @@
+//! Owner acts and signed approvals: a key under a passphrase, which is typed on a terminal. Each test has a pty of its own.
+
+use crate::harness::{Kind, Project, Ran, count, proposal, ran};
+use serde_json::{Value as Json, json};
+use std::process::Command;
+
+const PASSPHRASE: &str = "correct horse battery staple";
+
+/// Runs a command on a new terminal. Of each step it waits for a text and then types a line. With a watcher, a process of another
+/// session has the terminal open.
+const ON_TERMINAL: &str = r#"
+import json, os, pty, subprocess, sys, time
+steps, watched, command = json.loads(sys.argv[1]), sys.argv[2] == "watched", sys.argv[3:]
+pid, master = pty.fork()
+if pid == 0:
+    time.sleep(0.7 if watched else 0)
+    os.execv(command[0], command)
+watcher = None
+if watched:
+    # The child takes the terminal after the fork.
+    while not os.readlink(f"/proc/{pid}/fd/0").startswith("/dev/pts/"):
+        time.sleep(0.01)
+    slave = open(os.readlink(f"/proc/{pid}/fd/0"))
+    watcher = subprocess.Popen(["sleep", "60"], stdin=slave, start_new_session=True)
+    slave.close()
+seen, mark = b"", 0
+def more():
+    global seen
+    try:
+        data = os.read(master, 65536)
+    except OSError:
+        data = b""
+    seen += data
+    return data
+for wanted, line in steps:
+    while wanted.encode() not in seen[mark:]:
+        if not more():
+            break
+    mark = len(seen)
+    os.write(master, line.encode() + b"\n")
+if watcher:
+    # It keeps the terminal open, so that reading does not end by itself.
+    _, status = os.waitpid(pid, 0)
+    watcher.kill()
+    watcher.wait()
+while more():
+    pass
+if not watcher:
+    _, status = os.waitpid(pid, 0)
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(status))
+"#;
+
+fn on_terminal(room: &Project, steps: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    terminal(room, "alone", steps, arguments)
+}
+
+fn terminal(room: &Project, watched: &str, steps: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    let inner = room.command(arguments);
+    let mut command = Command::new("python3");
+    command.args(["-c", ON_TERMINAL, &json!(steps).to_string(), watched]);
+    command.arg(inner.get_program()).args(inner.get_args()).current_dir(&room.root);
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    ran(&mut command)
+}
+
+/// Runs a command without any terminal, as an agent's shell may.
+fn detached(room: &Project, arguments: &[&str]) -> Ran {
+    let inner = room.command(arguments);
+    let mut command = Command::new("setsid");
+    command.arg("--wait").arg(inner.get_program()).args(inner.get_args()).current_dir(&room.root);
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    ran(command.stdin(std::process::Stdio::null()))
+}
+
+fn claimed() -> Project {
+    let room = Project::with_gate(Kind::File);
+    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    on_terminal(&room, &steps, &["init", "--claim"]).ended(0).says("olga owns this gate");
+    room
+}
+
+fn how_of<'e>(entries: &'e [Json], kind: &str) -> Vec<&'e Json> {
+    let of_kind = entries.iter().filter(|entry| entry["entry"]["event"]["kind"] == kind);
+    of_kind.map(|entry| &entry["entry"]["how"]).collect()
+}
+
+#[test]
+fn owner_acts_take_the_passphrase_of_an_owner() {
+    let room = claimed();
+    let keys = room.run(&["approver", "list", "--json"]).ended(0).lines();
+    assert_eq!((&keys[0]["principal"], &keys[0]["owner"]), (&json!("olga"), &json!(true)));
+    room.run(&["halt", "--reason", "smoke"]).ended(0);
+    let before = room.entries().len();
+    // An agent with a shell of the same user has every command, and no passphrase.
+    for arguments in [
+        &["resume", "--reason", "go"][..],
+        &["token", "create", "mallory", "--role", "operator"],
+        &["keys", "rotate"],
+        &["approver", "revoke", keys[0]["key_id"].as_str().unwrap()],
+        &["approver", "enrol"],
+        &["init", "--claim"],
+        &["gate", "forget", "."],
+        &["gate", "move", ".", ".."],
+        &["gate", "register", "--worktrees", ".."],
+    ] {
+        let refused = detached(&room, arguments);
+        assert_ne!(refused.code, 0, "{arguments:?}: {}", refused.all());
+        assert!(!refused.all().contains("panicked"), "{}", refused.all());
+    }
+    room.write("policy/more.cedar", "@id(\"all\") permit(principal, action, resource);\n");
+    assert_ne!(detached(&room, &["policy", "push"]).code, 0);
+    assert_eq!(room.entries().len(), before, "nothing is on the ledger");
+
+    let resume = ["resume", "--reason", "go"];
+    on_terminal(&room, &[("Passphrase: ", "correct horse battery stable")], &resume)
+        .ended(1)
+        .says("the passphrase does not open");
+    on_terminal(&room, &[("Passphrase: ", PASSPHRASE)], &resume).ended(0).says_all(&[
+        "To be signed",
+        "ordain/act/v1",
+        "resume",
+    ]);
+    // The registry is not on the ledger, and takes the passphrase all the same.
+    let folder = room.path("").canonicalize().unwrap();
+    room.run(&["gate", "list"]).ended(0).says(folder.to_str().unwrap());
+    let token = ["token", "create", "bob", "--role", "approver"];
+    on_terminal(&room, &[("Passphrase: ", PASSPHRASE)], &token).ended(0).says("ordain_");
+    let entries = room.entries();
+    assert_eq!(how_of(&entries, "resumed"), [&json!("signed")]);
+    room.sound();
+}
+
+#[test]
+fn an_approval_is_signed_as_it_is_shown() {
+    let room = Project::with_gate(Kind::File);
+    let entities = room.read("policy/entities.json");
+    let mut entities: Vec<Json> = serde_json::from_str(&entities).unwrap();
+    for entity in entities.iter_mut().filter(|entity| entity["uid"]["id"] == "olga") {
+        entity["parents"] = json!([{"type": "Group", "id": "people"}]);
+    }
+    room.write("policy/entities.json", &json!(entities).to_string());
+    room.push();
+    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    on_terminal(&room, &steps, &["init", "--claim"]).ended(0);
+    room.write("p.json", &proposal("p1", "sales", 1).to_string());
+    room.run(&["submit", "p.json"]).ended(20);
+    let said =
+        on_terminal(&room, &[("[y/N] ", "y"), ("Passphrase: ", PASSPHRASE)], &["approve", "p1"]).ended(0);
+    said.says_all(&["ordain/approval/v1", "presence", "To be signed"]);
+    let entries = room.entries();
+    assert_eq!(count(&entries, "approved"), 1);
+    assert_eq!(how_of(&entries, "approved"), [&json!("signed")]);
+    room.sound();
+}
+
+#[test]
+fn nobody_is_asked_while_another_session_has_the_terminal() {
+    let room = claimed();
+    room.run(&["halt", "--reason", "smoke"]).ended(0);
+    let refused = terminal(&room, "watched", &[], &["resume", "--reason", "go"]);
+    assert_ne!(refused.code, 0, "{}", refused.all());
+    refused.says_all(&["of another session has this terminal open", "sleep"]);
+}
+
+/// Too short, or typed differently: no key is made, and the gate stays open.
+#[test]
+fn a_weak_passphrase_makes_no_key() {
+    let room = Project::with_gate(Kind::File);
+    for (first, second, said) in
+        [("short", "short", "fewer than 12"), (PASSPHRASE, "correct horse battery stable", "differ")]
+    {
+        let steps = [("New passphrase: ", first), ("The same again: ", second)];
+        let steps = if first == "short" { &steps[..1] } else { &steps[..] };
+        let refused = on_terminal(&room, steps, &["init", "--claim"]);
+        assert_ne!(refused.code, 0);
+        refused.says(said);
+    }
+    assert!(room.run(&["approver", "list", "--json"]).ended(0).stdout.is_empty());
+    let found = room.run(&["doctor", "--json"]).ended(0).json();
+    assert_eq!((&found["level"], &found["owned"]), (&json!("project"), &json!(false)));
+    let names: Vec<&str> = found["open_points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| point["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"open_gate") && names.contains(&"key"), "{names:?}");
+}

@@ -1,0 +1,359 @@
+//! The owner of the gate: keys of approvers, and the acts that one of them signs.
+//!
+//! A gate whose owner's key is enrolled believes no row of its store that an owner would have had to sign: policies, tokens
+//! and keys count only with the entry that bears them out. Each is checked once and remembered by its content.
+
+use super::caller::Caller;
+use super::claim::Claim;
+use super::conflict::Conflict;
+use super::documents::typed;
+use super::error::GateError;
+use super::limits::{ACT_TERMS_MS, APPROVER_KEYS_MAX};
+use super::nonce::NonceOf;
+use super::open::Gate;
+use super::records::{CONTROL_ID, Control, CountedStatement, KeysInForce, Versioned};
+use super::transaction::{Reading, Step, Writing, document};
+use ordain_api::{ActTerms, ApproverKeyList, Entry, Event, NewApproverKey, OwnerAct, Role};
+use ordain_canon::ContentHash;
+use ordain_spec::name::violation;
+use ordain_spec::statement::{ApproverKey, ApproverKeys, NONE, Signed, key_id};
+use ordain_store::Guard;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+/// Keys of approvers whose every change an entry bears out.
+pub(super) struct TrustedKeys {
+    pub(super) keys: ApproverKeys,
+    in_force: Option<KeysInForce>,
+}
+
+/// An owner act that may go ahead, with the statements that count for it.
+#[derive(Clone, Default)]
+pub(crate) struct Authorized {
+    signed: Vec<Signed>,
+}
+
+impl Authorized {
+    /// A verdict that was checked already.
+    pub(crate) fn by(signed: Option<Signed>) -> Self {
+        Self { signed: signed.into_iter().collect() }
+    }
+
+    /// No statement counts twice.
+    pub(crate) fn guards(&self) -> Vec<Guard> {
+        let guard = |signed: &Signed| {
+            Versioned::<CountedStatement>::absent(&signed.statement_hash().to_string()).guard()
+        };
+        self.signed.iter().map(guard).collect()
+    }
+
+    /// Puts the statements on the step's first entry. Comes before it.
+    pub(crate) fn write(self, writing: &mut Writing) -> Result<(), GateError> {
+        if self.signed.is_empty() { Ok(()) } else { writing.sign(self.signed) }
+    }
+}
+
+impl Gate {
+    /// Whether somebody owns the gate.
+    pub async fn is_owned(&self) -> Result<bool, GateError> {
+        let (_, control) = self.control(Reading::Fresh).await?;
+        Ok(control.keys.is_some())
+    }
+
+    /// The keys of approvers.
+    pub async fn approver_key_list(&self) -> Result<ApproverKeyList, GateError> {
+        let (_, control) = self.control(Reading::Fresh).await?;
+        let trusted = self.approver_keys(&control).await?;
+        Ok(ApproverKeyList { owned: trusted.keys.has_owner(), keys: trusted.keys.keys.clone() })
+    }
+
+    /// The terms on which an owner act is signed.
+    pub async fn act_terms(&self, act: &str) -> Result<ActTerms, GateError> {
+        let Some(act) = OwnerAct::parse(act) else {
+            return Err(GateError::Unknown(format!("no owner act `{act}`")));
+        };
+        let (_, control) = self.control(Reading::Fresh).await?;
+        let from = self.state_before(act, &control)?;
+        let at_ms = self.clock.now_ms();
+        let not_after_ms = at_ms + ACT_TERMS_MS;
+        let nonce = control.nonce(NonceOf::Act { act: act.name(), from: &from }, not_after_ms)?;
+        let owned = control.keys.is_some();
+        Ok(ActTerms { origin: control.origin, act, from, owned, at_ms, not_after_ms, nonce })
+    }
+
+    /// The state that an act changes, as its statement names it.
+    pub(super) fn state_before(&self, act: OwnerAct, control: &Control) -> Result<String, GateError> {
+        let none = || NONE.to_owned();
+        Ok(match act {
+            OwnerAct::PushPolicy => control.policy.as_ref().map_or_else(none, |policy| policy.hash.clone()),
+            OwnerAct::Resume => match &control.halt {
+                Some(halt) => document(halt)?.0.to_string(),
+                None => none(),
+            },
+            OwnerAct::RotateKey => self.keyring().public().id(),
+            OwnerAct::CreateToken | OwnerAct::RevokeToken => none(),
+            OwnerAct::EnrolApproverKey | OwnerAct::RevokeApproverKey => {
+                control.keys.map_or_else(none, |keys| keys.document.to_string())
+            }
+        })
+    }
+
+    /// Lets an owner act go ahead: on an open gate, or with statements that bear it out and have not counted before.
+    pub(super) async fn authorize(
+        &self,
+        caller: &Caller,
+        control: &Control,
+        claim: &Claim,
+    ) -> Result<Authorized, GateError> {
+        let trusted = self.approver_keys(control).await?;
+        let statements =
+            claim.check(&control.origin, &trusted.keys, None, &caller.signed).map_err(GateError::Presence)?;
+        if statements.first().is_some_and(|statement| statement.principal != caller.principal) {
+            let problem = format!("the statement is not by `{}`, who asks", caller.principal);
+            return Err(GateError::Presence(problem));
+        }
+        let now_ms = self.clock.now_ms();
+        for statement in &statements {
+            let of = NonceOf::Act { act: &statement.act, from: &statement.from };
+            let window_ms = (statement.at_ms, statement.not_after_ms);
+            control.check_fresh(of, &statement.nonce, window_ms, now_ms)?;
+        }
+        let signed = if statements.is_empty() { Vec::new() } else { caller.signed.clone() };
+        for signed in &signed {
+            self.check_not_counted(signed).await?;
+        }
+        Ok(Authorized { signed })
+    }
+
+    /// That a statement has not counted before.
+    pub(super) async fn check_not_counted(&self, signed: &Signed) -> Result<(), GateError> {
+        let hash = signed.statement_hash().to_string();
+        match Versioned::<CountedStatement>::read(&self.store, &hash).await?.body {
+            Some(CountedStatement { index }) => Err(Conflict::StatementCounted { index }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Enrols a key of an approver. The first is an owner's, and closes an open gate.
+    pub async fn enrol_approver_key(
+        &self,
+        caller: &Caller,
+        new: &NewApproverKey,
+    ) -> Result<ApproverKey, GateError> {
+        if let Some(problem) = violation(&new.principal) {
+            return Err(GateError::invalid("/principal", format!("`principal` {problem}")));
+        }
+        let key_id =
+            key_id(&new.public_key).map_err(|error| GateError::invalid("/public_key", error.to_string()))?;
+        let attempt = |_| {
+            let key_id = key_id.clone();
+            async move {
+                let (known, control) = self.control(Reading::Fresh).await?;
+                let trusted = self.approver_keys(&control).await?;
+                if trusted.keys.get(&key_id).is_some() {
+                    return Err(Conflict::KeyEnrolled { key_id }.into());
+                }
+                if trusted.keys.keys.len() >= APPROVER_KEYS_MAX {
+                    return Err(Conflict::TooManyKeys { max: APPROVER_KEYS_MAX }.into());
+                }
+                if !trusted.keys.has_owner() && !caller.is(Role::Operator) {
+                    let problem = "the first key of a gate is enrolled by its operator".to_owned();
+                    return Err(GateError::Forbidden(problem));
+                }
+                let from = self.state_before(OwnerAct::EnrolApproverKey, &control)?;
+                let authorized = self.authorize(caller, &control, &Claim::enrols(new, from)).await?;
+                let mut guards = vec![known.guard()];
+                guards.extend(authorized.guards());
+                let (new, mut keys) = (new.clone(), trusted.keys.clone());
+                Ok(Step::write(guards, Vec::new(), move |writing| {
+                    authorized.write(writing)?;
+                    let key = ApproverKey {
+                        key_id: key_id.clone(),
+                        principal: new.principal.clone(),
+                        public_key: new.public_key.clone(),
+                        owner: new.owner,
+                        enrolled_index: writing.next_index(),
+                        revoked_index: None,
+                    };
+                    keys.keys.push(key.clone());
+                    write_keys(writing, control, &keys, |keys_document| Event::ApproverKeyEnrolled {
+                        key_id,
+                        principal: new.principal,
+                        public_key: new.public_key,
+                        owner: new.owner,
+                        keys_document,
+                    })?;
+                    Ok(key)
+                }))
+            }
+        };
+        self.transact(caller, attempt).await
+    }
+
+    /// Revokes a key of an approver, at once and on every node. Again it changes nothing.
+    pub async fn revoke_approver_key(&self, caller: &Caller, key_id: &str) -> Result<ApproverKey, GateError> {
+        let attempt = |_| async {
+            let (known, control) = self.control(Reading::Fresh).await?;
+            let trusted = self.approver_keys(&control).await?;
+            let Some(key) = trusted.keys.get(key_id) else {
+                return Err(GateError::Unknown(format!("no key `{key_id}`")));
+            };
+            if !key.is_in_force() {
+                return Ok(Step::Done(key.clone()));
+            }
+            let others = trusted.keys.in_force().filter(|other| other.key_id != key_id);
+            if others.filter(|other| other.owner).count() == 0 {
+                return Err(Conflict::LastOwnerKey { key_id: key_id.to_owned() }.into());
+            }
+            let from = self.state_before(OwnerAct::RevokeApproverKey, &control)?;
+            let authorized = self.authorize(caller, &control, &Claim::revokes(key_id, from)).await?;
+            let mut guards = vec![known.guard()];
+            guards.extend(authorized.guards());
+            let (key_id, mut keys) = (key_id.to_owned(), trusted.keys.clone());
+            Ok(Step::write(guards, Vec::new(), move |writing| {
+                authorized.write(writing)?;
+                let index = writing.next_index();
+                let mut revoked = None;
+                for key in keys.keys.iter_mut().filter(|key| key.key_id == key_id) {
+                    key.revoked_index = Some(index);
+                    revoked = Some(key.clone());
+                }
+                write_keys(writing, control, &keys, |keys_document| Event::ApproverKeyRevoked {
+                    key_id: key_id.clone(),
+                    keys_document,
+                })?;
+                revoked.ok_or_else(|| GateError::Unknown(format!("no key `{key_id}`")))
+            }))
+        };
+        self.transact(caller, attempt).await
+    }
+
+    /// The keys of approvers that the control record names, if the ledger bears out each of them.
+    pub(super) async fn approver_keys(&self, control: &Control) -> Result<Arc<TrustedKeys>, GateError> {
+        let kept = self.shared.approver_keys.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(trusted) = kept.filter(|trusted| trusted.in_force == control.keys) {
+            return Ok(trusted);
+        }
+        let keys = match control.keys {
+            None => ApproverKeys::default(),
+            Some(in_force) => self.load_approver_keys(&control.origin, in_force).await?,
+        };
+        let trusted = Arc::new(TrustedKeys { keys, in_force: control.keys });
+        *self.shared.approver_keys.write().unwrap_or_else(PoisonError::into_inner) = Some(trusted.clone());
+        Ok(trusted)
+    }
+
+    async fn load_approver_keys(
+        &self,
+        origin: &str,
+        in_force: KeysInForce,
+    ) -> Result<ApproverKeys, GateError> {
+        let keys: ApproverKeys = typed(&self.shared_document(&in_force.document).await?)?;
+        let mut changes: BTreeMap<u64, usize> = BTreeMap::new();
+        for (at, key) in keys.keys.iter().enumerate() {
+            changes.extend(
+                [Some(key.enrolled_index), key.revoked_index].into_iter().flatten().map(|index| (index, at)),
+            );
+        }
+        let mut so_far = ApproverKeys::default();
+        for (index, at) in changes {
+            let entry = self.entry(index).await?;
+            check_key_entry(origin, &mut so_far, index, &entry)
+                .map_err(|problem| unborne(index, &problem))?;
+            let same = so_far.keys.get(at).map(|key| &key.key_id) == keys.keys.get(at).map(|key| &key.key_id);
+            if !same {
+                return Err(unborne(index, "it is about another key"));
+            }
+        }
+        if so_far == keys { Ok(keys) } else { Err(unborne(in_force.index, "the keys on record are others")) }
+    }
+
+    /// That an owner's key signed an entry that something in the store rests on. An open gate asks for nothing.
+    pub(super) async fn check_signed_entry(
+        &self,
+        control: &Control,
+        index: u64,
+        fits: impl FnOnce(&Event) -> bool,
+    ) -> Result<(), GateError> {
+        let trusted = self.approver_keys(control).await?;
+        if !trusted.keys.has_owner() {
+            return Ok(());
+        }
+        let entry = self.entry(index).await?;
+        let claim = Claim::of_event(&entry.event).filter(|_| fits(&entry.event));
+        let Some(claim) = claim else {
+            return Err(GateError::Presence(format!("entry {index} of the ledger does not say so")));
+        };
+        if !trusted.keys.had_owner_at(index) {
+            let problem = format!("entry {index} is from before the gate had an owner");
+            return Err(GateError::Presence(problem));
+        }
+        let checked = claim.check(&control.origin, &trusted.keys, Some(index), &entry.signed);
+        checked
+            .map(drop)
+            .map_err(|problem| GateError::Presence(format!("entry {index} of the ledger: {problem}")))
+    }
+
+    async fn entry(&self, index: u64) -> Result<Entry, GateError> {
+        let row = self.store.entries(index, 1).await?.into_iter().find(|row| row.index == index);
+        let row = row.ok_or_else(|| GateError::Damaged(format!("entry {index} is missing")))?;
+        serde_json::from_slice(&row.bytes)
+            .map_err(|error| GateError::Damaged(format!("entry {index}: {error}")))
+    }
+}
+
+/// Adds an entry about a key of an approver to the keys before it, if those bear it out.
+pub(crate) fn check_key_entry(
+    origin: &str,
+    keys: &mut ApproverKeys,
+    index: u64,
+    entry: &Entry,
+) -> Result<(), String> {
+    let from = if keys.keys.is_empty() { NONE.to_owned() } else { hash_of(keys)?.to_string() };
+    let claim = Claim::of_event(&entry.event).ok_or("it is about no key")?.changing(from);
+    claim.check(origin, keys, Some(index), &entry.signed)?;
+    let keys_document = match &entry.event {
+        Event::ApproverKeyEnrolled { key_id: id, principal, public_key, owner, keys_document } => {
+            if key_id(public_key).map_err(|error| error.to_string())? != *id || keys.get(id).is_some() {
+                return Err("the id is not the key's own".to_owned());
+            }
+            keys.keys.push(ApproverKey {
+                key_id: id.clone(),
+                principal: principal.clone(),
+                public_key: public_key.clone(),
+                owner: *owner,
+                enrolled_index: index,
+                revoked_index: None,
+            });
+            keys_document
+        }
+        Event::ApproverKeyRevoked { key_id, keys_document } => {
+            let key = keys.keys.iter_mut().find(|key| key.key_id == *key_id && key.is_in_force());
+            key.ok_or("it revokes a key that was not in force")?.revoked_index = Some(index);
+            keys_document
+        }
+        _ => return Err("it is about no key".to_owned()),
+    };
+    if hash_of(keys)?.is(keys_document) { Ok(()) } else { Err("it names other keys".to_owned()) }
+}
+
+fn hash_of(keys: &ApproverKeys) -> Result<ContentHash, String> {
+    document(keys).map(|(hash, _)| hash).map_err(|error| error.to_string())
+}
+
+fn unborne(index: u64, problem: &str) -> GateError {
+    GateError::Damaged(format!("entry {index} does not bear out the keys of approvers: {problem}"))
+}
+
+fn write_keys(
+    writing: &mut Writing,
+    control: Control,
+    keys: &ApproverKeys,
+    event: impl FnOnce(String) -> Event,
+) -> Result<(), GateError> {
+    let (keys_document, bytes) = document(keys)?;
+    let index = writing.event(event(keys_document.to_string()));
+    writing.share(bytes);
+    let in_force = KeysInForce { document: keys_document, index };
+    writing.put(CONTROL_ID, &Control { keys: Some(in_force), ..control })
+}

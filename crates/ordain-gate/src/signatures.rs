@@ -1,0 +1,203 @@
+//! Whether the statements on the ledger are signed by keys that the ledger enrolled: of owner acts and of verdicts.
+//!
+//! Everything comes from the entries, so that an exported ledger can be checked without its store.
+
+use super::audit::Damage;
+use super::claim::Claim;
+use super::error::GateError;
+use super::ledger::PAGE;
+use super::limits::CLOCKS_APART_MS_MAX;
+use super::owner::check_key_entry;
+use ordain_api::{Entry, Event, Halt};
+use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_spec::approval::Verdict;
+use ordain_spec::limits::STATEMENT_MS_MAX;
+use ordain_spec::statement::{ApproverKeys, How, NONE, SignatureError, Statement, key_id};
+use ordain_store::Store;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the entries so far say about who may sign, and about the states that acts change.
+#[derive(Default)]
+pub(crate) struct SignatureAudit {
+    origin: String,
+    keys: ApproverKeys,
+    proposals: BTreeMap<String, String>,
+    policy_hash: Option<String>,
+    halt: Option<Halt>,
+    counted: BTreeSet<ContentHash>,
+}
+
+impl SignatureAudit {
+    /// The first key that was enrolled.
+    pub(crate) fn first_key(&self) -> Option<&str> {
+        self.keys.keys.first().map(|key| key.public_key.as_str())
+    }
+
+    /// Looks at the next entry, and says what is wrong with its signatures.
+    pub(crate) fn add(&mut self, index: u64, entry: &Entry) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Err(problem) = self.check(index, entry) {
+            problems.push(format!("{}: {problem}", entry.event.name()));
+        }
+        for signed in &entry.signed {
+            if !self.counted.insert(signed.statement_hash()) {
+                problems.push(format!("{}: its statement counted before", entry.event.name()));
+            }
+        }
+        self.go_on(entry);
+        problems
+    }
+
+    fn check(&mut self, index: u64, entry: &Entry) -> Result<(), String> {
+        let is_signed = entry.how == How::Signed || entry.how == How::Passkey;
+        if let Some(problem) = (!entry.signed.is_empty() && !is_signed)
+            .then_some("it has a statement and says that nobody signed")
+        {
+            return Err(problem.to_owned());
+        }
+        for signed in &entry.signed {
+            let statement = Statement::parse(&signed.statement).map_err(|error| error.to_string())?;
+            let (at_ms, not_after_ms) = statement.window_ms();
+            let in_time = at_ms <= entry.at_ms.saturating_add(CLOCKS_APART_MS_MAX)
+                && entry.at_ms <= not_after_ms.saturating_add(CLOCKS_APART_MS_MAX)
+                && not_after_ms.saturating_sub(at_ms) <= STATEMENT_MS_MAX;
+            if !in_time {
+                return Err("its statement is of another time".to_owned());
+            }
+        }
+        if entry.signed.first().is_some_and(|signed| {
+            Statement::parse(&signed.statement).is_ok_and(|statement| statement.principal() != entry.by)
+        }) {
+            return Err(format!("its statement is not by `{}`", entry.by));
+        }
+        match &entry.event {
+            Event::ApproverKeyEnrolled { .. } | Event::ApproverKeyRevoked { .. } => {
+                check_key_entry(&self.origin, &mut self.keys, index, entry)
+            }
+            Event::Approved { action_id, .. } => {
+                self.check_verdict(index, entry, action_id, Verdict::Approve)
+            }
+            Event::Rejected { action_id, .. } => self.check_verdict(index, entry, action_id, Verdict::Reject),
+            event => match Claim::of_event(event) {
+                Some(claim) => {
+                    let claim = claim.changing(self.state_before(event));
+                    claim.check(&self.origin, &self.keys, Some(index), &entry.signed).map(drop)
+                }
+                // The other entries of a signed step say so, and have no statement of their own.
+                None if entry.signed.is_empty() => Ok(()),
+                None => Err("nobody signs it, and it has a statement".to_owned()),
+            },
+        }
+    }
+
+    fn check_verdict(
+        &self,
+        index: u64,
+        entry: &Entry,
+        action_id: &str,
+        verdict: Verdict,
+    ) -> Result<(), String> {
+        let [signed] = entry.signed.as_slice() else {
+            let unsigned = entry.signed.is_empty() && entry.how != How::Signed;
+            return if unsigned { Ok(()) } else { Err("it has no statement, or several".to_owned()) };
+        };
+        let (statement, _) = self.keys.verify_at(index, signed).map_err(|error| error.to_string())?;
+        let Statement::Approval(statement) = statement else {
+            return Err("its statement is about an owner act".to_owned());
+        };
+        let proposal = self.proposals.get(action_id);
+        let same = statement.origin == self.origin
+            && statement.action_id == action_id
+            && statement.verdict == verdict
+            && Some(&statement.proposal_hash) == proposal;
+        if same { Ok(()) } else { Err("its statement is about something else".to_owned()) }
+    }
+
+    fn state_before(&self, event: &Event) -> String {
+        let none = || NONE.to_owned();
+        match event {
+            Event::PolicyChanged { .. } => self.policy_hash.clone().unwrap_or_else(none),
+            Event::Resumed { .. } => {
+                let hash = |halt: &Halt| {
+                    let bytes = Canonicalizer::new().value(halt).map(<[u8]>::to_vec).ok()?;
+                    Some(ContentHash::of(&bytes).to_string())
+                };
+                self.halt.as_ref().and_then(hash).unwrap_or_else(none)
+            }
+            Event::KeyRotated { retires, .. } => retires.clone().unwrap_or_else(none),
+            _ => none(),
+        }
+    }
+
+    fn go_on(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::Opened { origin } => self.origin = origin.clone(),
+            Event::Submitted { action_id, proposal_document, .. } => {
+                self.proposals.insert(action_id.clone(), proposal_document.clone());
+            }
+            Event::PolicyChanged { policy_hash, .. } => self.policy_hash = Some(policy_hash.clone()),
+            Event::Halted { reason } => {
+                let (by, reason) = (entry.by.clone(), reason.clone());
+                self.halt = Some(Halt { by, reason, at_ms: entry.at_ms });
+            }
+            Event::Resumed { .. } => self.halt = None,
+            _ => {}
+        }
+    }
+}
+
+/// Checks every signature of a ledger from its entries alone, by the public key of its owner.
+pub struct OwnerAudit {
+    owner: String,
+    signatures: SignatureAudit,
+    damage: Vec<Damage>,
+}
+
+impl OwnerAudit {
+    /// At the beginning of a ledger. `owner` is the first key that was enrolled: 32 bytes in base64url without padding.
+    pub fn new(owner: &str) -> Result<Self, SignatureError> {
+        key_id(owner)?;
+        Ok(Self { owner: owner.to_owned(), signatures: SignatureAudit::default(), damage: Vec::new() })
+    }
+
+    /// Looks at the next entry.
+    pub fn add(&mut self, index: u64, bytes: &[u8]) {
+        match serde_json::from_slice::<Entry>(bytes) {
+            Ok(entry) => {
+                let problems = self.signatures.add(index, &entry);
+                self.damage
+                    .extend(problems.into_iter().map(|problem| Damage { index: Some(index), problem }));
+            }
+            Err(error) => {
+                let problem = format!("is no entry that this version knows: {error}");
+                self.damage.push(Damage { index: Some(index), problem });
+            }
+        }
+    }
+
+    /// Everything that is wrong: forged and missing signatures, and another owner than the one expected.
+    pub fn end(mut self) -> Vec<Damage> {
+        let problem = match self.signatures.first_key() {
+            Some(first) if first == self.owner => return self.damage,
+            Some(first) => format!("the first key that was enrolled is {first}, not {}", self.owner),
+            None => "no key was ever enrolled: nobody owns this gate".to_owned(),
+        };
+        self.damage.insert(0, Damage { index: None, problem });
+        self.damage
+    }
+}
+
+/// The same over a store.
+pub async fn audit_owner(store: &Store, owner: &str) -> Result<Vec<Damage>, GateError> {
+    let audit = OwnerAudit::new(owner);
+    let mut audit = audit.map_err(|error| GateError::invalid("/owner", error.to_string()))?;
+    let size = store.head().await?.size;
+    let mut index = 0;
+    while index < size {
+        let rows = store.entries(index, PAGE).await?;
+        let Some(last) = rows.last() else { break };
+        index = last.index + 1;
+        rows.iter().for_each(|row| audit.add(row.index, &row.bytes));
+    }
+    Ok(audit.end())
+}

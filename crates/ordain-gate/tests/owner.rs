@@ -1,0 +1,374 @@
+//! A gate with an owner: what needs a signature, whose, and what has no effect without one.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
+
+mod scene;
+
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ed25519_dalek::SigningKey;
+use ordain_api::{
+    ActionState, ActionStatus, Approving, NewApproverKey, NewToken, OwnerAct, Role, VerdictRequest,
+};
+use ordain_decision::PolicyFiles;
+use ordain_gate::{Caller, Conflict, GateError, check_records, replay};
+use ordain_spec::approval::Verdict;
+use ordain_spec::statement::{ApproverKey, Assurance, NONE, Signed, Statement, reason_hash};
+use ordain_store::{Change, Guard, NewRecord, Writes};
+use scene::{Scene, policies, proposal};
+use serde_json::{Value as Json, json};
+
+fn key(seed: u8) -> SigningKey {
+    SigningKey::from_bytes(&[seed; 32])
+}
+
+fn public(key: &SigningKey) -> String {
+    Base64UrlUnpadded::encode_string(key.verifying_key().as_bytes())
+}
+
+fn new_key(principal: &str, key: &SigningKey, owner: bool) -> NewApproverKey {
+    NewApproverKey { principal: principal.to_owned(), public_key: public(key), owner }
+}
+
+/// A caller that signed an act, on the terms of now.
+async fn signed(scene: &Scene, who: &str, key: &SigningKey, act: OwnerAct, subject: &str) -> Caller {
+    let terms = scene.gate.act_terms(act.name()).await.unwrap();
+    let statement = Statement::Act(terms.statement(who, subject, 0));
+    Caller::local(who).with_statements(vec![Signed::sign(&statement, key).unwrap()])
+}
+
+async fn enrol(
+    scene: &Scene,
+    who: &str,
+    by: &SigningKey,
+    new: &NewApproverKey,
+) -> Result<ApproverKey, GateError> {
+    let caller = signed(scene, who, by, OwnerAct::EnrolApproverKey, &new.subject()).await;
+    scene.gate.enrol_approver_key(&caller, new).await
+}
+
+/// Policies that ask for presence.
+fn careful() -> PolicyFiles {
+    let mut files = policies("2");
+    let cedar = files.get_mut("all.cedar").unwrap();
+    cedar.push_str(
+        r#"@id("erase") @approval("single") @approvers("leads") @assurance("presence")
+permit(principal, action == Action::"delete", resource);
+"#,
+    );
+    files
+}
+
+fn hash_of(files: &PolicyFiles) -> String {
+    ordain_decision::PolicySet::load(files).unwrap().hash().to_string()
+}
+
+/// A gate that `ann` owns, with her policies in force.
+async fn owned() -> (Scene, SigningKey) {
+    let scene = Scene::new().await;
+    let ann = key(1);
+    enrol(&scene, "ann", &ann, &new_key("ann", &ann, true)).await.unwrap();
+    let caller = signed(&scene, "ann", &ann, OwnerAct::PushPolicy, &hash_of(&careful())).await;
+    assert!(scene.gate.set_policy(&caller, &careful()).await.unwrap());
+    (scene, ann)
+}
+
+fn is_presence<T: std::fmt::Debug>(result: Result<T, GateError>) -> String {
+    match result {
+        Err(GateError::Presence(problem)) => problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn verdict(
+    scene: &Scene,
+    who: &str,
+    key: &SigningKey,
+    id: &str,
+    assurance: Assurance,
+) -> (ActionStatus, VerdictRequest) {
+    let status = scene.gate.status(&Caller::local(who), id).await.unwrap();
+    let approving = Approving {
+        principal: who,
+        action_id: id,
+        view_digest: &status.view_digest,
+        verdict: Verdict::Approve,
+        reason: "checked",
+        assurance,
+    };
+    let terms = status.signing.clone().unwrap();
+    let statement = Statement::Approval(terms.statement(&approving, 5));
+    let request = VerdictRequest {
+        verdict: Verdict::Approve,
+        reason: "checked".to_owned(),
+        view_digest: status.view_digest.clone(),
+        signed: Some(Signed::sign(&statement, key).unwrap()),
+    };
+    (status, request)
+}
+
+async fn is_sound(scene: &Scene) {
+    assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+    let again = replay(&scene.gate, None, |_, _| {}).await.unwrap();
+    assert_eq!((again.flips.len(), again.not_replayed.len()), (0, 0), "{again:?}");
+    assert_eq!(again.same, again.decisions);
+}
+
+#[tokio::test]
+async fn the_first_key_is_an_owners_and_signs_for_itself() {
+    let scene = Scene::new().await;
+    let (ann, bob) = (key(1), key(2));
+    assert!(!scene.gate.is_owned().await.unwrap());
+    let not_owner = new_key("ann", &ann, false);
+    assert!(is_presence(enrol(&scene, "ann", &ann, &not_owner).await).contains("is an owner's"));
+    let new = new_key("ann", &ann, true);
+    is_presence(scene.gate.enrol_approver_key(&Caller::local("ann"), &new).await);
+    is_presence(enrol(&scene, "ann", &bob, &new).await);
+    let agent = scene.token("agent", &[Role::Approver], &[]).await;
+    let terms = scene.gate.act_terms("enrol_approver_key").await.unwrap();
+    let own = new_key("agent", &bob, true);
+    let statement = Statement::Act(terms.statement("agent", &own.subject(), 0));
+    let agent = agent.with_statements(vec![Signed::sign(&statement, &bob).unwrap()]);
+    assert!(matches!(scene.gate.enrol_approver_key(&agent, &own).await, Err(GateError::Forbidden(_))));
+    let enrolled = enrol(&scene, "ann", &ann, &new).await.unwrap();
+    assert!(enrolled.owner && scene.gate.is_owned().await.unwrap());
+    is_sound(&scene).await;
+}
+
+/// Policies and tokens from before the gate had an owner lose their force until an owner signs them.
+#[tokio::test]
+async fn what_nobody_signed_loses_its_force_with_the_first_key() {
+    let scene = Scene::new().await;
+    let ann = key(1);
+    let new = NewToken {
+        principal: "worker".to_owned(),
+        roles: [Role::Worker].into(),
+        names: Default::default(),
+        expires_at_ms: None,
+    };
+    let (_, before) = scene.gate.create_token(&scene.operator, &new).await.unwrap();
+    scene.gate.authenticate(&before).await.unwrap();
+    enrol(&scene, "ann", &ann, &new_key("ann", &ann, true)).await.unwrap();
+    assert!(matches!(scene.gate.authenticate(&before).await, Err(GateError::Unauthenticated(_))));
+    assert!(matches!(scene.gate.authenticate_to_write(&before).await, Err(GateError::Unauthenticated(_))));
+    let text = proposal("p1", "read").to_string();
+    let submitted = scene.gate.submit(&scene.operator, text.as_bytes(), None).await;
+    assert!(matches!(submitted, Err(GateError::Unavailable(_))));
+    let caller = signed(&scene, "ann", &ann, OwnerAct::PushPolicy, &hash_of(&policies("2"))).await;
+    assert!(scene.gate.set_policy(&caller, &policies("2")).await.unwrap());
+    assert_eq!(scene.submit(&proposal("p1", "read")).await.state, ActionState::Allowed);
+    let caller = signed(&scene, "ann", &ann, OwnerAct::CreateToken, &new.subject()).await;
+    let (_, secret) = scene.gate.create_token(&caller, &new).await.unwrap();
+    assert_eq!(scene.gate.authenticate(&secret).await.unwrap().principal(), "worker");
+    is_sound(&scene).await;
+}
+
+#[tokio::test]
+async fn owner_acts_are_refused_without_a_statement_and_count_once() {
+    let (scene, ann) = owned().await;
+    let (gate, nobody) = (&scene.gate, Caller::local("ann"));
+    let new = NewToken {
+        principal: "x".to_owned(),
+        roles: [Role::Operator].into(),
+        names: Default::default(),
+        expires_at_ms: None,
+    };
+    is_presence(gate.set_policy(&nobody, &policies("3")).await);
+    is_presence(gate.create_token(&nobody, &new).await);
+    is_presence(gate.rotate_key(&nobody).await);
+    let owner = gate.approver_key_list().await.unwrap().keys.remove(0);
+    let last = gate.revoke_approver_key(&nobody, &owner.key_id).await;
+    assert!(matches!(last, Err(GateError::Conflict(Conflict::LastOwnerKey { .. }))), "{last:?}");
+    // A halt needs nobody; lifting it does.
+    gate.halt(&nobody, "a leak").await.unwrap();
+    is_presence(gate.resume(&nobody, "mended").await);
+    let caller = signed(&scene, "ann", &ann, OwnerAct::Resume, &reason_hash("mended")).await;
+    // Another reason, another act, another person.
+    is_presence(gate.resume(&caller, "because").await);
+    is_presence(gate.rotate_key(&caller).await);
+    is_presence(
+        gate.resume(&Caller::local("bob").with_statements(caller.statements().to_vec()), "mended").await,
+    );
+    gate.resume(&caller, "mended").await.unwrap();
+    // The same statement does not lift the next halt: it names the one that it lifted.
+    scene.pass(1_000);
+    gate.halt(&nobody, "a leak").await.unwrap();
+    is_presence(gate.resume(&caller, "mended").await);
+    let caller = signed(&scene, "ann", &ann, OwnerAct::Resume, &reason_hash("mended")).await;
+    gate.resume(&caller, "mended").await.unwrap();
+    // A token is added, so that only the statement itself can show that it counted.
+    let caller = signed(&scene, "ann", &ann, OwnerAct::CreateToken, &new.subject()).await;
+    gate.create_token(&caller, &new).await.unwrap();
+    let again = gate.create_token(&caller, &new).await;
+    assert!(matches!(again, Err(GateError::Conflict(Conflict::StatementCounted { .. }))), "{again:?}");
+    let caller = signed(&scene, "ann", &ann, OwnerAct::RotateKey, NONE).await;
+    gate.rotate_key(&caller).await.unwrap();
+    // Too late, and a nonce that the gate did not make.
+    let late = signed(&scene, "ann", &ann, OwnerAct::CreateToken, &new.subject()).await;
+    scene.pass(11 * 60_000);
+    assert!(is_presence(gate.create_token(&late, &new).await).contains("ended"));
+    let mut terms = gate.act_terms("create_token").await.unwrap();
+    terms.not_after_ms += 1;
+    let statement = Statement::Act(terms.statement("ann", &new.subject(), 0));
+    let forged = Caller::local("ann").with_statements(vec![Signed::sign(&statement, &ann).unwrap()]);
+    assert!(is_presence(gate.create_token(&forged, &new).await).contains("nonce"));
+    is_sound(&scene).await;
+}
+
+#[tokio::test]
+async fn a_further_key_is_signed_by_its_person_or_by_two_owners() {
+    let (scene, ann) = owned().await;
+    let (bob, cat, phone, other) = (key(2), key(3), key(4), key(5));
+    is_presence(enrol(&scene, "bob", &bob, &new_key("bob", &bob, false)).await);
+    enrol(&scene, "ann", &ann, &new_key("bob", &bob, false)).await.unwrap();
+    // Somebody who only approves enrols no owner, and no key of others.
+    is_presence(enrol(&scene, "bob", &bob, &new_key("cat", &cat, false)).await);
+    is_presence(enrol(&scene, "bob", &bob, &new_key("bob", &phone, true)).await);
+    enrol(&scene, "bob", &bob, &new_key("bob", &phone, false)).await.unwrap();
+    // One owner cannot speak for somebody who has a key.
+    is_presence(enrol(&scene, "ann", &ann, &new_key("bob", &other, false)).await);
+    enrol(&scene, "ann", &ann, &new_key("cat", &cat, true)).await.unwrap();
+    let new = new_key("bob", &other, false);
+    let first = signed(&scene, "ann", &ann, OwnerAct::EnrolApproverKey, &new.subject()).await;
+    let second = signed(&scene, "cat", &cat, OwnerAct::EnrolApproverKey, &new.subject()).await;
+    let both = [first.statements(), second.statements()].concat();
+    let both = Caller::local("ann").with_statements(both);
+    scene.gate.enrol_approver_key(&both, &new).await.unwrap();
+    // A lost key is revoked by another one; the last owner's key stays.
+    let lost = ordain_spec::statement::key_id(&public(&phone)).unwrap();
+    let caller = signed(&scene, "bob", &bob, OwnerAct::RevokeApproverKey, &lost).await;
+    assert!(scene.gate.revoke_approver_key(&caller, &lost).await.unwrap().revoked_index.is_some());
+    is_presence(enrol(&scene, "bob", &phone, &new_key("bob", &key(9), false)).await);
+    for (who, signer, revoked, ok) in [("cat", &cat, &ann, true), ("cat", &cat, &cat, false)] {
+        let id = ordain_spec::statement::key_id(&public(revoked)).unwrap();
+        let caller = signed(&scene, who, signer, OwnerAct::RevokeApproverKey, &id).await;
+        assert_eq!(scene.gate.revoke_approver_key(&caller, &id).await.is_ok(), ok, "{who}");
+    }
+    is_sound(&scene).await;
+}
+
+#[tokio::test]
+async fn an_approval_without_the_signature_that_policies_ask_for_does_not_count() {
+    let (scene, ann) = owned().await;
+    let held = scene.submit(&proposal("p1", "delete")).await;
+    assert_eq!(held.state, ActionState::Held);
+    let refused = scene.say("ann", &held, Verdict::Approve).await;
+    let Err(GateError::Refused { reasons, .. }) = refused else { panic!("{refused:?}") };
+    assert!(reasons.iter().any(|it| it.rule_id == "G15" && it.message.contains("`presence`")), "{reasons:?}");
+    let (_, recent) = verdict(&scene, "ann", &ann, "p1", Assurance::Recent).await;
+    let refused = scene.gate.give_verdict(&Caller::local("ann"), "p1", &recent).await;
+    assert!(matches!(refused, Err(GateError::Refused { .. })), "{refused:?}");
+    // Signed by a key that nobody enrolled, and for another reason.
+    let (_, stranger) = verdict(&scene, "ann", &key(7), "p1", Assurance::Presence).await;
+    is_presence(scene.gate.give_verdict(&Caller::local("ann"), "p1", &stranger).await);
+    let (_, mut request) = verdict(&scene, "ann", &ann, "p1", Assurance::Presence).await;
+    is_presence(scene.gate.give_verdict(&Caller::local("bob"), "p1", &request).await);
+    request.reason = "changed".to_owned();
+    is_presence(scene.gate.give_verdict(&Caller::local("ann"), "p1", &request).await);
+    request.reason = "checked".to_owned();
+    let allowed = scene.gate.give_verdict(&Caller::local("ann"), "p1", &request).await.unwrap();
+    assert_eq!(allowed.state, ActionState::Allowed);
+    // Another action of the same content is another statement.
+    scene.submit(&proposal("p2", "delete")).await;
+    let other = scene.gate.status(&scene.operator, "p2").await.unwrap();
+    request.view_digest = other.view_digest;
+    is_presence(scene.gate.give_verdict(&Caller::local("ann"), "p2", &request).await);
+    // A permit ends with the key that approved it.
+    let bob = key(2);
+    enrol(&scene, "ann", &ann, &new_key("bob", &bob, true)).await.unwrap();
+    let id = ordain_spec::statement::key_id(&public(&ann)).unwrap();
+    let caller = signed(&scene, "bob", &bob, OwnerAct::RevokeApproverKey, &id).await;
+    scene.gate.revoke_approver_key(&caller, &id).await.unwrap();
+    let spent = scene.spend(&allowed, &proposal("p1", "delete")).await;
+    assert!(matches!(spent, Err(GateError::Refused { .. })), "{spent:?}");
+    is_sound(&scene).await;
+}
+
+/// Signing adds no look at the store: the keys are known by the hash that the gate's own record names.
+#[tokio::test]
+async fn a_signed_approval_reads_no_more_than_an_unsigned_one() {
+    let (scene, ann) = owned().await;
+    for id in ["p1", "p2", "p3"] {
+        scene.submit(&proposal(id, "write")).await;
+    }
+    scene
+        .say("ann", &scene.gate.status(&scene.operator, "p1").await.unwrap(), Verdict::Approve)
+        .await
+        .unwrap();
+    let status = scene.gate.status(&scene.operator, "p2").await.unwrap();
+    let before = scene.gate.store().counters().reads;
+    scene.say("ann", &status, Verdict::Approve).await.unwrap();
+    let unsigned = scene.gate.store().counters().reads - before;
+    let (_, request) = verdict(&scene, "ann", &ann, "p3", Assurance::Presence).await;
+    let before = scene.gate.store().counters().reads;
+    scene.gate.give_verdict(&Caller::local("ann"), "p3", &request).await.unwrap();
+    assert_eq!(scene.gate.store().counters().reads - before, unsigned);
+}
+
+/// Writes a record straight into the store, as somebody could who has its file.
+async fn plant(scene: &Scene, kind: &str, id: &str, state: &str, change: impl FnOnce(&mut Json)) {
+    let store = scene.gate.store();
+    let known = store.record(kind, id).await.unwrap();
+    let mut body: Json = known.as_ref().map_or(Json::Null, |it| serde_json::from_str(&it.body).unwrap());
+    change(&mut body);
+    let version = known.map_or(0, |it| it.version);
+    let record = NewRecord {
+        kind: kind.to_owned(),
+        id: id.to_owned(),
+        state: state.to_owned(),
+        body: body.to_string(),
+    };
+    let guards = vec![Guard::new(kind, id, version)];
+    let build = move |_: ordain_store::End<'_>| Writes { records: vec![record], ..Writes::default() };
+    store.commit(Change { guards, attached: None, build: Box::new(build) }).await.unwrap();
+}
+
+/// Another process that opens the same store.
+async fn reopened(scene: &Scene) -> ordain_gate::Gate {
+    let keyring = scene.gate.keyring();
+    let clock = ordain_gate::Clock::of(|| scene::NOW);
+    let settings = ordain_gate::Settings::default();
+    ordain_gate::Gate::open(scene.gate.store().clone(), keyring, clock, settings).await.unwrap()
+}
+
+#[tokio::test]
+async fn rows_written_into_the_store_take_no_effect() {
+    let (scene, _ann) = owned().await;
+    let (mallory, secret) = (key(66), "A".repeat(43));
+    // A token that nobody made.
+    let hash = ordain_canon::ContentHash::of(secret.as_bytes()).to_string();
+    let row = json!({"principal": "mallory", "names": [], "roles": ["operator"], "secret_hash": hash,
+        "created_at_ms": 1, "expires_at_ms": null, "revoked_at_ms": null, "created_index": 0,
+        "created_by": "ann"});
+    plant(&scene, "token", "00000000000000aa", "valid", |body| *body = row).await;
+    let token = format!("ordain_00000000000000aa_{secret}");
+    let refused = scene.gate.authenticate(&token).await;
+    assert!(matches!(refused, Err(GateError::Unauthenticated(_))), "{refused:?}");
+    // Policies that nobody signed: those of before the gate had an owner, whose entry is on the ledger.
+    let entries = scene.gate.ledger_entries(0, 100).await.unwrap();
+    let first = entries.iter().find(|it| it.entry.event.name() == "policy_changed").unwrap();
+    let event = serde_json::to_value(&first.entry.event).unwrap();
+    let index = first.index;
+    let (files, policy) = (event["files_document"].clone(), event["policy_hash"].clone());
+    let old = json!({"hash": policy, "files_document": files, "index": index});
+    plant(&scene, "control", "gate", "open", |body| body["policy"] = old).await;
+    let gate = reopened(&scene).await;
+    let text = proposal("p1", "read").to_string();
+    let submitted = gate.submit(&scene.operator, text.as_bytes(), None).await;
+    assert!(matches!(submitted, Err(GateError::Unavailable(_))), "{:?}", submitted.err());
+    // A key that nobody enrolled.
+    let keys = json!({"keys": [{"key_id": ordain_spec::statement::key_id(&public(&mallory)).unwrap(),
+        "principal": "ann", "public_key": public(&mallory), "owner": true, "enrolled_index": 1}]});
+    let bytes = ordain_canon::Canonicalizer::new().value(&keys).unwrap().to_vec();
+    let document = ordain_canon::ContentHash::of(&bytes).to_string();
+    let build = move |_: ordain_store::End<'_>| Writes { documents: vec![bytes], ..Writes::default() };
+    let change = Change { guards: Vec::new(), attached: None, build: Box::new(build) };
+    scene.gate.store().commit(change).await.unwrap();
+    plant(&scene, "control", "gate", "open", |body| {
+        body["keys"] = json!({"document": document, "index": 1});
+    })
+    .await;
+    let gate = reopened(&scene).await;
+    assert!(matches!(gate.approver_key_list().await, Err(GateError::Damaged(_))));
+    // A row without keys would make the gate open again: fsck says that the ledger has others.
+    let damage = check_records(scene.gate.store()).await.unwrap();
+    assert!(damage.iter().any(|it| it.problem.contains("keys of approvers")), "{damage:?}");
+}

@@ -1,0 +1,62 @@
+//! Words for a passphrase that nobody has to think of.
+
+use std::io;
+use zeroize::Zeroizing;
+
+const CONSONANTS: &[u8; 16] = b"bdfghklmnprstvwz";
+const VOWELS: &[u8; 5] = b"aeiou";
+/// How many words there are in a passphrase.
+const COUNT: usize = 6;
+/// A word is two syllables of a consonant and a vowel.
+const SYLLABLES: usize = 2;
+
+/// Six random words such as `bado kelu`, 75 bits in all.
+pub fn generated_words() -> io::Result<Zeroizing<String>> {
+    let mut words = Zeroizing::new(String::with_capacity(COUNT * 5));
+    for number in 0..COUNT * SYLLABLES {
+        if number > 0 && number % SYLLABLES == 0 {
+            words.push(' ');
+        }
+        words.push(letter(CONSONANTS)?);
+        words.push(letter(VOWELS)?);
+    }
+    Ok(words)
+}
+
+/// Any letter, each as likely as the others.
+fn letter(letters: &[u8]) -> io::Result<char> {
+    let count = u8::try_from(letters.len()).unwrap_or(u8::MAX);
+    let end = u8::MAX - u8::MAX % count;
+    loop {
+        let mut random = [0];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let [byte] = random;
+        if byte < end
+            && let Some(letter) = letters.get(usize::from(byte % count))
+        {
+            return Ok(char::from(*letter));
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+    use crate::Passphrase;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn six_words_are_a_passphrase() {
+        let mut seen = BTreeSet::new();
+        for _ in 0..200 {
+            let words = generated_words().unwrap();
+            assert_eq!(words.split(' ').map(str::len).collect::<Vec<_>>(), [4; 6], "{}", *words);
+            assert!(Passphrase::new(words.as_bytes().to_vec()).is_ok());
+            seen.insert(words.to_string());
+        }
+        assert_eq!(seen.len(), 200);
+        let letters: BTreeSet<char> = seen.iter().flat_map(|words| words.chars()).collect();
+        assert_eq!(letters.len(), CONSONANTS.len() + VOWELS.len() + 1);
+    }
+}

@@ -1,0 +1,163 @@
+//! The folder of one gate.
+
+use crate::error::StateError;
+use crate::private::{
+    check_private_file, check_private_folder, make_private_folder, open_private, write_private,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+const SETTINGS: &str = "gate.json";
+const DATABASE: &str = "ordain.db";
+const CHECKPOINT: &str = "checkpoint";
+/// Bytes of a settings file or of the registry.
+pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// The name of a gate on this machine: 16 hexadecimal digits.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct GateId(String);
+
+impl GateId {
+    /// Of a text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (text.len() == 16 && text.bytes().all(digit)).then(|| Self(text.to_owned()))
+    }
+
+    /// A new one.
+    pub fn random() -> Result<Self, StateError> {
+        Ok(Self(random_hex()?))
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for GateId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not the id of a gate"))
+    }
+}
+
+impl From<GateId> for String {
+    fn from(id: GateId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for GateId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+pub(crate) fn random_hex() -> Result<String, StateError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        StateError::new(Path::new("random bytes"), format!("the machine gives none: {error}"))
+    })?;
+    Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
+}
+
+/// What a gate's folder says about the gate.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateSettings {
+    /// The gate.
+    pub id: GateId,
+    /// The URL of its PostgreSQL store, which may hold a password; without it the store is a file in the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+}
+
+/// The folder of one gate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GateFolder {
+    id: GateId,
+    path: PathBuf,
+}
+
+impl GateFolder {
+    /// The folder of a gate in a state directory, which may not be there.
+    pub(crate) fn new(state: &Path, id: GateId) -> Self {
+        Self { path: state.join(id.as_str()), id }
+    }
+
+    /// Makes the folder and writes the settings.
+    pub(crate) fn create(&self, settings: &GateSettings) -> Result<(), StateError> {
+        make_private_folder(&self.path)?;
+        self.write_settings(settings)
+    }
+
+    /// Replaces the settings.
+    pub fn write_settings(&self, settings: &GateSettings) -> Result<(), StateError> {
+        let path = self.path.join(SETTINGS);
+        let text = serde_json::to_string_pretty(settings)
+            .map_err(|error| StateError::new(&path, error.to_string()))?;
+        write_private(&path, &format!("{text}\n"))
+    }
+
+    /// The settings. The folder and its files must be the caller's own.
+    pub fn settings(&self) -> Result<GateSettings, StateError> {
+        self.check()?;
+        let path = self.path.join(SETTINGS);
+        let lost = || {
+            StateError::new(&path, "is missing, so nobody knows which store the gate has")
+                .with_hint("put the state directory back from a backup, or run `ordain gate import`")
+        };
+        let text = read_private(&path)?.ok_or_else(lost)?;
+        let settings: GateSettings = serde_json::from_str(&text)
+            .map_err(|error| StateError::new(&path, format!("cannot be read: {error}")))?;
+        if settings.id != self.id {
+            return Err(StateError::new(&path, format!("is of the gate {}", settings.id)));
+        }
+        Ok(settings)
+    }
+
+    /// That the folder and what is in it belong to the caller alone, and that nothing in it is a link.
+    pub fn check(&self) -> Result<(), StateError> {
+        check_private_folder(&self.path)?;
+        for name in [SETTINGS, DATABASE, CHECKPOINT] {
+            let path = self.path.join(name);
+            if path.symlink_metadata().is_ok() {
+                check_private_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The gate.
+    pub fn id(&self) -> &GateId {
+        &self.id
+    }
+
+    /// Where the signing key is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The SQLite file of a gate without another store.
+    pub fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    /// The file with the last signed head.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.path.join(CHECKPOINT)
+    }
+}
+
+/// The text of a private file, if it is there.
+pub(crate) fn read_private(path: &Path) -> Result<Option<String>, StateError> {
+    let Some(file) = open_private(path)? else { return Ok(None) };
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(StateError::io(path))?;
+    Ok(Some(text))
+}
