@@ -389,7 +389,6 @@ mod tests {
     #[test]
     fn the_documents_have_these_exit_codes() {
         for (file, mark, table) in [
-            ("README.md", "exit codes", table()),
             ("docs/contracts/canonical.md", "exit codes", table()),
             ("docs/contracts/canonical.md", "exit codes of commands", table_of_commands()),
         ] {

@@ -1,4 +1,7 @@
-//! What README.md shows is what happens: its commands are run and their output compared.
+//! The commands of README.md and of every guide page are run, in the order of the page, and their output is compared.
+//!
+//! A `console` block is run. A command with output below it must print exactly that; one without must succeed. Commands that need a
+//! terminal or another machine stand in `text` blocks.
 
 use crate::harness::{folder, repository};
 use std::path::Path;
@@ -36,16 +39,16 @@ fn commands(readme: &str) -> Vec<(String, String)> {
     commands
 }
 
-/// The `yaml` and `json` blocks that are files: those after a paragraph that ends in `` `NAME` `` or names one last.
+/// The `yaml` and `json` blocks that are files: those after a paragraph that names one, without a folder.
 fn files(readme: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for fence in ["\n```yaml\n", "\n```json\n"] {
         for (start, _) in readme.match_indices(fence) {
             let before = readme[..start].trim_end().rsplit("\n\n").next().unwrap();
             let named = before.split('`').skip(1).step_by(2);
-            let name = named.filter(|it| it.ends_with(fence[4..].trim_end())).last();
+            let is_file = |name: &&str| name.ends_with(fence[4..].trim_end()) && !name.contains('/');
             let content = readme[start + fence.len()..].split_once("```").unwrap().0;
-            files.push((name.expect("a file has a name").to_owned(), content.to_owned()));
+            files.extend(named.filter(is_file).last().map(|name| (name.to_owned(), content.to_owned())));
         }
     }
     files
@@ -64,20 +67,19 @@ fn scratch(readme: &str) -> TempDir {
     folder
 }
 
-/// With `ORDAIN_BLESS=1` outputs that differ are written into the README; look at the difference.
-#[test]
-fn every_output_is_real() {
+/// Runs a page. With `ORDAIN_BLESS=1` outputs that differ are written into it; look at the difference.
+fn check(page: &str) {
     let bless = std::env::var_os("ORDAIN_BLESS").is_some();
-    let file = repository().join("README.md");
-    let mut readme = std::fs::read_to_string(&file).unwrap();
-    let (folder, state) = (scratch(&readme), folder());
+    let file = repository().join(page);
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.len() <= PAGE_BYTES_MAX, "{page} has {} bytes: one page, one job", text.len());
+    let (folder, state) = (scratch(&text), folder());
     let binary = Path::new(env!("CARGO_BIN_EXE_ordain")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
 
-    let mut compared = 0;
-    for (shown, expected) in commands(&readme) {
+    for (shown, expected) in commands(&text) {
         let command = shown.replace("cargo run --release --", "ordain");
-        if expected.is_empty() || command.starts_with("cargo") {
+        if command.starts_with("cargo") {
             continue;
         }
         let shell = format!("{{ {command}\n}} 2>&1");
@@ -89,18 +91,60 @@ fn every_output_is_real() {
             .output()
             .unwrap();
         let real = String::from_utf8(output.stdout).unwrap();
-        if bless {
+        if expected.trim().is_empty() {
+            assert!(output.status.success(), "{page}: $ {command}\n{real}");
+        } else if bless {
             let (old, new) = (format!("$ {shown}\n{expected}"), format!("$ {shown}\n{}\n", real.trim_end()));
             // A line without content between two commands of a block is for the eye.
             let blank = if expected.ends_with("\n\n") { "\n" } else { "" };
-            readme = readme.replace(&old, &format!("{new}{blank}"));
+            text = text.replace(&old, &format!("{new}{blank}"));
         } else {
-            assert_eq!(real.trim_end(), expected.trim_end(), "$ {command}");
+            assert_eq!(real.trim_end(), expected.trim_end(), "{page}: $ {command}");
         }
-        compared += 1;
     }
-    assert!(compared >= 35, "only {compared} commands were found");
     if bless {
-        std::fs::write(&file, readme).unwrap();
+        std::fs::write(&file, text).unwrap();
     }
+}
+
+/// README.md and each page of the guide is for one job, and short.
+const PAGE_BYTES_MAX: usize = 8 * 1024;
+
+macro_rules! pages {
+    ($($name:ident: $file:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            check($file);
+        })*
+
+        const PAGES: &[&str] = &[$($file),*];
+    };
+}
+
+pages! {
+    readme: "README.md",
+    agents: "docs/guide/agents.md",
+    approvals: "docs/guide/approvals.md",
+    duties: "docs/guide/duties.md",
+    gates: "docs/guide/gates.md",
+    intents: "docs/guide/intents.md",
+    ledger: "docs/guide/ledger.md",
+    notes: "docs/guide/notes.md",
+    policies: "docs/guide/policies.md",
+    sandbox: "docs/guide/sandbox.md",
+    serve: "docs/guide/serve.md",
+    verify: "docs/guide/verify.md",
+}
+
+#[test]
+fn no_page_is_forgotten() {
+    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    let mut pages = vec!["README.md".to_owned()];
+    for entry in std::fs::read_dir(repository().join("docs/guide")).unwrap() {
+        let page = format!("docs/guide/{}", entry.unwrap().file_name().to_str().unwrap());
+        assert!(readme.contains(&page), "README.md does not lead to {page}");
+        pages.push(page);
+    }
+    pages.sort();
+    assert_eq!(pages, PAGES);
 }
