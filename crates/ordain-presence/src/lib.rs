@@ -2,6 +2,7 @@
 
 mod key_file;
 mod passphrase;
+mod pty;
 mod sessions;
 mod terminal;
 mod user;
@@ -9,6 +10,7 @@ mod words;
 
 pub use key_file::{KeyFile, KeyFileError, UnlockedKey, fingerprint};
 pub use passphrase::{CHARACTERS_MIN, Passphrase, PassphraseError};
+pub use pty::{Pty, take_terminal};
 pub use sessions::Intruder;
 pub use terminal::{Terminal, TerminalError, is_there};
 pub use user::{OsUser, protect_process};

@@ -7,6 +7,7 @@ pub(crate) mod canon;
 pub(crate) mod clarify;
 pub(crate) mod completions;
 pub(crate) mod decide;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod evidence;
@@ -46,6 +47,8 @@ use std::path::Path;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Play one action through a temporary gate: held, approved with a signature, used once, proven from the ledger
+    Demo(demo::Demo),
     /// Check documents, and report every violation with its rule and place
     Verify(verify::Verify),
     /// Show a document, laid out for a terminal
@@ -155,6 +158,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(&self, json: bool) -> Result<Outcome, Failure> {
         match self {
+            Self::Demo(args) => demo::run(args, json),
             Self::Verify(args) => verify::run(args, json),
             Self::Show(args) => show::run(args, json),
             Self::Diff(args) => diff::run(args, json),
@@ -203,7 +207,7 @@ impl Command {
         let here = Path::new(".");
         match self {
             // `recover` does it itself, and may trust a copied journal.
-            Self::Recover(_) => None,
+            Self::Recover(_) | Self::Demo(_) => None,
             Self::Plan(args) => Some(&args.workspace),
             Self::Apply(args) => Some(args.workspace.as_deref().unwrap_or(here)),
             Self::Undo(args) => Some(&args.workspace),
