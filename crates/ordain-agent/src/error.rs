@@ -15,6 +15,9 @@ pub enum AgentError {
     /// The workspace cannot be changed.
     #[error(transparent)]
     Apply(#[from] ApplyError),
+    /// The person who was asked to sign did not.
+    #[error("nothing was signed")]
+    NotSigned,
     /// A document has no canonical form.
     #[error("cannot write the proposal: {0}")]
     Write(#[from] WriteError),
@@ -76,6 +79,7 @@ impl AgentError {
             }
             Self::TooOften { .. } => Some("make another patch set".to_owned()),
             Self::Apply(_)
+            | Self::NotSigned
             | Self::Write(_)
             | Self::Encode(_)
             | Self::BadPermit { .. }

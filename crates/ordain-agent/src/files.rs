@@ -53,6 +53,9 @@ pub struct GatedWorkspace<'a> {
     pub actor: &'a str,
 }
 
+/// Has a proposal signed, which is named by its hash.
+pub type Sign<'a> = &'a mut dyn FnMut(&str) -> Result<Client, AgentError>;
+
 /// What became of a change.
 pub enum FileOutcome {
     /// The gate did not permit it. Nothing was changed.
@@ -83,23 +86,29 @@ impl GatedWorkspace<'_> {
         let evidence = trial.map(|trial| evidence_of(&trial, &patch_hash)).transpose()?;
         // Not the base of the run alone: an edit since the preview is in no diff that was approved.
         let base = Base::of(changes);
-        self.carry_out(change, evidence, tell, |authority| {
+        self.carry_out(change, evidence, None, tell, |authority| {
             apply::apply(self.folder, patch, Some(&base), authority)
         })
     }
 
-    /// Takes a change back. `changes` is the preview of that.
+    /// Takes a change back. `changes` is the preview of that. With `sign`, the owner at the terminal does it with their own
+    /// authority: it gets the hash of the proposal, and gives the client that submits it.
     pub fn undo(
         &self,
         record: &str,
         copies: Copies,
         changes: &[Change],
+        sign: Option<Sign<'_>>,
         tell: &mut dyn FnMut(Note),
     ) -> Result<FileOutcome, AgentError> {
         let known = records(self.folder)?.into_iter().find(|known| known.record == record);
         let gone =
             || ApplyError::NoRecord(format!("there is no change `{record}` in this workspace any more"));
-        let patch_hash = known.ok_or_else(gone)?.patch_hash;
+        let known = known.ok_or_else(gone)?;
+        let patch_hash = known.patch_hash;
+        // A record can name a permit of another gate, or one that never was: then the policies decide.
+        let permit = known.permit_id.as_deref().map(|id| self.client.permit(id)).transpose()?.flatten();
+        let undoes = permit.map(|permit| permit.action_id);
         let restored = changes.iter().filter_map(|change| {
             let content_hash = ContentHash::of(change.after.as_ref()?).to_string();
             Some(RestoredFile { content_hash, path: self.path_in_project(&change.path) })
@@ -110,6 +119,7 @@ impl GatedWorkspace<'_> {
             record: Some(record),
             restored: Some(restored.collect()),
             undo: Some(true),
+            undoes: undoes.as_deref(),
             ..Parameters::of(&patch_hash)
         };
         let change = ProposedChange {
@@ -118,7 +128,7 @@ impl GatedWorkspace<'_> {
             parameters: self.with_diff(parameters, changes)?,
             purpose: Purpose { patch_hash: patch_hash.clone(), undo: true },
         };
-        self.carry_out(change, None, tell, |authority| {
+        self.carry_out(change, None, sign, tell, |authority| {
             apply::undo(self.folder, Some(record), copies, authority)
         })
     }
@@ -128,12 +138,13 @@ impl GatedWorkspace<'_> {
         &self,
         change: ProposedChange,
         evidence: Option<EvidencePacket>,
+        sign: Option<Sign<'_>>,
         tell: &mut dyn FnMut(Note),
         action: impl FnOnce(apply::Authority) -> Result<apply::Applied, ApplyError>,
     ) -> Result<FileOutcome, AgentError> {
         let agent = Agent { client: self.client, server: self.server };
         Interrupted::find(self.folder, self.server, tell).report(agent, self.folder, tell)?;
-        let permit = match self.ask(agent, &change, evidence)? {
+        let permit = match self.ask(agent, &change, evidence, sign)? {
             Proposed::Permitted(permit) => permit,
             Proposed::Held(status) | Proposed::Denied(status) | Proposed::Used(status) => {
                 return Ok(FileOutcome::NotPermitted(status));
@@ -151,15 +162,21 @@ impl GatedWorkspace<'_> {
         agent: Agent<'_>,
         change: &ProposedChange,
         evidence: Option<EvidencePacket>,
+        sign: Option<Sign<'_>>,
     ) -> Result<Proposed, AgentError> {
         let digits = self.digits(change)?;
         for number in 1..=NUMBER_MAX {
             let id = format!("{}-{digits}-{number}", change.verb);
             let Some(status) = self.client.action(&id)? else {
                 let proposal = self.proposal(id, change, evidence.as_ref());
-                return agent.propose(&proposal, evidence.as_slice());
+                let Some(sign) = sign else { return agent.propose(&proposal, evidence.as_slice()) };
+                let hash = ContentHash::of(Canonicalizer::new().value(&proposal)?).to_string();
+                let signed = sign(&hash)?;
+                return Agent { client: &signed, ..agent }.propose(&proposal, &[]);
             };
             match status.state {
+                // Somebody who signs does not wait for anybody.
+                ActionState::Held if sign.is_some() => {}
                 ActionState::Held | ActionState::Allowed if still_holds(&status) => {
                     return agent.answer(status);
                 }
@@ -255,6 +272,9 @@ struct Parameters<'a> {
     patch_hash: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<bool>,
+    /// The action whose change is taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undoes: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<&'a str>,
     /// The files that come back.
@@ -266,7 +286,15 @@ struct Parameters<'a> {
 
 impl<'a> Parameters<'a> {
     fn of(patch_hash: &'a str) -> Self {
-        Self { operations: Vec::new(), patch_hash, undo: None, record: None, restored: None, diff: None }
+        Self {
+            operations: Vec::new(),
+            patch_hash,
+            undo: None,
+            undoes: None,
+            record: None,
+            restored: None,
+            diff: None,
+        }
     }
 }
 

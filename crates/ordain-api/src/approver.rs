@@ -33,11 +33,13 @@ pub enum OwnerAct {
     EnrolApproverKey,
     /// Revokes a key of an approver. Subject: its id. From: the hash of the keys in force.
     RevokeApproverKey,
+    /// Takes back what an agent changed. Subject: the hash of the proposal that does it. From: `none`.
+    Undo,
 }
 
 impl OwnerAct {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::PushPolicy,
         Self::Resume,
         Self::RotateKey,
@@ -45,6 +47,7 @@ impl OwnerAct {
         Self::RevokeToken,
         Self::EnrolApproverKey,
         Self::RevokeApproverKey,
+        Self::Undo,
     ];
 
     /// As statements write it.
@@ -57,6 +60,7 @@ impl OwnerAct {
             Self::RevokeToken => "revoke_token",
             Self::EnrolApproverKey => "enrol_approver_key",
             Self::RevokeApproverKey => "revoke_approver_key",
+            Self::Undo => "undo",
         }
     }
 
@@ -73,6 +77,8 @@ pub struct SigningTerms {
     pub origin: String,
     /// The hash of the proposal.
     pub proposal_hash: String,
+    /// How sure the approvals that are missing must be; of several that are asked for, the highest.
+    pub assurance: Assurance,
     /// The gate's time, in milliseconds since 1970. Add the time that has passed since.
     pub at_ms: u64,
     /// Until when the gate takes the statement.

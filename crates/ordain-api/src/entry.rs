@@ -52,6 +52,9 @@ pub enum Event {
         /// The deed of a call of `act`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deed: Option<String>,
+        /// The action whose change of files an owner takes back with their own authority.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        undoes: Option<String>,
     },
     /// The kernel answered.
     Decided {

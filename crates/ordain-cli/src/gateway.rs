@@ -93,6 +93,12 @@ impl Gateway {
         }
     }
 
+    /// Who proposes where nobody says: the only agent of the person who asks, or that person.
+    pub(crate) fn default_actor(&self) -> String {
+        let agent = self.local.as_ref().and_then(|local| local.caller.only_agent());
+        agent.map_or_else(|| self.principal(), str::to_owned)
+    }
+
     /// The gate in this process, unless it is a server.
     pub(crate) fn into_local(self) -> Option<Local> {
         self.local

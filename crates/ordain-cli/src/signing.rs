@@ -7,8 +7,8 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_api::{NewApproverKey, OwnerAct};
 use ordain_client::Client;
 use ordain_presence::{
-    KeyFile, KeyFileError, OsUser, Terminal, TerminalError, UnlockedKey, fingerprint, generated_words,
-    protect_process,
+    KeyFile, KeyFileError, OsUser, RecentKey, Terminal, TerminalError, UnlockedKey, fingerprint,
+    generated_words, protect_process, since_boot_ms,
 };
 use ordain_spec::statement::{ApproverKey, SignatureMethod, Signed, Statement, key_id};
 use ordain_state::GateFolder;
@@ -49,10 +49,26 @@ impl Signer {
         for text in &texts {
             terminal.say(&shown(text)).map_err(terminal_failure)?;
         }
+        let key = self.unlock(&mut terminal)?;
+        texts.into_iter().map(|text| signed(text, &key)).collect()
+    }
+
+    /// Asks for the passphrase. The process must be protected before.
+    pub(crate) fn unlock(&self, terminal: &mut Terminal) -> Result<UnlockedKey, Failure> {
         let about = format!("Key {} ({}). ", self.principal, fingerprint(self.file.public()));
         let passphrase = terminal.passphrase(&format!("{}Passphrase: ", printable(&about)));
-        let key = self.file.unlock(&passphrase.map_err(terminal_failure)?).map_err(key_failure)?;
-        texts.into_iter().map(|text| signed(text, &key)).collect()
+        self.file.unlock(&passphrase.map_err(terminal_failure)?).map_err(key_failure)
+    }
+
+    /// Signs with a key that was unlocked before; nothing if its time is over.
+    pub(crate) fn sign_recent(
+        &self,
+        statement: &Statement,
+        key: &mut RecentKey,
+    ) -> Result<Option<Signed>, Failure> {
+        let statement = statement_text(statement)?;
+        let Some(signature) = key.sign(statement.as_bytes(), since_boot_ms()) else { return Ok(None) };
+        with_signature(statement, &public_text(&self.file), &signature).map(Some)
     }
 }
 
@@ -162,9 +178,17 @@ fn signed_all(statements: &[Statement], key: &UnlockedKey) -> Result<Vec<Signed>
 }
 
 fn texts(statements: &[Statement]) -> Result<Vec<String>, Failure> {
-    let text = |statement: &Statement| statement.text();
-    let texts: Result<Vec<String>, _> = statements.iter().map(text).collect();
-    texts.map_err(|error| Failure::Server(format!("the statement {error}")))
+    statements.iter().map(statement_text).collect()
+}
+
+/// The text that is signed.
+fn statement_text(statement: &Statement) -> Result<String, Failure> {
+    statement.text().map_err(|error| Failure::Server(format!("the statement {error}")))
+}
+
+/// The statement as it is shown before it is signed.
+pub(crate) fn shown_statement(statement: &Statement) -> Result<String, Failure> {
+    statement_text(statement).map(|text| shown(&text))
 }
 
 fn shown(text: &str) -> String {
@@ -174,12 +198,17 @@ fn shown(text: &str) -> String {
 
 fn signed(statement: String, key: &UnlockedKey) -> Result<Signed, Failure> {
     let public_key = Base64UrlUnpadded::encode_string(key.public().as_bytes());
-    let key_id = key_id(&public_key).map_err(|error| Failure::Server(error.to_string()))?;
-    let signature = Base64UrlUnpadded::encode_string(&key.sign(statement.as_bytes()));
+    let signature = key.sign(statement.as_bytes());
+    with_signature(statement, &public_key, &signature)
+}
+
+fn with_signature(statement: String, public_key: &str, signature: &[u8; 64]) -> Result<Signed, Failure> {
+    let key_id = key_id(public_key).map_err(|error| Failure::Server(error.to_string()))?;
+    let signature = Base64UrlUnpadded::encode_string(signature);
     Ok(Signed { statement, method: SignatureMethod::Ed25519, key_id, signature })
 }
 
-fn terminal_failure(error: TerminalError) -> Failure {
+pub(crate) fn terminal_failure(error: TerminalError) -> Failure {
     let failure = Failure::Usage(error.to_string());
     match error.hint() {
         Some(hint) => failure.with_hint(hint),

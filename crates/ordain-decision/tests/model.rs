@@ -79,7 +79,7 @@ fn differs(seed: u64, policies: &PolicySet, model: &ModelFolder, always_show: bo
         policies,
         evidence: &case.evidence,
         approvals: &case.approvals,
-        approver_keys: &ordain_spec::statement::NO_KEYS,
+        approver_keys: &case.approver_keys,
         now_ms: case.now_ms.unsigned_abs(),
         halted: case.halted,
     };

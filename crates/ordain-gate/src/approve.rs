@@ -19,7 +19,7 @@ use ordain_api::{ActionState, ActionStatus, Event, VerdictRequest};
 use ordain_canon::{ContentHash, Value};
 use ordain_spec::approval::{Approval, ApprovalSignature, Verdict};
 use ordain_spec::decision::{Decision, Outcome, gate};
-use ordain_spec::statement::{How, ONCE, Signed, Statement};
+use ordain_spec::statement::{Assurance, How, ONCE, Signed, Statement};
 use ordain_spec::{NonEmpty, Sha256};
 
 impl Gate {
@@ -61,8 +61,8 @@ impl Gate {
             given.iter().rev().find(|approval| approval.approver.as_str() == caller.principal)
         {
             let same = earlier.verdict == request.verdict;
-            // Somebody who approved without a signature may sign it later.
-            let signs_now = same && request.signed.is_some() && earlier.signature.is_none();
+            // Somebody who approved without a signature, or with a weaker one, may sign it later.
+            let signs_now = same && assurance_of(request.signed.as_ref()) > Some(earlier.assurance());
             // The same verdict twice is one verdict.
             if same && !signs_now {
                 return Ok(Step::Done(self.status(caller, action_id).await?));
@@ -125,6 +125,7 @@ impl Gate {
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         check_counts(caller, action_id, request.verdict, ruling.decision())?;
+        check_alone(request, ruling.decision())?;
         let mut guards = vec![known.guard(), control.guard()];
         guards.extend(ruling.guard());
         guards.extend(authorized.guards());
@@ -238,6 +239,28 @@ fn check_counts(
         Verdict::Approve | Verdict::Reject => return Ok(()),
     };
     Err(GateError::Refused { message, reasons: decision.reasons.clone() })
+}
+
+/// The assurance that a statement says. Whether it is true is checked elsewhere.
+fn assurance_of(signed: Option<&Signed>) -> Option<Assurance> {
+    match Statement::parse(&signed?.statement) {
+        Ok(Statement::Approval(statement)) => Some(statement.assurance),
+        _ => None,
+    }
+}
+
+/// A key that stays unlocked approves alone or not at all: where policies want to see several approvals, by whatever means, each
+/// takes the passphrase.
+fn check_alone(request: &VerdictRequest, decision: &Decision) -> Result<(), GateError> {
+    let recent = assurance_of(request.signed.as_ref()) == Some(Assurance::Recent);
+    if request.verdict == Verdict::Approve && recent && decision.approvals.required > 1 {
+        let problem = format!(
+            "it takes {} approvals, and one with the assurance `recent` counts only alone",
+            decision.approvals.required
+        );
+        return Err(GateError::Presence(problem));
+    }
+    Ok(())
 }
 
 fn sha256(text: &str) -> Result<Sha256, GateError> {

@@ -122,6 +122,11 @@ impl Caller {
         &self.principal
     }
 
+    /// The agent whose proposals this person hands in, if there is one alone.
+    pub fn only_agent(&self) -> Option<&str> {
+        self.agents.first().filter(|_| self.agents.len() == 1).map(String::as_str)
+    }
+
     /// Whether it has a role.
     pub fn is(&self, role: Role) -> bool {
         self.roles.contains(&role)

@@ -67,6 +67,9 @@ impl Claim {
             Event::ApproverKeyRevoked { key_id, .. } => {
                 (OwnerAct::RevokeApproverKey, key_id.clone(), KeyClaim::Revokes(key_id.clone()))
             }
+            Event::Submitted { undoes: Some(_), proposal_document, .. } => {
+                (OwnerAct::Undo, proposal_document.clone(), KeyClaim::Nothing)
+            }
             _ => return None,
         };
         Some(Self { act, subject, from: None, key })

@@ -4,6 +4,7 @@
 use super::fold::{EntryDocuments, Fold};
 use super::judge::Inputs;
 use super::limits::CLOCKS_APART_MS_MAX;
+use super::records::Action;
 use ordain_api::{ActionState, Entry, Event};
 use ordain_canon::Value;
 use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS};
@@ -38,6 +39,15 @@ impl Fold {
             }
             (Event::Decided { action_id, .. } | Event::PermitSpent { action_id, .. }, None) => {
                 vec![format!("decides on `{action_id}`, and its inputs cannot be read")]
+            }
+            (Event::Submitted { action_id, undoes: Some(undone), .. }, _) => {
+                let used = |action: &Action| action.permit.as_ref().is_some_and(|permit| permit.used > 0);
+                let applied = self.actions.get(undone).is_some_and(used);
+                if applied {
+                    Vec::new()
+                } else {
+                    vec![format!("`{action_id}` takes back `{undone}`, which changed nothing")]
+                }
             }
             (Event::PermitMinted { action_id, permit_id, key_id, .. }, _) => {
                 let mut doubts = Vec::new();
@@ -105,6 +115,7 @@ impl Fold {
                     == self.keys_in_force.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
                 "by other keys of approvers than were in force",
             ),
+            (inputs.undoes == action.undoes, "as if somebody took back a change, or the other way round"),
             (soon, "as if it were another time"),
         ];
         let doubtful = claims.into_iter().filter(|(holds, _)| !holds);

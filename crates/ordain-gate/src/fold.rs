@@ -145,7 +145,14 @@ impl Fold {
         match entry.event {
             Event::Opened { origin } => self.origin = Some(origin),
             Event::Submitted {
-                action_id, actor, proposal_document, supersedes, submitted_by, deed, ..
+                action_id,
+                actor,
+                proposal_document,
+                supersedes,
+                submitted_by,
+                deed,
+                undoes,
+                ..
             } => {
                 self.deeds_of_actions.extend(deed.map(|deed| (action_id.clone(), deed)));
                 let action = Action {
@@ -157,6 +164,7 @@ impl Fold {
                     evidence_documents: Vec::new(),
                     approvals: Vec::new(),
                     permit: None,
+                    undoes: undoes.map(ActionId::new),
                     expires_at_ms: None,
                     supersedes: supersedes.map(ActionId::new),
                     superseded_by: None,

@@ -1,7 +1,7 @@
 //! Asking the kernel, with everything that it was asked put on record, and recording the answer with its permit.
 
 use super::error::GateError;
-use super::ids::PermitId;
+use super::ids::{ActionId, PermitId};
 use super::open::Gate;
 use super::permits::Minted;
 use super::policy::Loaded;
@@ -9,9 +9,9 @@ use super::records::{Action, Control, Permit};
 use super::transaction::{Reading, Writing, document};
 use ordain_api::{ActionState, Event};
 use ordain_canon::{ContentHash, Value};
-use ordain_decision::{Case, Grant, decide};
+use ordain_decision::{Case, Grant, decide, decide_own_undo};
 use ordain_spec::decision::{Decision, Outcome};
-use ordain_spec::statement::ApproverKeys;
+use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_store::Guard;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,9 @@ pub(crate) struct Inputs {
     pub(crate) keys_document: Option<ContentHash>,
     pub(crate) now_ms: u64,
     pub(crate) proposal_document: ContentHash,
+    /// The action whose change is taken back with the proposer's own authority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) undoes: Option<ActionId>,
 }
 
 impl Inputs {
@@ -41,6 +44,7 @@ impl Inputs {
             keys_document: control.keys.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
             now_ms,
             halted: control.halt.is_some(),
+            undoes: action.undoes.clone(),
         }
     }
 }
@@ -59,6 +63,8 @@ pub(crate) struct Judged {
     pub(crate) now_ms: u64,
     pub(crate) decision: Decision,
     pub(crate) grant: Option<Grant>,
+    /// With a HOLD: how sure the approvals that are missing must be.
+    pub(crate) assurance: Option<Assurance>,
     pub(crate) decision_document: ContentHash,
     pub(crate) inputs_document: ContentHash,
     /// Both documents.
@@ -68,7 +74,7 @@ pub(crate) struct Judged {
 pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Result<Judged, GateError> {
     let evidence = read_all(texts.evidence)?;
     let approvals = read_all(texts.approvals)?;
-    let judgement = decide(&Case {
+    let case = Case {
         document: texts.proposal,
         policies: &loaded.set,
         evidence: &evidence,
@@ -76,13 +82,18 @@ pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
         approver_keys: texts.keys,
         now_ms: inputs.now_ms,
         halted: inputs.halted,
-    });
+    };
+    let judgement = match &inputs.undoes {
+        Some(undoes) => decide_own_undo(&case, undoes.as_str()),
+        None => decide(&case),
+    };
     let (decision_document, decision_bytes) = document(&judgement.decision)?;
     let (inputs_document, inputs_bytes) = document(inputs)?;
     Ok(Judged {
         now_ms: inputs.now_ms,
         decision: judgement.decision,
         grant: judgement.grant,
+        assurance: judgement.assurance,
         decision_document,
         inputs_document,
         documents: vec![decision_bytes, inputs_bytes],

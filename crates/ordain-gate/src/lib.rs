@@ -32,6 +32,7 @@ mod status;
 mod submit;
 mod sweep;
 mod tokens;
+mod undo;
 
 mod audit;
 #[cfg(test)]

@@ -77,6 +77,9 @@ pub(crate) struct Action {
     pub(crate) approvals: Vec<RecordedApproval>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) permit: Option<Permit>,
+    /// The action whose change an owner takes back by this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) undoes: Option<ActionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ use super::caller::Caller;
 use super::effects::EffectKey;
 use super::error::GateError;
 use super::ids::PermitId;
+use super::judge::{Inputs, Texts, judge};
 use super::limits::PAGE_BYTES_MAX;
 use super::nonce::NonceOf;
 use super::open::Gate;
@@ -20,6 +21,7 @@ use ordain_canon::Value;
 use ordain_spec::approval::Approval;
 use ordain_spec::decision::Decision;
 use ordain_spec::limits::STATEMENT_MS_MAX;
+use ordain_spec::statement::Assurance;
 use ordain_store::{Query, Record};
 
 /// What tells whether the status of an action has changed.
@@ -109,19 +111,22 @@ impl Gate {
         let loaded = self.policies(&control).await?;
         let mut status =
             self.status_of(caller, action_id, &action, &loaded, &control, Packets::of(caller)).await?;
-        status.signing = self.signing_terms(caller, &control, &action, &status)?;
+        status.signing = self.signing_terms(caller, &control, &loaded, &action, &status).await?;
         Ok(status)
     }
 
     /// The terms on which a verdict is signed, for somebody who could give one now.
-    fn signing_terms(
+    async fn signing_terms(
         &self,
         caller: &Caller,
         control: &Control,
+        loaded: &Loaded,
         action: &Action,
         status: &ActionStatus,
     ) -> Result<Option<SigningTerms>, GateError> {
-        let can_decide = status.state == ActionState::Held && caller.is(Role::Approver);
+        let can_decide = status.state == ActionState::Held
+            && caller.is(Role::Approver)
+            && loaded.set.is_approver(&caller.principal);
         if !can_decide || status.view_digest.is_empty() || control.keys.is_none() {
             return Ok(None);
         }
@@ -131,7 +136,26 @@ impl Gate {
         let nonce = control.nonce(of, not_after_ms)?;
         let proposal_hash = action.proposal_document.to_string();
         let origin = control.origin.clone();
-        Ok(Some(SigningTerms { origin, proposal_hash, at_ms, not_after_ms, nonce }))
+        let assurance = self.assurance_wanted(control, loaded, action, at_ms).await?;
+        Ok(Some(SigningTerms { origin, proposal_hash, assurance, at_ms, not_after_ms, nonce }))
+    }
+
+    /// How sure the approvals of a held action must be, by the policies of now. Where it would not be held, the most.
+    async fn assurance_wanted(
+        &self,
+        control: &Control,
+        loaded: &Loaded,
+        action: &Action,
+        now_ms: u64,
+    ) -> Result<Assurance, GateError> {
+        let documents = self.action_documents(action).await?;
+        let proposal =
+            Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let evidence = self.shared_documents(&action.evidence_documents).await?;
+        let keys = &self.approver_keys(control).await?.keys;
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &documents.approvals, keys };
+        let judged = judge(loaded, &Inputs::of(action, loaded, control, now_ms), &texts)?;
+        Ok(judged.assurance.unwrap_or(Assurance::Presence))
     }
 
     /// A cheap look at an action, for a caller that waits for a change: two that are equal were of the same status. A token

@@ -11,6 +11,7 @@ use super::policy::Loaded;
 use super::records::{Action, Control, Evidence, Stored, Versioned};
 use super::status::Shown;
 use super::transaction::{Reading, Step, Writing};
+use super::undo::OwnUndo;
 use super::view::{Packets, View, view};
 use ordain_api::limits::EVIDENCE_MAX;
 use ordain_api::{ActionState, ActionStatus, Event, FieldError};
@@ -51,6 +52,8 @@ pub(crate) struct Case {
     pub(crate) request: Option<Vec<u8>>,
     evidence_documents: Vec<ContentHash>,
     evidence: Vec<Vec<u8>>,
+    /// The action whose change is taken back with the proposer's own authority.
+    pub(crate) undoes: Option<ActionId>,
     /// When it is judged.
     pub(crate) now_ms: u64,
 }
@@ -105,16 +108,23 @@ impl Gate {
             Reading::Cached => Versioned::absent(&incoming.id),
             Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
         };
-        let case = self.case(incoming, None, reading).await?;
+        let mut case = self.case(incoming, None, reading).await?;
         if let Some(action) = &known.body {
             check_same(caller, &incoming.id, action, &case, supersedes)?;
             let status = self.status(caller, &incoming.id).await?;
             return Ok(Step::Done(Answer::Known(Box::new(status))));
         }
         let mut guards = vec![known.guard(), case.control.guard()];
+        let undo = self.own_undo(caller, incoming, &case).await?;
+        let OwnUndo { undoes, authorized } = undo.unwrap_or_default();
+        case.undoes = undoes;
+        guards.extend(authorized.guards());
         let mut new = self.judge_new(caller, incoming, case, supersedes, None, reading, &mut guards).await?;
         let documents = std::mem::take(&mut new.documents);
-        Ok(Step::write(guards, documents, move |writing| Ok(Answer::New(Box::new(new.write(writing)?)))))
+        Ok(Step::write(guards, documents, move |writing| {
+            authorized.write(writing)?;
+            Ok(Answer::New(Box::new(new.write(writing)?)))
+        }))
     }
 
     /// Reads what a decision about a proposal depends on. A request becomes the proposal that it stands for here, and nowhere
@@ -143,7 +153,17 @@ impl Gate {
             None => (windowed(incoming.document)?.unwrap_or_else(|| incoming.bytes.clone()), None),
         };
         let (evidence_documents, evidence) = self.evidence_of(&incoming.evidence_ids).await?;
-        Ok(Case { control, control_body, loaded, proposal, request, evidence_documents, evidence, now_ms })
+        Ok(Case {
+            control,
+            control_body,
+            loaded,
+            proposal,
+            request,
+            evidence_documents,
+            evidence,
+            undoes: None,
+            now_ms,
+        })
     }
 
     /// Judges a proposal that is new.
@@ -166,7 +186,17 @@ impl Gate {
                 Some((ActionId::new(id), supersedable(caller, &old)?))
             }
         };
-        let Case { control_body, loaded, proposal, request, evidence_documents, evidence, now_ms, .. } = case;
+        let Case {
+            control_body,
+            loaded,
+            proposal,
+            request,
+            evidence_documents,
+            evidence,
+            undoes,
+            now_ms,
+            ..
+        } = case;
         let action = Action {
             state: ActionState::Denied,
             actor: incoming.actor.clone(),
@@ -177,6 +207,7 @@ impl Gate {
             evidence_documents,
             approvals: Vec::new(),
             permit: None,
+            undoes,
             expires_at_ms: None,
             supersedes: supersedes.map(ActionId::new),
             superseded_by: None,
@@ -259,6 +290,7 @@ impl NewAction {
             supersedes: self.action.supersedes.clone().map(String::from),
             submitted_by: (submitted_by != writing.by()).then(|| submitted_by.clone()),
             deed: self.deed.clone(),
+            undoes: self.action.undoes.clone().map(String::from),
         });
         let ruled = self.ruling.write(writing, &self.id, &mut self.action, self.held_until_ms)?;
         if let Some((old_id, mut old)) = self.superseded {

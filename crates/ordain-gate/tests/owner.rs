@@ -282,6 +282,45 @@ async fn an_approval_without_the_signature_that_policies_ask_for_does_not_count(
     is_sound(&scene).await;
 }
 
+/// A key that stays unlocked signs alone: where two people must approve, each of them types a passphrase.
+#[tokio::test]
+async fn a_recent_signature_counts_only_alone() {
+    let (scene, ann) = owned().await;
+    let mut files = careful();
+    files.insert(
+        "recent.cedar".to_owned(),
+        r#"@id("mail") @approval("single") @approvers("leads") @assurance("recent")
+permit(principal, action == Action::"communicate", resource);
+@id("pay") @approval("dual") @approvers("leads") @assurance("local")
+permit(principal, action == Action::"transact", resource);
+@id("call") @approval("single") @approvers("leads") @assurance("recent")
+permit(principal, action == Action::"custom", resource);
+@id("call-takes-two")
+forbid(principal, action == Action::"custom", resource) unless { context.approvals >= 2 };
+"#
+        .to_owned(),
+    );
+    let caller = signed(&scene, "ann", &ann, OwnerAct::PushPolicy, &hash_of(&files)).await;
+    scene.gate.set_policy(&caller, &files).await.unwrap();
+    for (id, action) in [("alone", "communicate"), ("two", "transact"), ("seen", "custom")] {
+        assert_eq!(scene.submit(&proposal(id, action)).await.state, ActionState::Held, "{id}");
+    }
+    let (status, request) = verdict(&scene, "ann", &ann, "alone", Assurance::Recent).await;
+    assert_eq!(status.signing.unwrap().assurance, Assurance::Recent);
+    let allowed = scene.gate.give_verdict(&Caller::local("ann"), "alone", &request).await.unwrap();
+    assert_eq!(allowed.state, ActionState::Allowed);
+    let (_, request) = verdict(&scene, "ann", &ann, "two", Assurance::Recent).await;
+    let refused = scene.gate.give_verdict(&Caller::local("ann"), "two", &request).await;
+    let Err(GateError::Refused { reasons, .. }) = refused else { panic!("{refused:?}") };
+    assert!(reasons.iter().any(|it| it.message.contains("counts only alone")), "{reasons:?}");
+    // A policy that wants to see two approvals is another way to ask for them.
+    let (_, request) = verdict(&scene, "ann", &ann, "seen", Assurance::Recent).await;
+    is_presence(scene.gate.give_verdict(&Caller::local("ann"), "seen", &request).await);
+    let (_, request) = verdict(&scene, "ann", &ann, "two", Assurance::Presence).await;
+    scene.gate.give_verdict(&Caller::local("ann"), "two", &request).await.unwrap();
+    is_sound(&scene).await;
+}
+
 /// Signing adds no look at the store: the keys are known by the hash that the gate's own record names.
 #[tokio::test]
 async fn a_signed_approval_reads_no_more_than_an_unsigned_one() {

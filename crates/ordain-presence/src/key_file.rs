@@ -175,6 +175,11 @@ impl KeyFile {
 }
 
 impl UnlockedKey {
+    #[cfg(test)]
+    pub(crate) fn of_seed(seed: [u8; SECRET_BYTES]) -> Self {
+        Self(SigningKey::from_bytes(&seed))
+    }
+
     /// Signs.
     pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()

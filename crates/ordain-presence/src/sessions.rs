@@ -14,9 +14,10 @@ pub struct Intruder {
     pub program: String,
 }
 
-/// The process's session and the number of its terminal, from `/proc/PID/stat`.
+/// The process's parent, its session and the number of its terminal, from `/proc/PID/stat`.
 struct Stat {
     program: String,
+    parent: u32,
     session: i32,
     terminal: u64,
 }
@@ -39,6 +40,11 @@ pub(crate) fn intruder() -> io::Result<Option<Intruder>> {
     Ok(None)
 }
 
+/// The number of a process's parent, and the name of its own program.
+pub(crate) fn parent_and_program(process: &Path) -> Option<(u32, String)> {
+    stat(process).map(|stat| (stat.parent, stat.program))
+}
+
 fn has_open(process: &Path, terminal: u64) -> bool {
     let Ok(descriptors) = fs::read_dir(process.join("fd")) else { return false };
     // Following the link asks for the open file itself, whatever its name is by now.
@@ -50,10 +56,12 @@ fn stat(process: &Path) -> Option<Stat> {
     // The name is in parentheses and may contain some.
     let (head, tail) = text.rsplit_once(") ")?;
     let program = head.split_once('(')?.1.to_owned();
-    let mut fields = tail.split(' ').skip(3);
+    let mut fields = tail.split(' ').skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let mut fields = fields.skip(1);
     let session = fields.next()?.parse().ok()?;
     let number: u64 = fields.next()?.parse::<i64>().ok()?.try_into().ok()?;
-    Some(Stat { program, session, terminal: device(number) })
+    Some(Stat { program, parent, session, terminal: device(number) })
 }
 
 /// The kernel writes the number of a terminal in the old form; files have it in the new one.

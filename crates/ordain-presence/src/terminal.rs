@@ -2,11 +2,14 @@
 
 use crate::passphrase::{Passphrase, PassphraseError};
 use crate::sessions::{Intruder, intruder};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
 };
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 const PATH: &str = "/dev/tty";
@@ -76,6 +79,10 @@ impl Terminal {
         self.refuse_watchers()?;
         tcflush(&self.0, QueueSelector::IFlush).map_err(io::Error::from)?;
         self.say(prompt)?;
+        self.line()
+    }
+
+    fn line(&mut self) -> Result<String, TerminalError> {
         let mut line = Vec::new();
         loop {
             match self.byte()? {
@@ -88,6 +95,27 @@ impl Terminal {
             }
         }
         Ok(String::from_utf8_lossy(&line).trim().to_owned())
+    }
+
+    /// Waits for a line, with echo, and gives up after a while.
+    pub fn line_within(&mut self, wait: Duration) -> Result<Option<String>, TerminalError> {
+        let timeout = Timespec::try_from(wait).map_err(io::Error::other)?;
+        let ready = poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timeout));
+        match ready {
+            Ok(0) | Err(Errno::INTR) => Ok(None),
+            Ok(_) => self.line().map(Some),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
+    /// Asks for a line as [`Terminal::ask`] does, and gives up after a while. Nothing that was typed before counts.
+    pub fn ask_within(&mut self, prompt: &str, wait: Duration) -> Result<Option<String>, TerminalError> {
+        self.refuse_watchers()?;
+        tcflush(&self.0, QueueSelector::IFlush).map_err(io::Error::from)?;
+        self.say(prompt)?;
+        let line = self.line_within(wait)?;
+        self.refuse_watchers()?;
+        Ok(line)
     }
 
     /// Asks for the passphrase of a key, without echo.

@@ -23,6 +23,14 @@ pub fn generated_words() -> io::Result<Zeroizing<String>> {
     Ok(words)
 }
 
+/// Letters that cannot be taken for each other.
+const CLEAR_LETTERS: &[u8; 20] = b"abcdefghkmnprstuvwxy";
+
+/// Three random letters, to be shown and typed.
+pub fn three_letters() -> io::Result<String> {
+    (0..3).map(|_| letter(CLEAR_LETTERS)).collect()
+}
+
 /// Any letter, each as likely as the others.
 fn letter(letters: &[u8]) -> io::Result<char> {
     let count = u8::try_from(letters.len()).unwrap_or(u8::MAX);
@@ -45,6 +53,12 @@ mod tests {
     use super::*;
     use crate::Passphrase;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn three_letters_are_hard_to_guess() {
+        let seen: BTreeSet<String> = (0..500).map(|_| three_letters().unwrap()).collect();
+        assert!(seen.len() > 400 && seen.iter().all(|letters| letters.len() == 3), "{}", seen.len());
+    }
 
     #[test]
     fn six_words_are_a_passphrase() {

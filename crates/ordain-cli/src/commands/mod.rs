@@ -40,6 +40,7 @@ pub(crate) mod transform;
 pub(crate) mod undo;
 pub(crate) mod validate;
 pub(crate) mod verify;
+pub(crate) mod watch;
 
 use crate::exit::{Failure, Outcome};
 use clap::Subcommand;
@@ -106,10 +107,12 @@ pub(crate) enum Command {
     Submit(submit::Submit),
     /// Show the state of actions
     Status(status::Status),
-    /// Approve a held action
+    /// Approve a held action, or choose among everything that waits
     Approve(approve::Approve),
     /// Reject a held action
     Reject(reject::Reject),
+    /// Watch what waits, and approve it with a key that stays unlocked for a while
+    Watch(watch::Watch),
     /// Enrol, list and revoke the keys of people who approve
     Approver(approver::Approver),
     /// Show, verify and spend permits, and report outcomes
@@ -180,6 +183,7 @@ impl Command {
             Self::Status(args) => status::run(args, json),
             Self::Approve(args) => approve::run(args, json),
             Self::Reject(args) => reject::run(args, json),
+            Self::Watch(args) => watch::run(args, json),
             Self::Approver(args) => approver::run(args, json),
             Self::Permit(args) => permit::run(args, json),
             Self::Ledger(args) => ledger::run(args, json),

@@ -99,7 +99,7 @@ pub(super) fn wait(client: &Client, id: &str, seconds: u64) -> Result<ActionStat
 
 /// The status of an action that must be there. What it shows has the digest that an approval names: whoever is between this
 /// program and the gate cannot have one thing approved and another shown.
-pub(super) fn of(client: &Client, id: &str) -> Result<ActionStatus, Failure> {
+pub(crate) fn of(client: &Client, id: &str) -> Result<ActionStatus, Failure> {
     let status = client.action(id)?.ok_or_else(|| Failure::unknown("action", id))?;
     check_digest(&status)?;
     Ok(status)

@@ -6,18 +6,23 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gate::files::{self, Asker, Changed};
 use crate::output::print_json;
 use crate::report::{BOLD, GREEN, printable};
+use crate::signing::{self, Signer};
 use crate::wording::count;
 use clap::Args;
-use ordain_agent::Acted;
+use ordain_agent::{Acted, AgentError, Sign};
+use ordain_api::OwnerAct;
 use ordain_canon::time::rfc3339;
-use ordain_harness::apply::{self, Authority, Copies, records};
+use ordain_client::Client;
+use ordain_harness::apply::{self, Authority, Change, Copies, records};
 use ordain_state::Home;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-#[command(after_help = exit::help(&[
+#[command(after_help = exit::help_with("\
+On a terminal you take back what your agent changed with your own authority: you sign with your key, and the policies are not \
+asked. Elsewhere it is proposed like any other change.", &[
     Outcome::Ok.means("undone"),
     Outcome::Failed.means("refused or not possible"),
     Outcome::Hold.means("held by the gate; nothing is changed"),
@@ -69,7 +74,23 @@ pub(crate) fn run(args: &Undo, json: bool) -> Result<Outcome, Failure> {
         }
         Some(gate) => {
             let (name, changes) = told(apply::preview_undo(&args.workspace, record, copies), json)?;
-            match gate.change(|gated, tell| gated.undo(&name, copies, &changes, tell))? {
+            let present = signing::on_terminal();
+            let gate = if present { gate.by_person() } else { gate };
+            let mut refused = None;
+            let changed = gate.change(|gated, tell| {
+                let mut sign = |hash: &str| {
+                    sign(gated.client, gated.actor, hash, &changes).map_err(|failure| {
+                        refused = Some(failure);
+                        AgentError::NotSigned
+                    })
+                };
+                let sign: Option<Sign<'_>> = if present { Some(&mut sign) } else { None };
+                gated.undo(&name, copies, &changes, sign, tell)
+            });
+            if let Some(failure) = refused {
+                return Err(failure);
+            }
+            match changed? {
                 Changed::Not(outcome) => return Ok(outcome),
                 Changed::Tried(acted) => acted,
             }
@@ -88,6 +109,18 @@ pub(crate) fn run(args: &Undo, json: bool) -> Result<Outcome, Failure> {
     }
     acted.reported?;
     Ok(Outcome::Ok)
+}
+
+/// The client that submits an undo. An owner signs the proposal at their terminal, after they have seen what changes; for
+/// everybody else the policies decide.
+fn sign(client: &Client, actor: &str, hash: &str, changes: &[Change]) -> Result<Client, Failure> {
+    let plain = client.with_statements(&[]);
+    let owner = client.act_terms(OwnerAct::Undo)?.owned.then(|| Signer::find(client)).transpose()?.flatten();
+    if owner.is_none_or(|signer| signer.principal() != actor) {
+        return Ok(plain);
+    }
+    show_changes(changes, false)?;
+    signing::for_act(client, OwnerAct::Undo, hash)
 }
 
 fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {

@@ -23,6 +23,8 @@ pub(crate) struct Asker<'a> {
 pub(crate) struct Gated<'a> {
     asker: &'a Asker<'a>,
     project: Option<Project>,
+    /// Whether the person at the terminal proposes, unless somebody else is named.
+    by_person: bool,
 }
 
 /// What became of a change that the gate was asked about.
@@ -39,25 +41,31 @@ impl Asker<'_> {
         // Nobody can change something that is not a folder; the command that tries says so.
         let project = if self.workspace.is_dir() { Project::registered_above(self.workspace)? } else { None };
         let named = self.connect.server.is_some();
-        Ok((named || project.is_some()).then_some(Gated { asker: self, project }))
+        Ok((named || project.is_some()).then_some(Gated { asker: self, project, by_person: false }))
     }
 }
 
 impl Gated<'_> {
+    /// The same gate, to which the person at the terminal proposes, unless somebody else is named.
+    pub(crate) fn by_person(self) -> Self {
+        Self { by_person: true, ..self }
+    }
+
     /// Opens the gate, and makes a change through it.
     pub(crate) fn change(
         self,
         change: impl FnOnce(&GatedWorkspace<'_>, &mut dyn FnMut(Note)) -> Result<FileOutcome, AgentError>,
     ) -> Result<Changed, Failure> {
-        let Self { asker: &Asker { workspace, connect, actor, json }, project } = self;
+        let Self { asker: &Asker { workspace, connect, actor, json }, project, by_person } = self;
         let actor = match (actor, &project) {
             (Some(actor), _) => Some(actor.to_owned()),
-            (None, Some(project)) => project.actor()?,
-            (None, None) => None,
+            (None, Some(project)) if !by_person => project.actor()?,
+            (None, _) => None,
         };
         let place = project.as_ref().map(|project| project.path_within(workspace)).transpose()?;
         let gateway = Gateway::open_in(project, connect, Purpose::Decide)?;
-        let actor = actor.unwrap_or_else(|| gateway.principal());
+        let unnamed = || if by_person { gateway.principal() } else { gateway.default_actor() };
+        let actor = actor.unwrap_or_else(unnamed);
         let gated = GatedWorkspace {
             client: gateway.client(),
             server: gateway.server(),

@@ -1,6 +1,7 @@
 //! Parts that the commands which ask the gate share.
 
 pub(crate) mod files;
+pub(crate) mod held;
 pub(crate) mod page;
 
 use crate::report::printable;

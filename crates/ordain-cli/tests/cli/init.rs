@@ -68,7 +68,62 @@ fn its_cases_hold_and_reach_every_policy() {
 /// A case that would pass whatever the policy says shows nothing: without a policy at least one must fail.
 #[test]
 fn each_policy_matters_to_a_case() {
-    let project = Project::started();
+    each_policy_matters(&Project::started());
+}
+
+#[test]
+fn each_policy_of_the_solo_starter_matters_to_a_case() {
+    each_policy_matters(&solo());
+}
+
+fn solo() -> Project {
+    let project = Project::empty();
+    project.run(&["init", "--solo"]).ended(0).says_all(&["this gate is open", "ordain init --claim"]);
+    project
+}
+
+#[test]
+fn the_solo_starter_is_small_and_valid() {
+    let project = solo();
+    let checked = project.run(&["policy", "check", "--deny-warnings", "--json"]).ended(0).json();
+    assert_eq!(checked["problems"], json!([]));
+    project.run(&["policy", "fmt", "--check"]).ended(0);
+    project.run(&["policy", "test"]).ended(0);
+    assert!(files(&project.path("policy")).len() <= 10);
+    assert!(project.read("policy/README.md").lines().count() <= 50);
+    // An agent edits; to delete or to run it needs a signature, and the person is not the agent.
+    let room = |name: &str, proposal: Json| project.write(name, &proposal.to_string());
+    let mut proposal = crate::harness::proposal("w", "workspace", 1);
+    proposal["target"]["resource_type"] = json!("file");
+    proposal["target"]["resource_id"] = json!("src/main.rs");
+    room("write.json", proposal.clone());
+    project.run(&["submit", "write.json"]).ended(0);
+    proposal["proposal_id"] = json!("d");
+    proposal["action_type"] = json!("delete");
+    room("delete.json", proposal);
+    project.run(&["submit", "delete.json"]).ended(20).says_all(&["presence"]);
+}
+
+/// Names stand in one place: whoever changes them there has nothing else to change.
+#[test]
+fn people_and_agents_of_the_solo_starter_can_be_renamed() {
+    let project = solo();
+    let user = crate::harness::os_user();
+    let mut entities: Vec<Json> = serde_json::from_str(&project.read("policy/entities.json")).unwrap();
+    for entity in &mut entities {
+        if entity["uid"]["id"] == json!(user) {
+            entity["uid"]["id"] = json!("rosa");
+        }
+        if entity["uid"]["id"] == "agent-1" {
+            (entity["uid"]["id"], entity["attrs"]["agent_of"]) = (json!("helper"), json!("rosa"));
+        }
+    }
+    project.write("policy/entities.json", &json!(entities).to_string());
+    project.run(&["policy", "test"]).ended(0);
+    project.run(&["policy", "push"]).ended(0);
+}
+
+fn each_policy_matters(project: &Project) {
     for (name, text) in files(&project.path("policy")).iter().filter(|(name, _)| name.ends_with(".cedar")) {
         let file = format!("policy/{name}");
         let ids: Vec<&str> =
@@ -137,10 +192,18 @@ fn a_folder_may_be_named_and_is_made() {
 
 /// A starter file that is not written would be lost, and one that is not there does not compile.
 #[test]
-fn every_file_of_the_starter_is_written() {
-    let project = Project::started();
-    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands/init/starter");
-    let mut expected = files(&starter);
+fn every_file_of_the_starters_is_written() {
+    let starters = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands/init");
+    is_written(&Project::started(), files(&starters.join("starter")));
+    let mut expected = files(&starters.join("solo"));
+    let shared = "policy/protected.cedar";
+    expected
+        .push((shared.to_owned(), std::fs::read_to_string(starters.join("starter").join(shared)).unwrap()));
+    expected.sort();
+    is_written(&solo(), expected);
+}
+
+fn is_written(project: &Project, mut expected: Vec<(String, String)>) {
     for (_, content) in &mut expected {
         *content = content.replace("@OS_USER@", &crate::harness::os_user());
     }

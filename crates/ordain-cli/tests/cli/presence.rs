@@ -4,12 +4,13 @@ use crate::harness::{Kind, Project, Ran, count, proposal, ran};
 use serde_json::{Value as Json, json};
 use std::process::Command;
 
-const PASSPHRASE: &str = "correct horse battery staple";
+pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 
-/// Runs a command on a new terminal. Of each step it waits for a text and then types a line. With a watcher, a process of another
+/// Runs a command on a new terminal. Of each step it waits for a text and then types a line: `{letters}` are the three that were
+/// shown last, and a line that starts with `!` is run in a shell instead. With a watcher, a process of another
 /// session has the terminal open.
 const ON_TERMINAL: &str = r#"
-import json, os, pty, subprocess, sys, time
+import json, os, pty, re, subprocess, sys, time
 steps, watched, command = json.loads(sys.argv[1]), sys.argv[2] == "watched", sys.argv[3:]
 pid, master = pty.fork()
 if pid == 0:
@@ -36,6 +37,11 @@ for wanted, line in steps:
     while wanted.encode() not in seen[mark:]:
         if not more():
             break
+    if line.startswith("!"):
+        subprocess.run(line[1:], shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        continue
+    if line == "{letters}":
+        line = re.findall(rb"Type ([a-z]{3}) to approve", seen)[-1].decode()
     mark = len(seen)
     os.write(master, line.encode() + b"\n")
 if watcher:
@@ -51,7 +57,7 @@ sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(status))
 "#;
 
-fn on_terminal(room: &Project, steps: &[(&str, &str)], arguments: &[&str]) -> Ran {
+pub(crate) fn on_terminal(room: &Project, steps: &[(&str, &str)], arguments: &[&str]) -> Ran {
     terminal(room, "alone", steps, arguments)
 }
 
@@ -70,7 +76,7 @@ fn terminal(room: &Project, watched: &str, steps: &[(&str, &str)], arguments: &[
 }
 
 /// Runs a command without any terminal, as an agent's shell may.
-fn detached(room: &Project, arguments: &[&str]) -> Ran {
+pub(crate) fn detached(room: &Project, arguments: &[&str]) -> Ran {
     let inner = room.command(arguments);
     let mut command = Command::new("setsid");
     command.arg("--wait").arg(inner.get_program()).args(inner.get_args()).current_dir(&room.root);

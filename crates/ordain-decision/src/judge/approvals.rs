@@ -32,8 +32,16 @@ pub(crate) struct Given<'a> {
     pub(crate) documents: &'a [Value<'a>],
     pub(crate) keys: &'a ApproverKeys,
     pub(crate) now_ms: u64,
-    /// The least that the permits in scope ask of each approver.
-    pub(crate) least: BTreeMap<String, Assurance>,
+    /// What the permits in scope ask of each approver.
+    pub(crate) asked: BTreeMap<String, Asked>,
+}
+
+/// The least that permits ask of one approver.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) assurance: Assurance,
+    /// How many approvals the permit that asks for fewest takes.
+    pub(crate) approvals: usize,
 }
 
 impl<'s> Approved<'s> {
@@ -125,9 +133,10 @@ impl<'s> Approved<'s> {
             return Err(format!("it expired: approvals hold for {hours} hours, and it is {age_ms} ms old"));
         }
         let assurance = approval.assurance();
-        let least = given.least.get(id).copied().unwrap_or(Assurance::Local);
-        if assurance < least {
-            return Err(too_weak(least, assurance));
+        let asked = given.asked.get(id).copied();
+        let asked = asked.unwrap_or(Asked { assurance: Assurance::Local, approvals: 1 });
+        if let Some(problem) = shortfall(asked.assurance, asked.approvals, assurance) {
+            return Err(problem);
         }
         match self.by.get(person) {
             // Signed later, it counts for more.
@@ -139,11 +148,6 @@ impl<'s> Approved<'s> {
         self.by.insert(person, id);
         self.assurance.insert(person, assurance);
         Ok(())
-    }
-
-    /// Whether a person has approved, and it is sure enough that it was them.
-    fn has(&self, person: &str, least: Assurance) -> bool {
-        self.assurance.get(person).is_some_and(|assurance| *assurance >= least)
     }
 
     /// People in scope who have not approved.
@@ -206,18 +210,20 @@ pub(crate) struct Demand<'s> {
 
 impl Demand<'_> {
     fn given(&self, approved: &Approved<'_>) -> usize {
-        self.people.iter().filter(|person| approved.has(person, self.assurance)).count()
+        let given = self.people.iter().filter_map(|person| approved.assurance.get(person));
+        given.filter(|given| self.shortfall(**given).is_none()).count()
+    }
+
+    /// Why an approval with this assurance does not count for it.
+    fn shortfall(&self, given: Assurance) -> Option<String> {
+        shortfall(self.assurance, self.count, given)
     }
 
     /// Approvals that do not reach the assurance.
     fn tell_weak(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
         for (person, id) in approved.by.iter().filter(|(person, _)| self.people.contains(*person)) {
-            if let Some(assurance) = approved.assurance.get(person).filter(|given| **given < self.assurance) {
-                let message = format!(
-                    "the approval by `{id}` does not count for {}: {}",
-                    self.asks(),
-                    too_weak(self.assurance, *assurance)
-                );
+            if let Some(problem) = approved.assurance.get(person).and_then(|given| self.shortfall(*given)) {
+                let message = format!("the approval by `{id}` does not count for {}: {problem}", self.asks());
                 reasons.tell(gate::NOT_COUNTED, message);
             }
         }
@@ -285,8 +291,19 @@ impl Demand<'_> {
     }
 }
 
-fn too_weak(least: Assurance, given: Assurance) -> String {
-    format!("it asks for the assurance `{}`, and this one is `{}`", least.name(), given.name())
+/// Why an approval does not reach what is asked. A key that stays unlocked signs alone: where several people must approve, each
+/// of them is there for it.
+fn shortfall(least: Assurance, approvals: usize, given: Assurance) -> Option<String> {
+    if given < least {
+        return Some(format!(
+            "it asks for the assurance `{}`, and this one is `{}`",
+            least.name(),
+            given.name()
+        ));
+    }
+    (given == Assurance::Recent && approvals > 1).then(|| {
+        format!("it asks for {approvals} approvals, and one with the assurance `recent` counts only alone")
+    })
 }
 
 /// As in `2 approvals`.
@@ -379,6 +396,12 @@ impl<'s> Demands<'s> {
     /// Whether some are not met.
     pub(crate) fn some_unmet(&self, approved: &Approved<'_>) -> bool {
         self.all.iter().any(|demand| !demand.is_met(approved))
+    }
+
+    /// The highest assurance that is still asked for.
+    pub(crate) fn assurance_wanted(&self, approved: &Approved<'_>) -> Option<Assurance> {
+        let unmet = self.all.iter().filter(|demand| !demand.is_met(approved));
+        unmet.map(|demand| demand.assurance).max()
     }
 
     /// The largest number that somebody asks for.

@@ -1,7 +1,7 @@
 //! What the policies say, and whether more approvals would change it.
 
 use super::Judge;
-use super::approvals::{self, Approved, Demands, STEPS_ALL_MAX, Seen, counted};
+use super::approvals::{self, Approved, Asked, Demands, STEPS_ALL_MAX, Seen, counted};
 use super::misses::{Examiner, forbid_message, nearest};
 use super::subject::{Asker, OPERATIONS, Subject};
 use crate::limits::{APPROVALS_MAX, OPERATIONS_TOLD};
@@ -12,7 +12,6 @@ use cedar_policy::Effect;
 use ordain_spec::Kind;
 use ordain_spec::action::{ApprovalClass, Proposal};
 use ordain_spec::decision::gate;
-use ordain_spec::statement::Assurance;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the policies say about all subjects together, at one number of approvals.
@@ -56,14 +55,17 @@ impl<'a> Judge<'a> {
         asker.permits_in_scope().map(approvers).collect()
     }
 
-    /// The least assurance that the permits in scope ask of each approver they name.
-    pub(super) fn least_assurance(&self, asker: &Asker<'_>) -> BTreeMap<String, Assurance> {
+    /// The least that the permits in scope ask of each approver they name.
+    pub(super) fn asked_of_approvers(&self, asker: &Asker<'_>) -> BTreeMap<String, Asked> {
         let statements = &self.case.policies.statements;
-        let mut least: BTreeMap<String, Assurance> = BTreeMap::new();
+        let mut least: BTreeMap<String, Asked> = BTreeMap::new();
         for permit in asker.permits_in_scope().flatten().filter_map(|at| statements.get(at)) {
-            for approver in &permit.terms.approvers {
-                let known = least.entry(approver.clone()).or_insert(permit.terms.assurance);
-                *known = permit.terms.assurance.min(*known);
+            let terms = &permit.terms;
+            let asked = Asked { assurance: terms.assurance, approvals: terms.approvals };
+            for approver in &terms.approvers {
+                let known = least.entry(approver.clone()).or_insert(asked);
+                known.assurance = known.assurance.min(asked.assurance);
+                known.approvals = known.approvals.min(asked.approvals);
             }
         }
         least
@@ -184,6 +186,7 @@ impl<'a> Judge<'a> {
     ) -> Answer {
         let wanted = Demands::of(self.case.policies, proposal, &then.permit_ids, approved);
         wanted.say_missing(approved, &mut self.reasons);
+        self.assurance = wanted.assurance_wanted(approved);
         // What policies ask for is said at once, not only when everybody else is content.
         if !wanted.some_unmet(approved) || (!now.allows() && required > wanted.largest()) {
             let mut policies: Vec<&str> = now.forbids.iter().map(|(id, _)| id.as_str()).collect();

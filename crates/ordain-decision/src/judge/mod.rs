@@ -23,7 +23,7 @@ use ordain_spec::action::{
 };
 use ordain_spec::decision::{Approvals, Decision, Outcome, SCHEMA_VERSION, gate};
 use ordain_spec::limits::FRESHNESS_MS_DEFAULT;
-use ordain_spec::statement::ApproverKeys;
+use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_spec::{Facts, Kind, Nullable, RuleId, Sha256, verify_value};
 use reasons::Reasons;
 use std::collections::BTreeSet;
@@ -57,6 +57,8 @@ pub struct Judgement {
     pub decision: Decision,
     /// With an ALLOW: what a permit can be made of.
     pub grant: Option<Grant>,
+    /// With a HOLD: how sure the approvals that are missing must be.
+    pub assurance: Option<Assurance>,
     /// How many policies were evaluated.
     pub evaluated: usize,
 }
@@ -108,6 +110,15 @@ pub fn decide_text(text: &[u8], case: &Case<'_>) -> Judgement {
     judge.finish()
 }
 
+/// Decides about a proposal by which somebody takes back the change of an action, with their own authority. The caller has made
+/// sure that they may; the policies are not asked. Everything else that is wrong with the proposal denies it as ever.
+pub fn decide_own_undo(case: &Case<'_>, undoes: &str) -> Judgement {
+    let mut judge = Judge::new(case);
+    judge.undoes = Some(undoes.to_owned());
+    judge.judge_document(case.document);
+    judge.finish()
+}
+
 /// Why the policies say what they say: every policy about the action, condition by condition, with the approvals that count.
 /// Of a patch set, for each operation that a reason of the decision points to.
 pub fn explain(case: &Case<'_>) -> Vec<Examined> {
@@ -128,8 +139,11 @@ struct Judge<'a> {
     /// How many approvals the policies see.
     seen: usize,
     grant: Option<Grant>,
+    assurance: Option<Assurance>,
     evaluated: usize,
     explaining: Option<Vec<Examined>>,
+    /// The action whose change is taken back.
+    undoes: Option<String>,
 }
 
 impl<'a> Judge<'a> {
@@ -152,8 +166,10 @@ impl<'a> Judge<'a> {
             approvals: Approvals { class: ApprovalClass::None, required: 0, have: Vec::new() },
             seen: 0,
             grant: None,
+            assurance: None,
             evaluated: 0,
             explaining: None,
+            undoes: None,
         }
     }
 
@@ -223,6 +239,15 @@ impl<'a> Judge<'a> {
         let observed = evidence::observe(set, &facts, &proposal, document, doubted, &mut self.reasons);
         self.check_rollback(&proposal);
         let subjects = subjects(&proposal, document, &mut self.reasons);
+        if let Some(undoes) = self.undoes.clone() {
+            let actor = proposal.actor.as_str();
+            let message = format!("`{actor}` takes back the change of `{undoes}` with their own authority");
+            self.reasons.tell(gate::OWN_UNDO, message);
+            if self.reasons.outcome() == Outcome::Allow {
+                self.grant(&proposal, document, hash, &Answer::default());
+            }
+            return;
+        }
         let class = proposal.approval_class.unwrap_or(ApprovalClass::None);
         self.approvals.class = class;
         self.approvals.required = match class {
@@ -243,7 +268,7 @@ impl<'a> Judge<'a> {
                 documents: self.case.approvals,
                 keys: self.case.approver_keys,
                 now_ms: self.case.now_ms,
-                least: self.least_assurance(&asker),
+                asked: self.asked_of_approvers(&asker),
             },
             &mut self.reasons,
         );
@@ -434,6 +459,7 @@ impl<'a> Judge<'a> {
             decided_at_ms: self.case.now_ms,
         };
         let grant = self.grant.filter(|_| outcome == Outcome::Allow);
-        Judgement { decision, grant, evaluated: self.evaluated }
+        let assurance = self.assurance.filter(|_| outcome == Outcome::Hold);
+        Judgement { decision, grant, assurance, evaluated: self.evaluated }
     }
 }

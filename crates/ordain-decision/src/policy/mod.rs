@@ -256,6 +256,17 @@ impl PolicySet {
         self.people.agents_of(person)
     }
 
+    /// Whether a person owns an actor, by `agent_of` of `entities.json`, or is that actor's person.
+    pub fn answers_for(&self, person: &str, actor: &str) -> bool {
+        let agent = self.person(actor);
+        person == agent || self.people.owns(person, agent)
+    }
+
+    /// The first agent by name, and whose it is.
+    pub fn first_agent(&self) -> Option<(&str, &str)> {
+        self.people.first_agent()
+    }
+
     /// What does not make the folder invalid, but somebody should know.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings

@@ -161,6 +161,14 @@ impl People {
         self.actors.iter().filter(owned).map(|(id, _)| id.as_str())
     }
 
+    /// The first agent by name, and a name of its owner.
+    pub(crate) fn first_agent(&self) -> Option<(&str, &str)> {
+        self.actors.iter().find_map(|(id, actor)| {
+            let owner = self.owners.get(&actor.person)?.first()?;
+            Some((id.as_str(), owner.as_str()))
+        })
+    }
+
     /// The actors that a name in `@approvers` stands for.
     pub(crate) fn members(&self, name: &str) -> Result<BTreeSet<String>, String> {
         match (self.groups.get(name), self.actors.contains_key(name)) {

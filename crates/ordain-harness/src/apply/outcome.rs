@@ -42,6 +42,9 @@ pub struct Record {
     pub applied_at_ms: u64,
     /// The patch set.
     pub patch_hash: String,
+    /// The permit that it was done by, where a gate was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permit_id: Option<String>,
     /// The proposal that the patch set names.
     pub source_proposal_id: String,
     /// What was done to which file, in order.

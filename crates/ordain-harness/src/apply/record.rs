@@ -1,5 +1,6 @@
 //! The changes that were made in a workspace.
 
+use super::authority::AuthorityRecord;
 use super::perform::files_of;
 use super::state::{APPLIED, Slots, existing, names, unusable};
 use super::tree::Tree;
@@ -24,6 +25,10 @@ fn record(slots: &std::io::Result<Slots>, name: String) -> Result<Record, ApplyE
     Ok(Record {
         files: files_of(&journal),
         applied_at_ms: journal.applied_at_ms,
+        permit_id: match journal.authority {
+            AuthorityRecord::Permit { permit_id, .. } => Some(permit_id),
+            AuthorityRecord::LocalOperator => None,
+        },
         patch_hash: journal.patch_hash,
         source_proposal_id: journal.source_proposal_id,
         record: name,

@@ -4,7 +4,7 @@ use super::ApplyError;
 use super::PROJECT_FILE;
 use crate::beneath::{FOLDER, REGULAR, beneath_here, hash_file, is_git, is_own, plain_name};
 use ordain_spec::path_problem;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -114,6 +114,9 @@ impl Folders<'_> {
             Ok(folder) => folder,
             Err(error) => return missing_or(error, true),
         };
+        if is_policy_file(folder, name) {
+            return Err("belongs to a policy folder, and is changed by people, never by a patch".to_owned());
+        }
         let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(error) => return missing_or(error.into(), false),
@@ -192,6 +195,18 @@ const HOOK_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".mcp.json"];
 const POLICY_FILES: [&str; 5] =
     ["entities.json", "effects.toml", "sensors.toml", "tools.toml", "redact.toml"];
 
+/// Whether a file belongs to the policies beside it, whatever their folder is called: the project's settings name it, and whoever
+/// edits those must not choose what is protected.
+fn is_policy_file(folder: BorrowedFd<'_>, name: &str) -> bool {
+    if !POLICY_FILES.contains(&plain_name(name.as_bytes()).as_str()) {
+        return false;
+    }
+    let is_policy = |name: &[u8]| plain_name(name).ends_with(".cedar");
+    // A folder that cannot be listed could be one.
+    let Ok(entries) = Dir::read_from(folder) else { return true };
+    entries.into_iter().any(|entry| entry.is_ok_and(|entry| is_policy(entry.file_name().to_bytes())))
+}
+
 /// What a path guards, if it is a file by which agents are held: at any depth, because tools look in nested projects too.
 fn guard(path: &str) -> Option<&'static str> {
     let names: Vec<String> = path.split('/').map(|segment| plain_name(segment.as_bytes())).collect();
@@ -257,6 +272,19 @@ mod tests {
             ".git/config",
         ] {
             assert!(forbidden(path).is_some(), "{path}");
+        }
+        // The settings may call the policy folder something else.
+        let workspace = tempfile::tempdir().unwrap();
+        for folder in ["rules", "src"] {
+            std::fs::create_dir(workspace.path().join(folder)).unwrap();
+        }
+        std::fs::write(workspace.path().join("rules/All.Cedar"), "").unwrap();
+        let tree = Tree::open(workspace.path()).unwrap();
+        for path in ["rules/entities.json", "rules/Tools.toml", "rules/effects.toml", "rules/more.cedar"] {
+            assert!(tree.folders().at(path).is_err(), "{path}");
+        }
+        for path in ["src/entities.json", "rules/notes.md", "tools.toml"] {
+            assert!(tree.folders().at(path).is_ok(), "{path}");
         }
         for path in [
             "docs/ordain.md",

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 
 pub use deed::{Deed, RUNNER_SENSOR, SOURCE_SENSORS};
 pub(crate) use request::check_evidence;
-pub use request::{KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request};
+pub use request::{ANY_TOOL, KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request};
 pub use rules::{RULES, field_value};
 
 /// One action, with everything that a decision needs.

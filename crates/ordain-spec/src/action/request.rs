@@ -138,6 +138,9 @@ pub enum MapError {
     Evidence(usize),
 }
 
+/// The row of `tools.toml` for every tool that has none of its own. In a template, `{*}` is the name of the tool.
+pub const ANY_TOOL: &str = "*";
+
 /// Makes the action proposal that a request stands for. It still has to be verified.
 pub fn map_request(
     request: &KernelRequest,
@@ -145,7 +148,8 @@ pub fn map_request(
 ) -> Result<Proposal, MapError> {
     let call = request.tool_call.as_ref().ok_or(MapError::NoTool)?;
     let tool = call.name.as_str();
-    let mapping = tools.get(tool).ok_or_else(|| MapError::Unmapped(tool.to_owned()))?;
+    let mapping = tools.get(tool).or_else(|| tools.get(ANY_TOOL));
+    let mapping = mapping.ok_or_else(|| MapError::Unmapped(tool.to_owned()))?;
     let parameters = match (&call.params, &request.params) {
         (Some(inner), Some(outer)) if inner != outer => return Err(MapError::TwoParams),
         (Some(params), _) | (None, Some(params)) => params.clone(),
@@ -184,7 +188,8 @@ fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> 
         filled.push_str(before);
         // The whole text is the caller's to choose, and other rules judge it. A part of one must stay that part.
         let whole = filled.is_empty() && before.is_empty() && behind.is_empty();
-        let value = parameters.get(name);
+        let named = Json::String(tool.to_owned());
+        let value = if name == ANY_TOOL { Some(&named) } else { parameters.get(name) };
         let part = value.and_then(Json::as_str).filter(|_| !whole);
         if let Some(fault) = part.and_then(inside_fault) {
             let (tool, name, template) = (tool.to_owned(), name.to_owned(), template.to_owned());
@@ -277,6 +282,24 @@ mod tests {
         let text = serde_json::to_vec(&proposal).unwrap();
         let report = crate::verify_text(crate::Kind::Action, &crate::Facts::default(), &text).unwrap();
         assert_eq!(report.violations(), []);
+    }
+
+    /// A tool without a row of its own takes the row `*`, which can name it.
+    #[test]
+    fn a_row_for_every_other_tool() {
+        let tools: BTreeMap<String, ToolMapping> = serde_json::from_value(json!({
+            "file.read": {"action_type": "read", "resource_type": "file", "resource_id": "{path}", "domain": "workspace"},
+            "*": {"action_type": "custom", "resource_type": "tool", "resource_id": "{*}", "domain": "workspace"}}))
+        .unwrap();
+        let of = |name: &str, params: Json| {
+            let request = request(json!({"tool_call": {"name": name, "params": params}}));
+            map_request(&serde_json::from_value(request).unwrap(), &tools).unwrap()
+        };
+        assert_eq!(of("file.read", json!({"path": "a"})).target.resource_type.as_str(), "file");
+        // A parameter of that name does not stand for the tool.
+        let other = of("mail.send", json!({"*": "file.read"}));
+        assert_eq!(other.target.resource_id.as_str(), "mail.send");
+        assert_eq!(other.action_type, ActionType::Custom);
     }
 
     /// A part of a longer text stays a part.

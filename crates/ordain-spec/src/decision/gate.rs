@@ -1,4 +1,4 @@
-//! G1–G15: the rules of the gate, beyond those of a proposal and its evidence. The decision kernel checks them.
+//! G1–G16: the rules of the gate, beyond those of a proposal and its evidence. The decision kernel checks them.
 
 use crate::rule::RuleId;
 
@@ -66,6 +66,8 @@ pub const REJECTED: RuleId = RuleId::Gate(13);
 pub const APPROVALS: RuleId = RuleId::Gate(14);
 /// Why an approval does not count.
 pub const NOT_COUNTED: RuleId = RuleId::Gate(15);
+/// An owner takes back what their agent changed.
+pub const OWN_UNDO: RuleId = RuleId::Gate(16);
 
 /// All of them.
 #[rustfmt::skip]
@@ -85,6 +87,7 @@ pub static GATES: &[Gate] = &[
     Gate { id: REJECTED, title: "nobody who may approve has rejected it", about: "One rejection by an eligible approver is enough. Change the proposal: a new one has a new hash and starts anew." },
     Gate { id: APPROVALS, title: "enough people have approved", about: "The reasons name how many are missing and who can give them, what policies ask for included. With nothing else wrong the\nproposal is held." },
     Gate { id: NOT_COUNTED, title: "every approval that was given counts", about: "Says why an approval was not counted: for another proposal, too old, by the actor, by the same person twice, by somebody\nwho may not." },
+    Gate { id: OWN_UNDO, title: "an owner takes back what their agent changed", about: "Whoever answers for an agent takes its changes of files back with their own authority: with a signature of an owner's\nkey, or as the OS user of a gate that nobody owns. Policies are not asked. The paths are among those that the change touched." },
 ];
 
 /// What a reason with this rule does to an outcome. With an ALLOW or a HOLD, [`PERMIT`] only tells.
@@ -92,7 +95,7 @@ pub fn weight(rule_id: &str, permitted: bool) -> Weight {
     let is = |id: RuleId| id.name() == rule_id;
     if is(APPROVALS) {
         Weight::Waits
-    } else if is(NOT_COUNTED) || is(PERMIT) && permitted {
+    } else if is(NOT_COUNTED) || is(OWN_UNDO) || is(PERMIT) && permitted {
         Weight::Tells
     } else {
         Weight::Denies
@@ -110,17 +113,18 @@ mod tests {
             assert!(gate.title.split(' ').count() >= 3 && !gate.title.ends_with('.'), "{}", gate.title);
             assert!(gate.about.ends_with('.'), "{}", gate.about);
         }
-        assert_eq!(GATES.len(), 15);
+        assert_eq!(GATES.len(), 16);
     }
 
     #[test]
-    fn three_rules_do_not_simply_deny() {
+    fn four_rules_do_not_simply_deny() {
         let others: Vec<_> = GATES.iter().filter(|gate| gate.effect() != "denies").collect();
         let others: Vec<_> = others.iter().map(|gate| (gate.id, gate.effect())).collect();
         let expected = [
             (PERMIT, "denies, or tells with an ALLOW or a HOLD"),
             (APPROVALS, "waits"),
             (NOT_COUNTED, "tells"),
+            (OWN_UNDO, "tells"),
         ];
         assert_eq!(others, expected);
     }

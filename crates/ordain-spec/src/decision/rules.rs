@@ -1,7 +1,7 @@
 //! DC1–DC7, in order.
 
 use super::Reason;
-use super::gate::{PERMIT, Weight, weight};
+use super::gate::{OWN_UNDO, PERMIT, Weight, weight};
 use crate::facts::Facts;
 use crate::kind::Kind;
 use crate::node::Node;
@@ -63,7 +63,9 @@ fn outcome_follows(_: &Facts<'_>, decision: Node<'_, '_>, found: &mut Findings) 
         })
     };
     let permits = reasons.elements().any(|reason| {
-        reason.get("rule_id").str() == Some(&PERMIT.name()) && reason.get("policies").elements().len() > 0
+        let rule_id = reason.get("rule_id").str();
+        rule_id == Some(&PERMIT.name()) && reason.get("policies").elements().len() > 0
+            || rule_id == Some(&OWN_UNDO.name())
     });
     let problem = match name {
         "ALLOW" if has(Weight::Denies) => "a reason denies, so the outcome is DENY",

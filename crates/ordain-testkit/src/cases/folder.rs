@@ -282,7 +282,7 @@ fn tools(rng: &mut Rng, world: &mut World) {
 /// One thing that makes a folder invalid.
 fn spoil(rng: &mut Rng, files: &mut BTreeMap<String, String>) {
     let scope = "(principal, action, resource)";
-    let policy = match rng.below(13) {
+    let policy = match rng.below(15) {
         0 => format!("permit {scope};"),
         1 => format!("@id(\"same\") permit {scope};\n@id(\"same\") forbid {scope};"),
         2 => format!("@id(\"a b\") permit {scope};"),
@@ -295,6 +295,10 @@ fn spoil(rng: &mut Rng, files: &mut BTreeMap<String, String>) {
         9 => format!("@id(\"x\") permit {scope} when {{ context.weather == \"fine\" }};"),
         11 => format!("@id(\"x\") @effects(\" , \") permit {scope};"),
         10 => "@id(\"x\") permit (principal == ?principal, action, resource);".to_owned(),
+        12 => format!("@id(\"x\") @assurance(\"recent\") permit {scope};"),
+        13 => format!(
+            "@id(\"x\") @approval(\"single\") @approvers(\"dana\") @assurance(\"sure\") permit {scope};"
+        ),
         _ => format!("@id(\"x\") @max_executions(\"0\") permit {scope};"),
     };
     if rng.chance(70) {

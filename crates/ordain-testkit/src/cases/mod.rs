@@ -8,10 +8,12 @@ mod folder;
 mod policies;
 mod proposal;
 mod rng;
+mod signatures;
 
 use crate::model::ModelInput;
 use ordain_canon::{ActionHash, Canonicalizer, Value};
 use ordain_spec::action::{KernelRequest, is_request, map_request};
+use ordain_spec::statement::ApproverKeys;
 use rng::Rng;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -34,6 +36,8 @@ pub struct Case {
     pub evidence: Vec<Value<'static>>,
     /// The approvals.
     pub approvals: Vec<Value<'static>>,
+    /// The keys of approvers in force.
+    pub approver_keys: ApproverKeys,
     /// The time, in milliseconds since 1970.
     pub now_ms: i64,
     /// Whether an operator has halted the gate.
@@ -48,6 +52,7 @@ impl Case {
             proposal: &self.proposal,
             evidence: &self.evidence,
             approvals: &self.approvals,
+            approver_keys: &self.approver_keys,
             now_ms: self.now_ms,
             halted: self.halted,
         }
@@ -69,13 +74,15 @@ pub fn case(seed: u64) -> Case {
     evidence::seal(&mut draft);
     let text = faults::text(&mut rng, &draft);
     let hash = proposal_hash(&text, &world);
-    let approvals = approvals::all(&mut rng, &world, &draft, &hash);
+    let mut approvals = approvals::all(&mut rng, &world, &draft, &hash);
+    let approver_keys = signatures::add(seed, &mut approvals);
     Case {
         folder_number,
         folder: world.files,
         proposal: text,
         evidence: draft.evidence.iter().map(owned).collect(),
         approvals: approvals.iter().map(owned).collect(),
+        approver_keys,
         now_ms,
         halted: draft.halted,
     }

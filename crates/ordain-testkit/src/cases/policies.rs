@@ -68,6 +68,9 @@ fn annotations(rng: &mut Rng, world: &World, text: &mut String) {
         let _ = writeln!(text, "@approvers(\"{}\")", names.join(comma));
         if !approval.is_empty() {
             let _ = writeln!(text, "@approval(\"{approval}\")");
+            if number > 0 {
+                assurance(rng, text);
+            }
         }
     }
     if rng.chance(12) {
@@ -76,6 +79,13 @@ fn annotations(rng: &mut Rng, world: &World, text: &mut String) {
     }
     if rng.chance(10) {
         let _ = writeln!(text, "@max_executions(\"{}\")", rng.pick(&[1, 3, 1_000_000]));
+    }
+}
+
+fn assurance(rng: &mut Rng, text: &mut String) {
+    let name = *rng.pick(&["", "", "", "local", "login", "recent", "presence"]);
+    if !name.is_empty() {
+        let _ = writeln!(text, "@assurance(\"{name}\")");
     }
 }
 

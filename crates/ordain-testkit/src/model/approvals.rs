@@ -4,9 +4,9 @@ use super::folder::{ModelFolder, ModelPolicy};
 use ordain_canon::Value;
 use ordain_spec::action::ApprovalClass;
 use ordain_spec::approval::{Approval, Verdict};
-use ordain_spec::statement::Assurance;
+use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_spec::{Facts, Kind, verify_value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const FUTURE_MS_MAX: i64 = 5_000;
 const AGE_MS_MAX: i64 = 24 * 60 * 60 * 1_000;
@@ -18,6 +18,9 @@ pub(super) struct Eligible<'f> {
     pub(super) actor_person: String,
     /// Ids of actors.
     pub(super) in_scope: BTreeSet<String>,
+    /// The least that the permits in scope ask of each approver: an assurance, and a number of approvals.
+    pub(super) asked: BTreeMap<String, (Assurance, u64)>,
+    pub(super) keys: &'f ApproverKeys,
     pub(super) now_ms: i64,
     /// So many of the documents are there; those after them are imagined, as good as they can be.
     pub(super) given: usize,
@@ -28,7 +31,8 @@ pub(super) struct Eligible<'f> {
 pub(super) struct Counted {
     /// Ids, in the order in which they count.
     pub(super) approvers: Vec<String>,
-    pub(super) persons: BTreeSet<String>,
+    /// How sure it is of each that they approved.
+    pub(super) persons: BTreeMap<String, Assurance>,
     pub(super) rejected: bool,
     /// Whether a document was ignored.
     pub(super) ignored: bool,
@@ -50,20 +54,33 @@ impl Eligible<'_> {
             let at_ms = i64::try_from(approval.at_ms).unwrap_or(i64::MAX);
             let id = approval.approver.as_str();
             let timely = at_ms <= self.now_ms + FUTURE_MS_MAX && at_ms >= self.now_ms - AGE_MS_MAX;
-            let signed = imagined || matches!(approval.assurance(), Assurance::Recent | Assurance::Presence);
-            let owner = !signed && self.folder.owns(self.folder.person(id), &self.actor_person);
-            if timely && !owner && counted.persons.insert(self.folder.person(id).to_owned()) {
-                counted.approvers.push(id.to_owned());
-            } else {
-                counted.ignored = true;
+            let assurance = if imagined { Assurance::Presence } else { approval.assurance() };
+            let signed = matches!(assurance, Assurance::Recent | Assurance::Presence);
+            let person = self.folder.person(id);
+            let owner = !signed && self.folder.owns(person, &self.actor_person);
+            let (least, number) = self.asked.get(id).copied().unwrap_or((Assurance::Local, 1));
+            let fits = timely && !owner && suffices(assurance, least, number);
+            // The same person again counts only if it is surer this time.
+            match counted.persons.get(person) {
+                None if fits => {}
+                Some(before) if fits && rank_of(*before) < rank_of(assurance) => {
+                    counted.approvers.retain(|other| self.folder.person(other) != person);
+                }
+                _ => {
+                    counted.ignored = true;
+                    continue;
+                }
             }
+            counted.persons.insert(person.to_owned(), assurance);
+            counted.approvers.push(id.to_owned());
         }
         counted
     }
 
     /// 1 to 5 of the contract.
     fn eligible(&self, document: &Value<'_>) -> Option<Approval> {
-        if !verify_value(Kind::Approval, &Facts::default(), document).ok() {
+        let facts = Facts { approver_keys: Some(self.keys), ..Facts::default() };
+        if !verify_value(Kind::Approval, &facts, document).ok() {
             return None;
         }
         let approval: Approval = document.to_typed().ok()?;
@@ -81,12 +98,35 @@ pub(super) struct Demand {
     /// The permit that makes it; without one it is the proposal's own.
     pub(super) permit: Option<String>,
     pub(super) number: u64,
+    pub(super) assurance: Assurance,
     pub(super) people: BTreeSet<String>,
 }
 
+/// The order that the contract gives them.
+fn rank_of(assurance: Assurance) -> u8 {
+    match assurance {
+        Assurance::Local => 0,
+        Assurance::Login => 1,
+        Assurance::Recent => 2,
+        Assurance::Presence => 3,
+    }
+}
+
+/// Whether an approval is sure enough. A recent signature counts only where no other approval is asked for.
+fn suffices(given: Assurance, least: Assurance, number: u64) -> bool {
+    rank_of(given) >= rank_of(least) && !(given == Assurance::Recent && number > 1)
+}
+
 impl Demand {
-    pub(super) fn met_by(&self, persons: &BTreeSet<String>) -> bool {
-        at_least(self.people.intersection(persons).count(), self.number)
+    pub(super) fn met_by(&self, persons: &BTreeMap<String, Assurance>) -> bool {
+        let given = self.people.iter().filter_map(|person| persons.get(person));
+        at_least(given.filter(|given| suffices(**given, self.assurance, self.number)).count(), self.number)
+    }
+
+    /// Whether somebody approved, and not surely enough for this.
+    pub(super) fn finds_weak(&self, persons: &BTreeMap<String, Assurance>) -> bool {
+        let mut given = self.people.iter().filter_map(|person| persons.get(person));
+        given.any(|given| !suffices(*given, self.assurance, self.number))
     }
 
     pub(super) fn possible(&self) -> bool {
@@ -135,7 +175,12 @@ pub(super) fn demands(eligible: &Eligible<'_>, permits: &[&ModelPolicy], own: Ap
     };
     let mut all = Vec::new();
     for policy in permits.iter().filter(|policy| policy.demand > 0) {
-        all.push(Demand { permit: Some(policy.id.clone()), number: policy.demand, people: people(policy) });
+        all.push(Demand {
+            permit: Some(policy.id.clone()),
+            number: policy.demand,
+            assurance: policy.assurance,
+            people: people(policy),
+        });
     }
     let thresholds = permits.iter().filter(|policy| policy.class == ApprovalClass::Threshold);
     let largest = thresholds.map(|policy| policy.demand).max();
@@ -144,7 +189,13 @@ pub(super) fn demands(eligible: &Eligible<'_>, permits: &[&ModelPolicy], own: Ap
         other => own_number(other),
     };
     if number > 0 && permits.iter().all(|policy| policy.demand < number) {
-        all.push(Demand { permit: None, number, people: permits.iter().flat_map(people).collect() });
+        let strictest = permits.iter().map(|policy| policy.assurance).max_by_key(|it| rank_of(*it));
+        all.push(Demand {
+            permit: None,
+            number,
+            assurance: strictest.unwrap_or(Assurance::Local),
+            people: permits.iter().flat_map(people).collect(),
+        });
     }
     let classes = permits.iter().map(|policy| policy.class).chain([own]);
     Demands {

@@ -6,6 +6,7 @@ use cedar_policy::{
 };
 use ordain_spec::Sensor;
 use ordain_spec::action::{ActionType, ApprovalClass, RollbackStrategy, ToolMapping};
+use ordain_spec::statement::Assurance;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ pub(super) struct ModelPolicy {
     pub(super) scope: PolicySet,
     pub(super) class: ApprovalClass,
     pub(super) demand: u64,
+    /// How sure each of the approvals must be.
+    pub(super) assurance: Assurance,
     /// Ids of actors.
     pub(super) approvers: BTreeSet<String>,
     pub(super) effects: BTreeSet<String>,
@@ -292,7 +295,7 @@ impl ModelPolicy {
         for (name, _) in policy.annotations() {
             let allowed = match name {
                 "id" | "reason" => true,
-                "approval" | "approvers" | "effects" | "max_executions" => permits,
+                "approval" | "approvers" | "assurance" | "effects" | "max_executions" => permits,
                 other => other.starts_with("x_"),
             };
             if !allowed {
@@ -301,6 +304,14 @@ impl ModelPolicy {
         }
         let (class, demand) = demand(policy.annotation("approval").unwrap_or("none"))
             .ok_or_else(|| format!("{id}: @approval"))?;
+        let assurance = match policy.annotation("assurance") {
+            None => Assurance::Local,
+            Some("local") if demand > 0 => Assurance::Local,
+            Some("login") if demand > 0 => Assurance::Login,
+            Some("recent") if demand > 0 => Assurance::Recent,
+            Some("presence") if demand > 0 => Assurance::Presence,
+            Some(_) => return Err(format!("{id}: @assurance")),
+        };
         let mut approvers = BTreeSet::new();
         for name in listed(policy.annotation("approvers")) {
             let named = members(&name, entities)?.filter(|named| !named.is_empty());
@@ -325,6 +336,7 @@ impl ModelPolicy {
             scope: scope(policy)?,
             class,
             demand,
+            assurance,
             approvers,
             effects,
             id,

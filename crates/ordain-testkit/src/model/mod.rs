@@ -20,6 +20,7 @@ mod verdict;
 use ordain_canon::Value;
 use ordain_spec::action::ApprovalClass;
 use ordain_spec::decision::Outcome;
+use ordain_spec::statement::ApproverKeys;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use folder::ModelFolder;
@@ -34,6 +35,8 @@ pub struct ModelInput<'a> {
     pub evidence: &'a [Value<'a>],
     /// The approvals.
     pub approvals: &'a [Value<'a>],
+    /// The keys of approvers in force.
+    pub approver_keys: &'a ApproverKeys,
     /// The time, in milliseconds since 1970.
     pub now_ms: i64,
     /// Whether an operator has halted the gate.

@@ -122,6 +122,7 @@ impl World {
             proposal: self.proposal.to_string().as_bytes(),
             evidence: &read(evidence.leak()),
             approvals: &read(approvals.leak()),
+            approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: NOW_MS,
             halted: self.halted,
         })

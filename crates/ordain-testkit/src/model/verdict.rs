@@ -11,6 +11,7 @@ use ordain_spec::action::{
     ApprovalClass, KernelRequest, Proposal, RollbackStrategy, is_request, map_request,
 };
 use ordain_spec::decision::Outcome;
+use ordain_spec::statement::Assurance;
 use ordain_spec::{Facts, Kind, verify_value};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,13 +100,13 @@ struct State {
     approvers: Vec<String>,
     /// What policies see.
     number: usize,
-    persons: BTreeSet<String>,
+    persons: BTreeMap<String, Assurance>,
     demands: Vec<(ModelReason, super::approvals::Demand)>,
 }
 
 fn judge<'f>(
     folder: &'f ModelFolder,
-    input: &ModelInput<'_>,
+    input: &'f ModelInput<'_>,
     proposal: &'f Proposal,
     document: &Value<'_>,
     mut fixed: BTreeSet<ModelReason>,
@@ -156,10 +157,19 @@ fn judge<'f>(
     let actor = proposal.actor.as_str();
     let stores: Vec<Entities> = questions.iter().map(|question| with_resource(folder, question)).collect();
     let mut scopes: Vec<BTreeSet<String>> = Vec::new();
+    let mut asked: BTreeMap<String, (Assurance, u64)> = BTreeMap::new();
     for (question, store) in questions.iter().zip(&stores) {
         let permits = folder.policies.iter().filter(|policy| policy.permits);
         let fitting = permits.filter(|policy| fits_scope(policy, actor, question, store));
-        scopes.push(fitting.flat_map(|policy| policy.approvers.iter().cloned()).collect());
+        let mut named = BTreeSet::new();
+        for policy in fitting {
+            for approver in &policy.approvers {
+                let least = asked.entry(approver.clone()).or_insert((policy.assurance, policy.demand));
+                *least = (least.0.min(policy.assurance), least.1.min(policy.demand));
+                named.insert(approver.clone());
+            }
+        }
+        scopes.push(named);
     }
     let in_scope = scopes.iter().flatten().cloned().collect();
     let matter = Matter {
@@ -175,6 +185,8 @@ fn judge<'f>(
             given: input.approvals.len(),
             actor_person: folder.person(actor).to_owned(),
             in_scope,
+            asked,
+            keys: input.approver_keys,
             now_ms: input.now_ms,
         },
         own_class: proposal.approval_class.unwrap_or(ApprovalClass::None),
@@ -232,6 +244,10 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
         return answer(Outcome::Deny, &then, then.given(), reasons);
     }
     reasons.extend(now.denials.iter().chain(&now.waits).cloned());
+    let unmet = now.demands.iter().filter(|(_, demand)| !demand.met_by(&now.persons));
+    if unmet.into_iter().any(|(_, demand)| demand.finds_weak(&now.persons)) {
+        reasons.insert(reason("G15", "", &[]));
+    }
     if !now.waits.is_empty() && now.denials.iter().all(|(rule, ..)| matches!(rule.as_str(), "G6" | "G13")) {
         // Approvals are missing, and the policies refuse as soon as they are there.
         reasons.insert(reason("V-PROP-014", "/approval_class", &[]));
@@ -243,7 +259,9 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
 /// that match only then.
 fn missing(now: &State, then: &State) -> BTreeSet<ModelReason> {
     let unmet = then.demands.iter().filter(|(_, demand)| !demand.met_by(&now.persons));
-    let mut waits: BTreeSet<ModelReason> = unmet.map(|(wait, _)| wait.clone()).collect();
+    let unmet: Vec<_> = unmet.collect();
+    let mut waits: BTreeSet<ModelReason> = unmet.iter().map(|(wait, _)| wait.clone()).collect();
+    let weak = unmet.iter().any(|(_, demand)| demand.finds_weak(&now.persons));
     let refused = now.denials.iter().any(|(rule, ..)| matches!(rule.as_str(), "G10" | "G11" | "G12"));
     if waits.is_empty() || (refused && then.given() > then.required) {
         let ids = |reasons: &BTreeSet<ModelReason>, rule: &str| {
@@ -254,6 +272,9 @@ fn missing(now: &State, then: &State) -> BTreeSet<ModelReason> {
         let asking: Vec<String> = ids(&now.denials, "G10").union(&new).cloned().collect();
         let asking: Vec<&str> = asking.iter().map(String::as_str).collect();
         waits.insert(reason("G14", "/approval_class", &asking));
+    }
+    if weak {
+        waits.insert(reason("G15", "", &[]));
     }
     waits
 }
@@ -288,7 +309,7 @@ impl<'f> Matter<'f> {
         let mut others: BTreeMap<&str, &str> = BTreeMap::new();
         for id in &self.eligible.in_scope {
             let person = self.folder.person(id);
-            if person != self.eligible.actor_person && !now.persons.contains(person) {
+            if person != self.eligible.actor_person && !now.persons.contains_key(person) {
                 others.entry(person).or_insert(id);
             }
         }
@@ -332,7 +353,7 @@ impl<'f> Matter<'f> {
         // Of several operations the one counts whose own approvers have given the fewest.
         let in_scope = |ids: &BTreeSet<String>| {
             let people: BTreeSet<&str> = ids.iter().map(|id| self.folder.person(id)).collect();
-            people.into_iter().filter(|person| counted.persons.contains(*person)).count()
+            people.into_iter().filter(|person| counted.persons.contains_key(*person)).count()
         };
         let number = self.scopes.iter().map(in_scope).min().unwrap_or_default();
         // The policies see the number alone, so one number is asked once.

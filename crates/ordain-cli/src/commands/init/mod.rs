@@ -1,8 +1,10 @@
 //! `ordain init`: a gate for a folder, and policies to start with.
 
 mod gate;
+mod starters;
 
 use gate::Made;
+use starters::Starter;
 
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
@@ -13,15 +15,15 @@ use crate::report::{self, GREEN, printable};
 use crate::signing;
 use clap::Args;
 use ordain_canon::Canonicalizer;
-use ordain_presence::OsUser;
 use serde_json::json;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
 Examples:
+  ordain init --solo
   ordain init
   ordain init service && cd service && ordain policy test
   ordain init --keep --store postgres://ordain@db.example/ordain
@@ -35,6 +37,9 @@ pub(crate) struct Init {
     /// The folder of the project
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
+    /// Start small, for one person and one agent: reading and editing pass, all else takes your signature
+    #[arg(long, conflicts_with_all = ["keep", "claim"])]
+    pub(crate) solo: bool,
     /// Keep ordain.toml and the policy folder that are here, and put those policies in force
     #[arg(long)]
     pub(crate) keep: bool,
@@ -48,50 +53,11 @@ pub(crate) struct Init {
 
 const FOLDER: &str = "policy";
 
-macro_rules! starter {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("starter/policy/", $name)))),*]
-    };
-}
-
-/// The files of the policy folder.
-static FILES: &[(&str, &str)] = starter![
-    "README.md",
-    "commands.cedar",
-    "effects.toml",
-    "entities.json",
-    "files.cedar",
-    "money.cedar",
-    "observe.cedar",
-    "protected.cedar",
-    "schema.cedarschema",
-    "sensors.toml",
-    "tests/commands.json",
-    "tests/evidence.json",
-    "tests/files.json",
-    "tests/money.json",
-    "tests/observe.json",
-    "tests/patch-sets.json",
-    "tests/proposals/delete.json",
-    "tests/proposals/patch-set.json",
-    "tests/proposals/pay.json",
-    "tests/proposals/read.json",
-    "tests/proposals/request.json",
-    "tests/proposals/run.json",
-    "tests/proposals/write.json",
-    "tests/requests.json",
-    "tools.toml",
-];
-
-/// Stands in the starter for the user who runs `init`.
-const USER_PLACE: &str = "\"@OS_USER@\"";
-
-static CONFIG_TEXT: &str = include_str!("starter/ordain.toml");
-
 pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
     if args.claim {
         return claim(&args.dir);
     }
+    let starter = if args.solo { Starter::Solo } else { Starter::Team };
     let here = args.dir == Path::new(".");
     let below = |name: &str| if here { PathBuf::from(name) } else { args.dir.join(name) };
     let (config, folder) = (below(CONFIG), below(FOLDER));
@@ -112,13 +78,12 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
     fs::create_dir_all(&args.dir).map_err(|error| failure(&args.dir, error))?;
     let mut files = Vec::new();
     if !args.keep {
-        write_folder(&folder).map_err(|(path, error)| failure(&path, error))?;
-        write_new(&config, CONFIG_TEXT).map_err(|error| failure(&config, error))?;
+        starter.write(&folder, &config).map_err(|(path, error)| failure(&path, error))?;
         files.push(config.display().to_string());
-        files.extend(FILES.iter().map(|(name, _)| folder.join(name).display().to_string()));
+        files.extend(starter.names().map(|name| folder.join(name).display().to_string()));
     }
     let made = new.make(&args.dir, json)?;
-    let told = tell(&files, &made, (!here).then_some(&args.dir), json)?;
+    let told = tell(&files, &made, starter, (!here).then_some(&args.dir), json)?;
     if signing::on_terminal() {
         return claim(&args.dir);
     }
@@ -142,29 +107,13 @@ fn claim(dir: &Path) -> Result<Outcome, Failure> {
     Ok(Outcome::Ok)
 }
 
-/// All of the folder or nothing: it is written under another name first.
-fn write_folder(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
-    let staged = folder.with_file_name(format!(".{FOLDER}.{}.tmp", std::process::id()));
-    let written = FILES.iter().try_for_each(|(name, text)| {
-        let path = staged.join(name);
-        let parent = path.parent().unwrap_or(&staged);
-        let text = text.replace(USER_PLACE, &json!(OsUser::current().name).to_string());
-        let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, &text));
-        done.map_err(|error| (path.clone(), error))
-    });
-    let done = written.and_then(|()| fs::rename(&staged, folder).map_err(|error| (folder.to_owned(), error)));
-    if done.is_err() {
-        // The failure to write is what counts.
-        let _ = fs::remove_dir_all(&staged);
-    }
-    done
-}
-
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
-}
-
-fn tell(files: &[String], made: &Made, dir: Option<&PathBuf>, json: bool) -> Result<Outcome, Failure> {
+fn tell(
+    files: &[String],
+    made: &Made,
+    starter: Starter,
+    dir: Option<&PathBuf>,
+    json: bool,
+) -> Result<Outcome, Failure> {
     let mut out = anstream::stdout().lock();
     if json {
         let Made { gate_id, state, policy_hash } = made;
@@ -187,11 +136,7 @@ fn tell(files: &[String], made: &Made, dir: Option<&PathBuf>, json: bool) -> Res
         if let Some(dir) = dir {
             page.item(&format!("cd {}", dir.display()));
         }
-        page.item(&format!(
-            "put your people, agents and paths in place of the examples, as {FOLDER}/README.md says"
-        ));
-        page.item("ordain policy test && ordain policy push");
-        page.item(&format!("ordain decide {FOLDER}/tests/proposals/write.json"));
+        starter.next(FOLDER).iter().for_each(|step| page.item(step));
         out.write_all(page.text().as_bytes())?;
     }
     out.flush()?;

@@ -1,11 +1,13 @@
 //! The cases of `ordain policy test`: how they are read, and what is filled in.
 
+use super::signed_case::sign;
 use crate::document::document_failure;
 use crate::input::{Source, not_a_file, search};
 use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::{Case, PolicySet, decide_text};
 use ordain_spec::action::ApprovalClass;
 use ordain_spec::decision::{Decision, Outcome};
+use ordain_spec::statement::ApproverKeys;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -71,7 +73,7 @@ pub(super) struct Prepared {
 
 /// Everything that a decision is asked with.
 pub(super) struct Ready {
-    proposal: Vec<u8>,
+    proposal: Json,
     evidence: Vec<Map<String, Json>>,
     approvals: Vec<Map<String, Json>>,
     now_ms: u64,
@@ -149,7 +151,7 @@ fn ready(case: Json, folder: &Path) -> Result<Ready, String> {
         fill_packet(packet, now_ms)?;
     }
     Ok(Ready {
-        proposal: canonical(&proposal)?,
+        proposal,
         evidence,
         approvals: documents(written.approvals, folder, "approvals")?,
         now_ms,
@@ -219,8 +221,29 @@ fn fill_packet(packet: &mut Map<String, Json>, now_ms: u64) -> Result<(), String
     Ok(())
 }
 
-fn fill_approval(approval: &mut Map<String, Json>, proposal_hash: Option<&str>, now_ms: u64) {
+/// A proposal without an actor is one of the first agent, so that a case need not name anybody.
+fn fill_proposal(proposal: &mut Json, policies: &PolicySet, now_ms: u64) {
+    let Some(members) = proposal.as_object_mut() else { return };
+    fill(members, [("ts_ms", json!(now_ms))]);
+    fill(members, policies.first_agent().map(|(agent, _)| ("actor", json!(agent))));
+    if members.contains_key("action_type") {
+        fill(members, [("proposal_id", json!("test")), ("parameters", json!({}))]);
+        if let Some(target) = members.get_mut("target").and_then(Json::as_object_mut) {
+            fill(target, [("constraints", json!({}))]);
+        }
+    } else if members.contains_key("tool_call") {
+        fill(members, [("request_id", json!("test")), ("intent", json!("test"))]);
+    }
+}
+
+fn fill_approval(
+    approval: &mut Map<String, Json>,
+    proposal_hash: Option<&str>,
+    owner: Option<&str>,
+    now_ms: u64,
+) {
     fill(approval, proposal_hash.map(|hash| ("proposal_hash", json!(hash))));
+    fill(approval, owner.map(|owner| ("approver", json!(owner))));
     fill(
         approval,
         [
@@ -240,30 +263,42 @@ fn canonical(value: &Json) -> Result<Vec<u8>, String> {
 impl Ready {
     /// Decides twice where there are approvals: first to learn the hash that they are for.
     pub(super) fn decide(&self, policies: &PolicySet) -> Result<Decision, String> {
-        let first = self.decide_with(policies, &[])?;
+        let mut proposal = self.proposal.clone();
+        fill_proposal(&mut proposal, policies, self.now_ms);
+        let proposal = canonical(&proposal)?;
+        let mut keys = ApproverKeys::default();
+        let first = self.decide_with(policies, &proposal, &[], &keys)?;
         if self.approvals.is_empty() {
             return Ok(first);
         }
         let hash = first.proposal_hash.0.as_ref().map(|hash| hash.as_str());
+        let owner = policies.first_agent().map(|(_, owner)| owner);
         let mut approvals = self.approvals.clone();
         for approval in &mut approvals {
-            fill_approval(approval, hash, self.now_ms);
+            fill_approval(approval, hash, owner, self.now_ms);
+            sign(approval, &mut keys)?;
         }
-        self.decide_with(policies, &approvals)
+        self.decide_with(policies, &proposal, &approvals, &keys)
     }
 
-    fn decide_with(&self, policies: &PolicySet, approvals: &[Map<String, Json>]) -> Result<Decision, String> {
+    fn decide_with(
+        &self,
+        policies: &PolicySet,
+        proposal: &[u8],
+        approvals: &[Map<String, Json>],
+        keys: &ApproverKeys,
+    ) -> Result<Decision, String> {
         let (evidence, approvals) = (texts(&self.evidence)?, texts(approvals)?);
         let case = Case {
             document: &Value::Null,
             policies,
             evidence: &values(&evidence)?,
             approvals: &values(&approvals)?,
-            approver_keys: &ordain_spec::statement::NO_KEYS,
+            approver_keys: keys,
             now_ms: self.now_ms,
             halted: self.halted,
         };
-        Ok(decide_text(&self.proposal, &case).decision)
+        Ok(decide_text(proposal, &case).decision)
     }
 }
 

@@ -8,6 +8,7 @@ mod fmt;
 mod junit;
 mod push;
 mod show;
+mod signed_case;
 mod test;
 
 use crate::exit::{Failure, Outcome};

@@ -1,0 +1,154 @@
+//! `ordain approve` without an id: everything that waits, chosen by number, signed with one passphrase.
+
+use super::{Given, statement, status, submit, whole_page};
+use crate::exit::{Failure, Outcome};
+use crate::gate::held;
+use crate::gateway::Gateway;
+use crate::output::{print_json, print_page};
+use crate::page::{PLAIN, Page};
+use crate::report::{self, GREEN, RED, YELLOW, printable};
+use crate::signing::{self, Signer};
+use ordain_api::{ActionState, ActionStatus, VerdictRequest};
+use ordain_client::Client;
+use ordain_presence::Terminal;
+use ordain_spec::approval::Verdict;
+use ordain_spec::statement::{Assurance, Signed};
+use serde_json::json;
+use std::io::Write;
+use std::time::Instant;
+
+pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome, Failure> {
+    let client = gateway.client();
+    let waiting = held::for_approver(client, &gateway.principal())?;
+    list(&waiting, json)?;
+    if waiting.is_empty() {
+        return Ok(Outcome::Ok);
+    }
+    if !signing::on_terminal() {
+        let hint = "run `ordain approve ID` on a terminal; `ordain status ID` shows one";
+        report::note("there is no terminal to ask on, so nothing was approved", Some(hint));
+        return Ok(Outcome::Hold);
+    }
+    if !json {
+        waiting.iter().try_for_each(|status| print_page(&whole_page(status)))?;
+    }
+    let mut terminal = Terminal::open().map_err(signing::terminal_failure)?;
+    let answer = terminal.ask("\nApprove which? [numbers, `all`, Enter for none] ");
+    let answer = answer.map_err(signing::terminal_failure)?;
+    let chosen = held::chosen(&answer, waiting.len()).map_err(Failure::Usage)?;
+    let chosen: Vec<&ActionStatus> = chosen.into_iter().filter_map(|at| waiting.get(at)).collect();
+    if chosen.is_empty() {
+        return Err(Failure::Server("nothing was approved".to_owned()));
+    }
+    approve(client, &chosen, reason, json)
+}
+
+fn list(waiting: &[ActionStatus], json: bool) -> Result<(), Failure> {
+    if json {
+        let listed: Vec<_> = waiting.iter().map(held::HeldAction::of).collect();
+        return print_json(&json!({"held": listed}));
+    }
+    let mut page = Page::default();
+    if waiting.is_empty() {
+        page.prose("", "", PLAIN, "nothing waits for your approval");
+    } else {
+        held::numbered(&mut page, waiting);
+    }
+    print_page(&page)
+}
+
+/// An action that can be approved now, or why not.
+type Prepared<'a> = Result<(&'a ActionStatus, Option<Signed>), (&'a ActionStatus, Failure)>;
+
+/// Approves each by itself. If one fails, the others are still approved.
+fn approve(client: &Client, chosen: &[&ActionStatus], reason: &str, json: bool) -> Result<Outcome, Failure> {
+    let mut worst = Outcome::Ok;
+    for prepared in sign(client, chosen, reason)? {
+        let (shown, done) = match prepared {
+            Ok((shown, signed)) => {
+                let view_digest = shown.view_digest.clone();
+                let verdict = VerdictRequest {
+                    verdict: Verdict::Approve,
+                    reason: reason.to_owned(),
+                    view_digest,
+                    signed,
+                };
+                let recorded = client.record_verdict(&shown.action_id, &verdict);
+                (shown, recorded.map_err(Failure::from))
+            }
+            Err((shown, failure)) => (shown, Err(failure)),
+        };
+        worst = worst.max(done.as_ref().map_or_else(Failure::outcome, submit::outcome));
+        tell(shown, &done, json)?;
+    }
+    Ok(worst)
+}
+
+/// Signs all of them with one passphrase, each with the terms of now.
+fn sign<'a>(
+    client: &Client,
+    chosen: &[&'a ActionStatus],
+    reason: &str,
+) -> Result<Vec<Prepared<'a>>, Failure> {
+    let Some(signer) = Signer::find(client)? else {
+        return Ok(chosen.iter().map(|shown| Ok((*shown, None))).collect());
+    };
+    let started = Instant::now();
+    let given = Given { verdict: Verdict::Approve, reason, assurance: Assurance::Presence };
+    let mut statements = Vec::new();
+    let mut prepared: Vec<Prepared<'a>> = Vec::new();
+    for shown in chosen {
+        match fresh(client, shown) {
+            Ok(now) => {
+                if let Some(terms) = &now.signing {
+                    statements.push(statement(&signer, &now, terms, given, started));
+                }
+                prepared.push(Ok((*shown, None)));
+            }
+            Err(failure) => prepared.push(Err((*shown, failure))),
+        }
+    }
+    if statements.is_empty() {
+        return Ok(prepared);
+    }
+    let mut signed = signer.sign(&statements)?.into_iter();
+    for (shown, place) in prepared.iter_mut().flatten() {
+        if shown.signing.is_some() {
+            *place = signed.next();
+        }
+    }
+    Ok(prepared)
+}
+
+/// The action as it is now, if that is what was shown.
+fn fresh(client: &Client, shown: &ActionStatus) -> Result<ActionStatus, Failure> {
+    let now = status::of(client, &shown.action_id)?;
+    let same = now.state == ActionState::Held
+        && now.view_digest == shown.view_digest
+        && now.signing.is_some() == shown.signing.is_some();
+    if same {
+        return Ok(now);
+    }
+    let problem = format!("`{}` changed since it was shown", shown.action_id);
+    Err(Failure::Server(problem).with_hint("look at it again"))
+}
+
+fn tell(shown: &ActionStatus, done: &Result<ActionStatus, Failure>, json: bool) -> Result<(), Failure> {
+    let id = &shown.action_id;
+    if json {
+        return match done {
+            Ok(status) => print_json(&json!({"action_id": id, "state": status.state.name()})),
+            Err(failure) => print_json(&json!({"action_id": id, "error": failure.text()})),
+        };
+    }
+    let (style, word, text) = match done {
+        Ok(status) if status.state == ActionState::Held => {
+            (YELLOW, "held", "more approvals are missing".to_owned())
+        }
+        Ok(status) => (GREEN, status.state.name(), String::new()),
+        Err(failure) => (RED, "failed", failure.text()),
+    };
+    let text = if text.is_empty() { String::new() } else { format!(": {}", printable(&text)) };
+    writeln!(anstream::stdout(), "{style}{word:<8}{style:#}  {}{text}", printable(id))?;
+    Ok(())
+}

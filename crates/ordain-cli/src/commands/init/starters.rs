@@ -1,0 +1,138 @@
+//! The policies to start with: for a team, or for one person and one agent.
+
+use ordain_presence::OsUser;
+use serde_json::json;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// For whom a project starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Starter {
+    /// People with different duties, who approve for each other.
+    Team,
+    /// One person and one agent.
+    Solo,
+}
+
+macro_rules! files {
+    ($($folder:literal: [$($name:literal),* $(,)?]),* $(,)?) => {
+        &[$($(($name, include_str!(concat!($folder, "/policy/", $name)))),*),*]
+    };
+}
+
+/// The files of the team's policy folder.
+static TEAM: &[(&str, &str)] = files!["starter": [
+    "README.md",
+    "commands.cedar",
+    "effects.toml",
+    "entities.json",
+    "files.cedar",
+    "money.cedar",
+    "observe.cedar",
+    "protected.cedar",
+    "schema.cedarschema",
+    "sensors.toml",
+    "tests/commands.json",
+    "tests/evidence.json",
+    "tests/files.json",
+    "tests/money.json",
+    "tests/observe.json",
+    "tests/patch-sets.json",
+    "tests/proposals/delete.json",
+    "tests/proposals/patch-set.json",
+    "tests/proposals/pay.json",
+    "tests/proposals/read.json",
+    "tests/proposals/request.json",
+    "tests/proposals/run.json",
+    "tests/proposals/write.json",
+    "tests/requests.json",
+    "tools.toml",
+]];
+
+/// The files for one person. Both starters protect the same paths.
+static SOLO: &[(&str, &str)] = files![
+    "solo": [
+        "README.md",
+        "effects.toml",
+        "entities.json",
+        "schema.cedarschema",
+        "sensors.toml",
+        "solo.cedar",
+        "tests/protected.json",
+        "tests/solo.json",
+        "tools.toml",
+    ],
+    "starter": ["protected.cedar"],
+];
+
+/// Stands in the starters for the user who runs `init`.
+const USER_PLACE: &str = "\"@OS_USER@\"";
+
+impl Starter {
+    fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Team => TEAM,
+            Self::Solo => SOLO,
+        }
+    }
+
+    fn config(self) -> &'static str {
+        match self {
+            Self::Team => include_str!("starter/ordain.toml"),
+            Self::Solo => include_str!("solo/ordain.toml"),
+        }
+    }
+
+    /// The names of the files in the policy folder.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        self.files().iter().map(|(name, _)| *name)
+    }
+
+    /// The steps that a person takes next.
+    pub(super) fn next(self, folder: &str) -> Vec<String> {
+        match self {
+            Self::Team => vec![
+                format!(
+                    "put your people, agents and paths in place of the examples, as {folder}/README.md says"
+                ),
+                "ordain policy test && ordain policy push".to_owned(),
+                format!("ordain decide {folder}/tests/proposals/write.json"),
+            ],
+            Self::Solo => vec![
+                format!("read {folder}/README.md; it has one page"),
+                "ordain approve    # shows what waits for you".to_owned(),
+            ],
+        }
+    }
+
+    /// Writes the policy folder and the settings.
+    pub(super) fn write(self, folder: &Path, config: &Path) -> Result<(), (PathBuf, io::Error)> {
+        self.write_folder(folder)?;
+        write_new(config, self.config()).map_err(|error| (config.to_owned(), error))
+    }
+
+    /// All of the folder or nothing: it is written under another name first.
+    fn write_folder(self, folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let staged = folder.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let written = self.files().iter().try_for_each(|(name, text)| {
+            let path = staged.join(name);
+            let parent = path.parent().unwrap_or(&staged);
+            let text = text.replace(USER_PLACE, &json!(OsUser::current().name).to_string());
+            let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, &text));
+            done.map_err(|error| (path.clone(), error))
+        });
+        let done =
+            written.and_then(|()| fs::rename(&staged, folder).map_err(|error| (folder.to_owned(), error)));
+        if done.is_err() {
+            // The failure to write is what counts.
+            let _ = fs::remove_dir_all(&staged);
+        }
+        done
+    }
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
+}

@@ -1,0 +1,110 @@
+//! What waits for the person who asks.
+
+use super::page;
+use crate::commands::status;
+use crate::exit::Failure;
+use crate::page::{Column, PLAIN, Page, Row};
+use ordain_api::limits::PAGE_MAX;
+use ordain_api::{ActionState, ActionStatus, ActionsQuery};
+use ordain_canon::time::moment;
+use ordain_client::Client;
+use serde::Serialize;
+
+/// A held action, for programs.
+#[derive(Serialize)]
+pub(crate) struct HeldAction<'a> {
+    action_id: &'a str,
+    actor: &'a str,
+    assurance: Option<&'static str>,
+    expires_at_ms: Option<u64>,
+    required: u64,
+    view_digest: &'a str,
+    wants: String,
+}
+
+impl<'a> HeldAction<'a> {
+    pub(crate) fn of(status: &'a ActionStatus) -> Self {
+        Self {
+            action_id: &status.action_id,
+            actor: &status.actor,
+            assurance: status.signing.as_ref().map(|terms| terms.assurance.name()),
+            expires_at_ms: status.expires_at_ms,
+            required: status.decision.approvals.required,
+            view_digest: &status.view_digest,
+            wants: page::wants(status),
+        }
+    }
+}
+
+/// The held actions that this principal can approve, oldest first: not their own, and not those that they approved already.
+pub(crate) fn for_approver(client: &Client, principal: &str) -> Result<Vec<ActionStatus>, Failure> {
+    let owned = client.approver_keys()?.owned;
+    let mut found = Vec::new();
+    let mut query =
+        ActionsQuery { state: Some(ActionState::Held), after: None, limit: Some(PAGE_MAX as u64) };
+    loop {
+        let listed = client.actions(&query)?;
+        for action in &listed.actions {
+            // The list has neither the evidence nor the terms of a signature.
+            let status = status::of(client, &action.action_id)?;
+            let own = status.submitted_by == principal || status.actor == principal;
+            let given = status.approvals.iter().any(|approval| approval.approver.as_str() == principal);
+            let may = status.signing.is_some() || !owned;
+            if status.state == ActionState::Held && may && !own && !given {
+                found.push(status);
+            }
+        }
+        match listed.next {
+            Some(next) => query.after = Some(next),
+            None => break,
+        }
+    }
+    found.sort_by_key(|status| status.submitted_at_ms);
+    Ok(found)
+}
+
+/// The actions with the numbers by which they are chosen.
+pub(crate) fn numbered(page: &mut Page, held: &[ActionStatus]) {
+    let row = |(number, status): (usize, &ActionStatus)| Row {
+        style: PLAIN,
+        cells: vec![
+            (number + 1).to_string(),
+            status.action_id.clone(),
+            moment(status.submitted_at_ms),
+            page::wants(status),
+        ],
+    };
+    let columns = [Column::Right("#"), Column::Left("id"), Column::Left("submitted"), Column::Left("wants")];
+    page.table(&columns, held.iter().enumerate().map(row), |_, _, _| {});
+}
+
+/// The numbers that somebody typed: `1 3`, `1,3`, `all`, or nothing. They count from 1.
+pub(crate) fn chosen(answer: &str, count: usize) -> Result<Vec<usize>, String> {
+    if answer.trim() == "all" {
+        return Ok((0..count).collect());
+    }
+    let mut numbers = Vec::new();
+    for word in answer.split([' ', ',']).filter(|word| !word.is_empty()) {
+        let number = word.parse::<usize>().ok().filter(|number| (1..=count).contains(number));
+        let at = number.ok_or_else(|| format!("`{word}` is not a number from 1 to {count}"))? - 1;
+        if !numbers.contains(&at) {
+            numbers.push(at);
+        }
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_chosen_once_and_must_be_there() {
+        assert_eq!(chosen("", 3), Ok(vec![]));
+        assert_eq!(chosen("all", 3), Ok(vec![0, 1, 2]));
+        assert_eq!(chosen(" 3, 1 3", 3), Ok(vec![2, 0]));
+        for wrong in ["0", "4", "-1", "y", "1 x", "99999999999999999999"] {
+            assert!(chosen(wrong, 3).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What waits is approved in one go or one by one, rejections can be signed, and an owner takes back what their agent changed.
+
+use crate::harness::{Kind, Project, Ran, count, os_user, proposal, ran};
+use crate::presence::{PASSPHRASE, detached, on_terminal};
+use ordain_canon::ContentHash;
+use serde_json::{Value as Json, json};
+
+/// A project for one person and one agent, which that person owns.
+pub(crate) fn owned_solo() -> Project {
+    let project = Project::empty();
+    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    on_terminal(&project, &steps, &["init", "--solo"]).ended(0).says_all(&["owns this gate"]);
+    project
+}
+
+/// A proposal of the agent about a file of the workspace.
+pub(crate) fn about_file(id: &str, action: &str, path: &str) -> String {
+    let mut proposal = proposal(id, "workspace", 1);
+    proposal["action_type"] = json!(action);
+    proposal["target"]["resource_type"] = json!("file");
+    proposal["target"]["resource_id"] = json!(path);
+    proposal["parameters"] = json!({});
+    proposal.to_string()
+}
+
+fn submit(project: &Project, id: &str, document: &str, code: i32) -> Ran {
+    project.write(&format!("{id}.json"), document);
+    project.run(&["submit", &format!("{id}.json")]).ended(code)
+}
+
+fn state(project: &Project, id: &str) -> String {
+    let status = project.run(&["status", id, "--json"]).json();
+    status["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn one_passphrase_approves_what_is_chosen() {
+    let project = owned_solo();
+    project.run(&["approve"]).ended(0).says("nothing waits");
+    for id in ["d1", "d2", "d3", "d4"] {
+        submit(&project, id, &about_file(id, "delete", &format!("src/{id}.rs")), 20);
+    }
+    // Without a terminal nobody is asked, and nothing is approved.
+    let listed = detached(&project, &["approve", "--json"]).ended(20).json();
+    let ids: Vec<&str> =
+        listed["held"].as_array().unwrap().iter().map(|it| it["action_id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["d1", "d2", "d3", "d4"]);
+    assert_eq!(listed["held"][0]["assurance"], "presence");
+    detached(&project, &["approve"]).ended(20).says_all(&["d1", "ordain approve ID"]);
+    // One of the chosen is rejected while the person reads: the others are approved all the same.
+    let reject = format!(
+        "!XDG_STATE_HOME='{}' {} reject d3 --reason late",
+        project.state_home().display(),
+        env!("CARGO_BIN_EXE_ordain")
+    );
+    let steps = [("Approve which?", reject.as_str()), ("", "1, 3 2"), ("Passphrase: ", PASSPHRASE)];
+    let said = on_terminal(&project, &steps, &["approve"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    said.says_all(&["src/d4.rs", "To be signed", "`d3` changed since it was shown"]);
+    let states: Vec<String> = ["d1", "d2", "d3", "d4"].map(|id| state(&project, id)).to_vec();
+    assert_eq!(states, ["allowed", "allowed", "denied", "held"]);
+    // Each has a statement of its own.
+    let approved: Vec<Json> =
+        project.entries().into_iter().filter(|it| it["entry"]["event"]["kind"] == "approved").collect();
+    let statements: Vec<&Json> = approved.iter().map(|it| &it["entry"]["signed"][0]["statement"]).collect();
+    assert_eq!(statements.len(), 2);
+    assert_ne!(statements[0], statements[1]);
+    project.sound();
+}
+
+/// Policies about three domains of records: `sales` takes a recent signature, `vault` the passphrase, `pair` two people.
+fn watched() -> Project {
+    let project = Project::with_gate(Kind::File);
+    let mut entities: Vec<Json> = serde_json::from_str(&project.read("policy/entities.json")).unwrap();
+    for entity in entities.iter_mut().filter(|entity| entity["uid"]["id"] == "olga") {
+        entity["parents"] = json!([{"type": "Group", "id": "people"}]);
+    }
+    project.write("policy/entities.json", &json!(entities).to_string());
+    let permit = |id: &str, approval: &str, assurance: &str| {
+        format!(
+            "@id(\"{id}\") @approval(\"{approval}\") @approvers(\"people\") @assurance(\"{assurance}\")\n\
+             permit (principal in Group::\"agents\", action == Action::\"write\", resource in Domain::\"{id}\");\n"
+        )
+    };
+    let all = [
+        permit("sales", "single", "recent"),
+        permit("vault", "single", "presence"),
+        permit("pair", "dual", "recent"),
+    ];
+    project.write("policy/crm.cedar", &all.concat());
+    project.push();
+    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    on_terminal(&project, &steps, &["init", "--claim"]).ended(0);
+    project
+}
+
+#[test]
+fn a_key_that_stays_unlocked_approves_what_needs_no_passphrase() {
+    let project = watched();
+    for (id, domain) in [("p1", "vault"), ("p2", "pair"), ("p3", "sales"), ("p4", "sales")] {
+        submit(&project, id, &proposal(id, domain, 1).to_string(), 20);
+    }
+    let steps = [
+        ("Passphrase: ", PASSPHRASE),
+        ("> ", "1"),
+        ("ordain approve p1", "2"),
+        ("ordain approve p2", "3"),
+        ("to leave it: ", "abc"),
+        ("Nothing was approved", "3"),
+        ("to leave it: ", "{letters}"),
+        ("p3: allowed", "q"),
+    ];
+    let said = on_terminal(&project, &steps, &["watch"]).ended(0);
+    said.says_all(&[
+        "takes 2 approvals",
+        "your passphrase for this one",
+        "19 signatures left",
+        "locked again",
+    ]);
+    let states: Vec<String> = ["p1", "p2", "p3", "p4"].map(|id| state(&project, id)).to_vec();
+    assert_eq!(states, ["held", "held", "allowed", "held"]);
+    let entries = project.entries();
+    assert_eq!(count(&entries, "approved"), 1);
+    let approved = entries.iter().find(|it| it["entry"]["event"]["kind"] == "approved").unwrap();
+    assert!(
+        approved["entry"]["signed"][0]["statement"].as_str().unwrap().contains("\nrecent\n"),
+        "{approved}"
+    );
+    project.sound();
+    // Any process of the same user can type into a multiplexer's terminal.
+    for (name, value) in [("TMUX", "/tmp/tmux-1/default,1,0"), ("STY", "1.pts"), ("TERM", "screen-256color")]
+    {
+        let refused = ran(project.command(&["watch"]).env(name, value));
+        refused.ended(64).says("multiplexer");
+    }
+    detached(&project, &["watch"]).ended(64).says("no terminal");
+}
+
+fn patch(path: &str, content: &str) -> String {
+    json!({"patch_schema_version": "1.0.0", "source_proposal_id": "prop_2c4250a41ca4e4fa",
+        "source_proposal_hash": format!("sha256:{}", "1".repeat(64)), "total_bytes": content.len(),
+        "operations": [{"op": "create", "path": path, "content": content,
+            "expected_hash": ContentHash::of(content.as_bytes()).to_string(), "size_bytes": content.len()}]})
+    .to_string()
+}
+
+/// An owner takes back what their agent changed, with a signature and one decision. Their agent, which has their shell, does not.
+#[test]
+fn an_owner_undoes_and_signs_rejections() {
+    let project = owned_solo();
+    project.write("patch.json", &patch("docs/a.md", "a\n"));
+    project.run(&["apply", "patch.json"]).ended(0);
+    let user = os_user();
+    // As the agent: deleting a file is held. As the person, without their key: no policy permits it.
+    detached(&project, &["undo"]).ended(20).says("delete");
+    detached(&project, &["undo", "--actor", &user]).ended(21);
+    let applied = project.entries().iter().rev().find_map(|it| {
+        let event = &it["entry"]["event"];
+        (event["kind"] == "applied").then(|| event.clone())
+    });
+    let applied = applied.unwrap();
+    // A proposal that says of itself that it undoes something.
+    let mut forged: Json = serde_json::from_str(&about_file("forged", "write", "docs/b.md")).unwrap();
+    forged["actor"] = json!(user);
+    forged["parameters"] =
+        json!({"undo": true, "undoes": applied["action_id"], "patch_hash": applied["patch_hash"]});
+    submit(&project, "forged", &forged.to_string(), 21);
+    assert!(project.path("docs/a.md").exists());
+
+    let before = project.entries().len();
+    on_terminal(&project, &[("Passphrase: ", PASSPHRASE)], &["undo"])
+        .ended(0)
+        .says_all(&["undone", "ordain/act/v1"]);
+    assert!(!project.path("docs/a.md").exists());
+    let entries = project.entries();
+    let after = &entries[before..];
+    assert_eq!(count(after, "decided"), 1);
+    assert_eq!(count(after, "undone"), 1);
+    let submitted = after.iter().find(|it| it["entry"]["event"]["kind"] == "submitted").unwrap();
+    assert_eq!(submitted["entry"]["event"]["undoes"], applied["action_id"]);
+    assert_eq!(submitted["entry"]["how"], "signed");
+    project.sound();
+    project.run(&["replay"]).ended(0);
+
+    submit(&project, "d1", &about_file("d1", "delete", "src/d1.rs"), 20);
+    detached(&project, &["reject", "d1", "--reason", "no", "--sign"]).ended(64).says("nothing was rejected");
+    let reject = ["reject", "d1", "--reason", "no", "--sign"];
+    on_terminal(&project, &[("Passphrase: ", PASSPHRASE)], &reject).ended(21);
+    let entries = project.entries();
+    let rejected = entries.iter().find(|it| it["entry"]["event"]["kind"] == "rejected").unwrap();
+    assert_eq!(rejected["entry"]["how"], "signed");
+    project.sound();
+}
