@@ -33,11 +33,13 @@ pub enum OwnerAct {
     EnrolApproverKey,
     /// Revokes a key of an approver. Subject: its id. From: the hash of the keys in force.
     RevokeApproverKey,
+    /// Registers a folder as a project. Subject: the hash of the request's canonical JSON. From: `none`.
+    RegisterProject,
 }
 
 impl OwnerAct {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::PushPolicy,
         Self::Resume,
         Self::RotateKey,
@@ -45,6 +47,7 @@ impl OwnerAct {
         Self::RevokeToken,
         Self::EnrolApproverKey,
         Self::RevokeApproverKey,
+        Self::RegisterProject,
     ];
 
     /// As statements write it.
@@ -57,6 +60,7 @@ impl OwnerAct {
             Self::RevokeToken => "revoke_token",
             Self::EnrolApproverKey => "enrol_approver_key",
             Self::RevokeApproverKey => "revoke_approver_key",
+            Self::RegisterProject => "register_project",
         }
     }
 

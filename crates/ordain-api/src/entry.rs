@@ -52,6 +52,9 @@ pub enum Event {
         /// The deed of a call of `act`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deed: Option<String>,
+        /// The project of the gate that it is about, by its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<String>,
     },
     /// The kernel answered.
     Decided {
@@ -128,6 +131,8 @@ pub enum Event {
     },
     /// And no longer.
     ApproverKeyRevoked { key_id: String, keys_document: String },
+    /// A folder belongs to a project of the gate from now on.
+    ProjectRegistered { project_id: String, path: String },
     /// Nothing is allowed any more.
     Halted { reason: String },
     /// The halt is lifted.
@@ -176,6 +181,7 @@ impl Event {
             Self::KeyRotated { .. } => "key_rotated",
             Self::ApproverKeyEnrolled { .. } => "approver_key_enrolled",
             Self::ApproverKeyRevoked { .. } => "approver_key_revoked",
+            Self::ProjectRegistered { .. } => "project_registered",
             Self::Halted { .. } => "halted",
             Self::Resumed { .. } => "resumed",
             Self::TokenCreated { .. } => "token_created",
@@ -212,6 +218,7 @@ impl Event {
             | Self::Applied { .. }
             | Self::Undone { .. }
             | Self::KeyRotated { .. }
+            | Self::ProjectRegistered { .. }
             | Self::Halted { .. }
             | Self::Resumed { .. }
             | Self::TokenCreated { .. }

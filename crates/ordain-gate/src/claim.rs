@@ -1,6 +1,6 @@
 //! Whether signed statements bear out an owner act: the same check for a request and for an entry of the ledger.
 
-use ordain_api::{Event, NewApproverKey, NewToken, OwnerAct};
+use ordain_api::{Event, NewApproverKey, NewProject, NewToken, OwnerAct};
 use ordain_spec::statement::{ActStatement, ApproverKey, ApproverKeys, NONE, Signed, Statement, reason_hash};
 use std::collections::BTreeSet;
 
@@ -66,6 +66,10 @@ impl Claim {
             }
             Event::ApproverKeyRevoked { key_id, .. } => {
                 (OwnerAct::RevokeApproverKey, key_id.clone(), KeyClaim::Revokes(key_id.clone()))
+            }
+            Event::ProjectRegistered { path, .. } => {
+                let subject = NewProject { path: path.clone() }.subject();
+                (OwnerAct::RegisterProject, subject, KeyClaim::Nothing)
             }
             _ => return None,
         };

@@ -145,12 +145,20 @@ impl Fold {
         match entry.event {
             Event::Opened { origin } => self.origin = Some(origin),
             Event::Submitted {
-                action_id, actor, proposal_document, supersedes, submitted_by, deed, ..
+                action_id,
+                actor,
+                proposal_document,
+                supersedes,
+                submitted_by,
+                deed,
+                project,
+                ..
             } => {
                 self.deeds_of_actions.extend(deed.map(|deed| (action_id.clone(), deed)));
                 let action = Action {
                     state: ActionState::Denied,
                     submitted_by: submitted_by.unwrap_or(by),
+                    project,
                     submitted_at_ms: 0,
                     proposal_document: hash(&proposal_document),
                     decision_document: hash(""),
@@ -314,7 +322,11 @@ impl Fold {
                     token.revoked_at_ms = Some(at_ms);
                 }
             }
-            Event::Applied { .. } | Event::Undone { .. } | Event::Drafted { .. } => {}
+            // Which folder a project is stands in the registry.
+            Event::ProjectRegistered { .. }
+            | Event::Applied { .. }
+            | Event::Undone { .. }
+            | Event::Drafted { .. } => {}
         }
     }
 }

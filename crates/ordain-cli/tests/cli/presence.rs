@@ -8,7 +8,7 @@ const PASSPHRASE: &str = "correct horse battery staple";
 
 /// Runs a command on a new terminal. Of each step it waits for a text and then types a line. With a watcher, a process of another
 /// session has the terminal open.
-const ON_TERMINAL: &str = r#"
+pub(crate) const ON_TERMINAL: &str = r#"
 import json, os, pty, subprocess, sys, time
 steps, watched, command = json.loads(sys.argv[1]), sys.argv[2] == "watched", sys.argv[3:]
 pid, master = pty.fork()

@@ -3,6 +3,7 @@
 mod gate;
 
 use gate::Made;
+pub(crate) use gate::begin as begin_gate;
 
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
     fs::create_dir_all(&args.dir).map_err(|error| failure(&args.dir, error))?;
     let mut files = Vec::new();
     if !args.keep {
-        write_folder(&folder).map_err(|(path, error)| failure(&path, error))?;
+        write_starter(&folder, &OsUser::current().name)?;
         write_new(&config, CONFIG_TEXT).map_err(|error| failure(&config, error))?;
         files.push(config.display().to_string());
         files.extend(FILES.iter().map(|(name, _)| folder.join(name).display().to_string()));
@@ -130,7 +131,13 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
 /// Makes the person at the terminal the owner of the folder's gate.
 fn claim(dir: &Path) -> Result<Outcome, Failure> {
     let project = Project::above(dir)?;
-    let gateway = Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Write)?;
+    let own = project.as_ref().is_some_and(|project| project.gate().is_some());
+    // The gate of a service is claimed before it has a project.
+    let of_service = if own { None } else { Gateway::of_service(dir)? };
+    let gateway = match of_service {
+        Some(gateway) => gateway,
+        None => Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Write)?,
+    };
     let client = gateway.client();
     if client.approver_keys()?.owned {
         let failure = Failure::Usage("this gate has an owner already".to_owned());
@@ -142,13 +149,20 @@ fn claim(dir: &Path) -> Result<Outcome, Failure> {
     Ok(Outcome::Ok)
 }
 
-/// All of the folder or nothing: it is written under another name first.
-fn write_folder(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+/// Writes the policies to start with, whose person is this user of the operating system. All of the folder or nothing: it is
+/// written under another name first.
+pub(crate) fn write_starter(folder: &Path, user: &str) -> Result<(), Failure> {
+    let failure =
+        |(path, error): (PathBuf, io::Error)| Failure::File { path: path.display().to_string(), error };
+    write_folder(folder, user).map_err(failure)
+}
+
+fn write_folder(folder: &Path, user: &str) -> Result<(), (PathBuf, io::Error)> {
     let staged = folder.with_file_name(format!(".{FOLDER}.{}.tmp", std::process::id()));
     let written = FILES.iter().try_for_each(|(name, text)| {
         let path = staged.join(name);
         let parent = path.parent().unwrap_or(&staged);
-        let text = text.replace(USER_PLACE, &json!(OsUser::current().name).to_string());
+        let text = text.replace(USER_PLACE, &json!(user).to_string());
         let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, &text));
         done.map_err(|error| (path.clone(), error))
     });
