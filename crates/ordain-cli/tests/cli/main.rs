@@ -44,6 +44,7 @@ mod readme;
 mod robust;
 mod run;
 mod sandbox;
+mod service;
 mod show;
 mod socket;
 mod steady;

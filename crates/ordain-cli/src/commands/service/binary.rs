@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where a copy goes if somebody could replace this program.
-pub(super) const COPY: &str = "/usr/local/lib/ordain/ordain";
+pub(super) const COPY: &str = "/opt/ordain/ordain";
 
 /// This program, or a copy of it that belongs to root.
 pub(super) fn prepare(steps: &mut Steps) -> Result<PathBuf, Failure> {

@@ -42,6 +42,9 @@ pub(super) fn run(args: &ServiceInstall, json: bool) -> Result<Outcome, Failure>
     if mode == Mode::Do {
         check_machine(!args.no_start)?;
     }
+    if let Some(policy) = &args.policy {
+        state::check_policies(&owner, policy, json)?;
+    }
     let mut steps = Steps::new(mode);
     account::make(&mut steps, &owner)?;
     let binary = binary::prepare(&mut steps)?;

@@ -5,6 +5,7 @@ use crate::commands::init::{begin_gate, write_starter};
 use crate::exit::Failure;
 use crate::policy_folder;
 use crate::service::{ACCOUNT, STATE_BASE};
+use ordain_decision::PolicyFiles;
 use ordain_presence::OsUser;
 use ordain_state::{GateId, GateSettings, Home};
 use std::fs::{self, DirBuilder};
@@ -82,16 +83,22 @@ fn stage(
             &starter
         }
     };
-    let (folder, set) = policy_folder::checked(Some(folder), json)?;
-    if set.actor_of_user(&owner.name).is_none() {
-        let problem = format!("no actor in entities.json has the `os_user` `{}`", owner.name);
-        let failure = Failure::Document { path: folder.path.display().to_string(), problem };
-        return Err(failure.with_hint("name the owner there: nobody else can claim the gate"));
-    }
+    let files = check_policies(owner, folder, json)?;
     let home = Home::in_folder(staging);
     let settings = GateSettings { id: gate.clone(), store: None };
     let made = home.create_gate(&settings)?;
-    begin_gate(&made, Some(&folder.files)).map(drop)
+    begin_gate(&made, Some(&files)).map(drop)
+}
+
+/// Policies to begin with. They name the owner: nobody else can claim the gate.
+pub(super) fn check_policies(owner: &OsUser, folder: &Path, json: bool) -> Result<PolicyFiles, Failure> {
+    let (folder, set) = policy_folder::checked(Some(folder), json)?;
+    if set.actor_of_user(&owner.name).is_some() {
+        return Ok(folder.files);
+    }
+    let problem = format!("no actor in entities.json has the `os_user` `{}`", owner.name);
+    let failure = Failure::Document { path: folder.path.display().to_string(), problem };
+    Err(failure.with_hint("name the owner there: nobody else can claim the gate"))
 }
 
 /// Gives a folder and everything in it to a user.

@@ -1,6 +1,7 @@
 //! The steps of setting up and removing the service: done one after the other, or only shown.
 
 use crate::exit::Failure;
+use crate::output::print_json;
 use crate::report::{GREEN, printable};
 use serde::Serialize;
 use serde_json::json;
@@ -59,11 +60,10 @@ impl Steps {
 
     /// Shows what was done, with the unit and what comes next.
     pub(super) fn show(self, unit: Option<&str>, next: &[String], json: bool) -> Result<(), Failure> {
-        let mut stdout = anstream::stdout().lock();
         if json {
-            writeln!(stdout, "{}", json!({"next": next, "steps": self.taken, "unit": unit}))?;
-            return Ok(stdout.flush()?);
+            return print_json(&json!({"next": next, "steps": self.taken, "unit": unit}));
         }
+        let mut stdout = anstream::stdout().lock();
         for Taken { step, state } in &self.taken {
             writeln!(stdout, "{GREEN}{state:<9}{GREEN:#}  {}", printable(step))?;
         }
