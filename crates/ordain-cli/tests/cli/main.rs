@@ -38,6 +38,7 @@ mod note_hostile;
 mod ownership;
 mod plan;
 mod policy;
+mod preface;
 mod presence;
 mod proposals;
 mod readme;

@@ -209,7 +209,13 @@ fn a_service_lets_other_users_only_ask() {
     server.stop();
 
     // A17, with a second user: a key that another user owns, or a link, is refused.
-    machine.root(&["sh", "-c", "chown agent /var/lib/ordain/*/signing.key && chmod 644 /var/lib/ordain/*/signing.key"]).ended(0);
+    machine
+        .root(&[
+            "sh",
+            "-c",
+            "chown agent /var/lib/ordain/*/signing.key && chmod 644 /var/lib/ordain/*/signing.key",
+        ])
+        .ended(0);
     machine.start_service().err().unwrap().ended(1).says("belongs to user");
     machine.root(&["sh", "-c", "cd /var/lib/ordain/*/ && chown ordain signing.key && chmod 600 signing.key && mv signing.key moved && ln -s moved signing.key"]).ended(0);
     machine.start_service().err().unwrap().ended(1).says("link");
