@@ -87,6 +87,7 @@ static LAYERS: &[Layer] = &[
             "ordain-client",
             "ordain-gate",
             "ordain-presence",
+            "ordain-state",
             "ordain-model",
             "ordain-vault",
             "ordain-note",

@@ -35,6 +35,8 @@ pub enum OwnerAct {
     RevokeApproverKey,
     /// Takes back what an agent changed. Subject: the hash of the proposal that does it. From: `none`.
     Undo,
+    /// Registers a folder as a project. Subject: the hash of the request's canonical JSON. From: `none`.
+    RegisterProject,
 }
 
 impl OwnerAct {
@@ -48,6 +50,7 @@ impl OwnerAct {
         Self::EnrolApproverKey,
         Self::RevokeApproverKey,
         Self::Undo,
+        Self::RegisterProject,
     ];
 
     /// As statements write it.
@@ -61,6 +64,7 @@ impl OwnerAct {
             Self::EnrolApproverKey => "enrol_approver_key",
             Self::RevokeApproverKey => "revoke_approver_key",
             Self::Undo => "undo",
+            Self::RegisterProject => "register_project",
         }
     }
 

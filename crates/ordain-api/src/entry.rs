@@ -55,6 +55,9 @@ pub enum Event {
         /// The action whose change of files an owner takes back with their own authority.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         undoes: Option<String>,
+        /// The project of the gate that it is about, by its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<String>,
     },
     /// The kernel answered.
     Decided {
@@ -131,6 +134,8 @@ pub enum Event {
     },
     /// And no longer.
     ApproverKeyRevoked { key_id: String, keys_document: String },
+    /// A folder belongs to a project of the gate from now on.
+    ProjectRegistered { project_id: String, path: String },
     /// Nothing is allowed any more.
     Halted { reason: String },
     /// The halt is lifted.
@@ -179,6 +184,7 @@ impl Event {
             Self::KeyRotated { .. } => "key_rotated",
             Self::ApproverKeyEnrolled { .. } => "approver_key_enrolled",
             Self::ApproverKeyRevoked { .. } => "approver_key_revoked",
+            Self::ProjectRegistered { .. } => "project_registered",
             Self::Halted { .. } => "halted",
             Self::Resumed { .. } => "resumed",
             Self::TokenCreated { .. } => "token_created",
@@ -215,6 +221,7 @@ impl Event {
             | Self::Applied { .. }
             | Self::Undone { .. }
             | Self::KeyRotated { .. }
+            | Self::ProjectRegistered { .. }
             | Self::Halted { .. }
             | Self::Resumed { .. }
             | Self::TokenCreated { .. }

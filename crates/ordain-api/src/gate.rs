@@ -1,6 +1,7 @@
 //! The gate itself and its keys.
 
 use crate::limits::REASON_CHARACTERS_MAX;
+use crate::project::ProjectStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,6 +17,12 @@ pub struct GateStatus {
     pub policy_hash: Option<String>,
     /// Whether somebody owns the gate: an owner's key is enrolled. A gate without one is open.
     pub owned: bool,
+    /// Who asked, as the gate knows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
+    /// The project whose folder the caller named, over a unix socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectStatus>,
 }
 
 /// Why nothing is allowed.

@@ -15,6 +15,7 @@ mod gate;
 mod ledger;
 mod note;
 mod permit;
+mod project;
 mod query;
 mod server;
 mod token;
@@ -46,6 +47,7 @@ pub use permit::{
     UseRequest,
 };
 pub use problem::{Problem, ProblemCode};
+pub use project::{NewProject, ProjectStatus};
 pub use query::{
     ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, PolicyQuery, ProofQuery,
     SubmitQuery, VerifyQuery,

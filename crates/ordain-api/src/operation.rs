@@ -27,6 +27,8 @@ pub struct Operation {
     pub long_poll: LongPoll,
     /// Whether a person must be present, on a gate that has an owner.
     pub presence: Presence,
+    /// Whether it is about a workspace: a user at the other end of a unix socket names a registered folder.
+    pub workspace: bool,
     /// Whether callers without a token take turns, because it asks the store.
     pub takes_turns: bool,
     /// Whether it always writes, and the write itself checks that the token is still valid.
@@ -164,6 +166,7 @@ operation_ids! {
     CreateToken = "create_token",
     ListTokens = "list_tokens",
     RevokeToken = "revoke_token",
+    RegisterProject = "register_project",
     TransformIntent = "transform_intent",
     VerifyDocument = "verify_document",
     DraftNote = "draft_note",

@@ -14,6 +14,7 @@ use crate::operation::{
 };
 use crate::permit::{KernelUseRequest, OutcomeReport, PermitStatus, UseReceipt, UseRequest};
 use crate::problem::Problem;
+use crate::project::{NewProject, ProjectStatus};
 use crate::query::{
     ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, PolicyQuery, ProofQuery,
     SubmitQuery, VerifyQuery,
@@ -57,6 +58,7 @@ const PLAIN: Operation = Operation {
     answers: &[],
     long_poll: LongPoll::Never,
     presence: Presence::OwnerAct,
+    workspace: false,
     takes_turns: false,
     guards_token: false,
 };
@@ -79,6 +81,7 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         guards_token: true,
         presence: Presence::NotNeeded,
+        workspace: true,
         ..PLAIN
     },
     Operation {
@@ -90,6 +93,7 @@ pub static OPERATIONS: &[Operation] = &[
         query: Some(query::<ActQuery>),
         body: document(action_schema),
         answers: &[json(200, "Decided and on the ledger", schema::<ActAnswer>), UNKNOWN, CONFLICT],
+        workspace: true,
         guards_token: true,
         presence: Presence::NotNeeded,
         ..PLAIN
@@ -170,6 +174,7 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(&[Role::Worker]),
         body: document(use_schema),
         answers: &[json(200, "One use is spent: act now", schema::<UseReceipt>), UNKNOWN, CONFLICT],
+        workspace: true,
         guards_token: true,
         presence: Presence::NotNeeded,
         ..PLAIN
@@ -262,7 +267,7 @@ pub static OPERATIONS: &[Operation] = &[
         id: OperationId::GetPolicy,
         path: "/v1/policy",
         summary: "Show the policies in force, or earlier ones by their hash",
-        access: Access::Roles(READS_LEDGER),
+        access: Access::Roles(&[Role::Auditor, Role::Operator, Role::Approver]),
         query: Some(query::<PolicyQuery>),
         answers: &[json(200, "The policies", schema::<PolicyOnRecord>), UNKNOWN],
         ..PLAIN
@@ -335,6 +340,16 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Revoke a token, at once and everywhere",
         access: Access::Roles(&[Role::Operator]),
         answers: &[json(200, "Revoked", schema::<TokenStatus>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::RegisterProject,
+        method: Method::Post,
+        path: "/v1/projects",
+        summary: "Register the folder whose descriptor came before the request as a project; over a unix socket only",
+        access: Access::Roles(&[Role::Operator]),
+        body: small(schema::<NewProject>),
+        answers: &[json(201, "Registered", schema::<ProjectStatus>), CONFLICT],
         ..PLAIN
     },
     Operation {

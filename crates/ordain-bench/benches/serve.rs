@@ -154,7 +154,7 @@ impl Server {
         let listening = listen(App::new(gate.clone()), &addresses).await.unwrap();
         let address = listening.addresses().unwrap().into_iter().find_map(|address| match address {
             ListenAddress::Tcp(address) => Some(address),
-            ListenAddress::Socket(_) => None,
+            ListenAddress::Socket(..) => None,
         });
         tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
         Self { address: address.unwrap(), token, gate }

@@ -6,6 +6,7 @@ use crate::input::Source;
 use crate::policy_folder;
 use crate::project::Project;
 use crate::report;
+use crate::service;
 use ordain_client::{Client, ClientError, HttpTransport};
 use ordain_gate::{Caller, Clock, Gate, GateError, Keyring, Settings, check_grown};
 use ordain_ledger::SignedNote;
@@ -13,7 +14,7 @@ use ordain_note::Drafter;
 use ordain_presence::OsUser;
 use ordain_server::{App, InProcess};
 use ordain_spec::statement::ApproverKey;
-use ordain_state::GateFolder;
+use ordain_state::{GateFolder, GateId, Home};
 use ordain_store::{Location, Store, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,7 +53,8 @@ pub(crate) struct Local {
 pub(crate) struct Place {
     pub(crate) location: Location,
     pub(crate) gate: GateFolder,
-    pub(crate) project: Project,
+    /// Nothing for a gate that is served for others.
+    pub(crate) project: Option<Project>,
 }
 
 impl Gateway {
@@ -72,6 +74,11 @@ impl Gateway {
             let server = Some(transport.address().to_string());
             return Ok(Self { client: Client::new(transport), server, local: None });
         }
+        if let Some(project) = project.as_ref().filter(|project| project.service().is_some()) {
+            let transport = service::transport(project.top())?;
+            let server = Some(transport.address().to_string());
+            return Ok(Self { client: Client::new(transport), server, local: None });
+        }
         let local = Local::open_place(&Place::of(project)?, purpose)?;
         Ok(Self { client: local.client(), server: None, local: Some(local) })
     }
@@ -85,11 +92,24 @@ impl Gateway {
         self.server.as_deref()
     }
 
-    /// Who asks: the actor that the user of the operating system is, or the user for a server, which knows who it is.
+    /// The gate of the service on this machine, whatever the folder; nothing if there is none.
+    pub(crate) fn of_service(folder: &Path) -> Result<Option<Self>, Failure> {
+        if !service::is_there()? {
+            return Ok(None);
+        }
+        let transport = service::transport(folder)?;
+        let server = Some(transport.address().to_string());
+        Ok(Some(Self { client: Client::new(transport), server, local: None }))
+    }
+
+    /// Who asks, as the gate knows them.
     pub(crate) fn principal(&self) -> String {
         match &self.local {
             Some(local) => local.caller.principal().to_owned(),
-            None => OsUser::current().name,
+            None => {
+                let said = self.client.gate().ok().and_then(|status| status.principal);
+                said.unwrap_or_else(|| OsUser::current().name)
+            }
         }
     }
 
@@ -119,6 +139,14 @@ impl Place {
     }
 
     fn of(project: Option<Project>) -> Result<Self, Failure> {
+        if let Some(service) = project.as_ref().and_then(Project::service) {
+            let problem = format!(
+                "its gate is the service's, and this needs the store of a gate of your own: {}",
+                service.path
+            );
+            let failure = Failure::Document { path: ".".to_owned(), problem };
+            return Err(failure.with_hint("run it as the user of the service"));
+        }
         let found = project.and_then(|project| project.gate().cloned().map(|gate| (project, gate)));
         let Some((project, gate)) = found else {
             let problem = "no gate is registered for this folder or its parents".to_owned();
@@ -126,7 +154,26 @@ impl Place {
             return Err(failure.with_hint("run `ordain init`, or name a server with `--server URL`"));
         };
         let location = location_of(&gate)?;
-        Ok(Self { location, gate, project })
+        Ok(Self { location, gate, project: Some(project) })
+    }
+
+    /// A gate of this user, whatever the folder.
+    pub(crate) fn of_gate(id: &GateId) -> Result<Self, Failure> {
+        let gate = Home::from_environment()?.gate(id);
+        if !gate.path().is_dir() {
+            let failure = Failure::unknown("gate", id.as_str());
+            return Err(failure.with_hint("`ordain gate list` shows the gates that are here"));
+        }
+        let location = location_of(&gate)?;
+        Ok(Self { location, gate, project: None })
+    }
+
+    /// The caller, asking about the project.
+    fn about_project(&self, caller: Caller) -> Caller {
+        match self.project.as_ref().and_then(Project::id) {
+            Some(id) => caller.about_project(id.as_str()),
+            None => caller,
+        }
     }
 
     /// The key that the store was opened with. No command but `init` makes one.
@@ -247,7 +294,7 @@ impl Local {
                 let opened = Gate::open_to_look(store, keyring, Clock::system(), Settings::default()).await;
                 opened.map_err(Failure::from)
             })?;
-            let caller = runtime.block_on(gate.caller_of_user(&user.name))?;
+            let caller = place.about_project(runtime.block_on(gate.caller_of_user(&user.name))?);
             return Ok(Self { runtime, app: App::new(gate), caller, checkpoint: None, size_before: 0 });
         }
         let gate = runtime.block_on(async {
@@ -258,7 +305,7 @@ impl Local {
         if purpose == Purpose::Decide {
             note_difference(place, &runtime, &gate)?;
         }
-        let caller = runtime.block_on(gate.caller_of_user(&user.name))?;
+        let caller = place.about_project(runtime.block_on(gate.caller_of_user(&user.name))?);
         runtime.block_on(gate.sweep())?;
         let size_before = runtime.block_on(gate.size())?;
         let app = App::new(gate);
@@ -271,7 +318,8 @@ fn note_difference(place: &Place, runtime: &Runtime, gate: &Gate) -> Result<(), 
     let active = runtime.block_on(gate.active_policy())?;
     let Some(active) = active else { return Ok(()) };
     let hint = "`ordain policy diff` shows the difference, and `ordain policy push` puts the folder in force";
-    match place.project.policy().and_then(policy_folder::document_hash) {
+    let Some(project) = &place.project else { return Ok(()) };
+    match project.policy().and_then(policy_folder::document_hash) {
         Ok((_, hash)) if hash == active.files_document => {}
         Ok((path, _)) => {
             let said = format!("{} differs from the policies in force, which decide", path.display());

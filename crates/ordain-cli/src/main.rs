@@ -19,6 +19,7 @@ mod policy_folder;
 mod progress;
 mod project;
 mod report;
+mod service;
 mod signing;
 mod unified;
 mod view;

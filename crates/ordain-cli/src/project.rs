@@ -3,9 +3,11 @@
 use crate::exit::Failure;
 use crate::input::Source;
 use crate::report::{self, printable};
+use crate::service;
+use ordain_api::ProjectStatus;
 use ordain_canon::place_of;
 use ordain_spec::path_faults;
-use ordain_state::{Belongs, GateFolder, Home};
+use ordain_state::{Belongs, GateFolder, Home, ProjectId};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,6 +44,9 @@ pub(crate) struct Project {
     /// The folder that its paths are relative to, without links; another one than `root` in a worktree.
     top: PathBuf,
     gate: Option<GateFolder>,
+    id: Option<ProjectId>,
+    /// The project that it is to the service of this machine.
+    service: Option<ProjectStatus>,
 }
 
 impl Project {
@@ -56,16 +61,25 @@ impl Project {
         let start = folder.canonicalize().map_err(failure)?;
         let mut root = if folder == Path::new(".") { PathBuf::new() } else { folder.to_owned() };
         let belongs = Home::from_environment()?.project_of(&start)?;
+        if belongs.is_none()
+            && let Some(service) = service::project_of(&start)?
+        {
+            let top = start.ancestors().nth(service.levels_up).unwrap_or(&start).to_owned();
+            (0..service.levels_up).for_each(|_| root.push(".."));
+            return Ok(Some(Self { root, top, gate: None, id: None, service: Some(service) }));
+        }
         for step in start.ancestors() {
             match &belongs {
                 Some(Belongs { project, root: top, gate }) if step == top => {
                     // In a worktree the settings are those of the registered folder.
                     let root = if project.path == *top { root } else { project.path.clone() };
-                    return Ok(Some(Self { root, top: top.clone(), gate: Some(gate.clone()) }));
+                    let (top, gate, id) = (top.clone(), Some(gate.clone()), Some(project.id.clone()));
+                    return Ok(Some(Self { root, top, gate, id, service: None }));
                 }
                 Some(Belongs { project, .. }) => note_ignored(&root.join(CONFIG), &project.path),
                 None if root.join(CONFIG).is_file() => {
-                    return Ok(Some(Self { root, top: step.to_owned(), gate: None }));
+                    let top = step.to_owned();
+                    return Ok(Some(Self { root, top, gate: None, id: None, service: None }));
                 }
                 None => {}
             }
@@ -78,17 +92,28 @@ impl Project {
     pub(crate) fn in_folder(folder: &Path) -> Result<Self, Failure> {
         let failure = |error| Failure::File { path: folder.display().to_string(), error };
         let root = if folder == Path::new(".") { PathBuf::new() } else { folder.to_owned() };
-        Ok(Self { root, top: folder.canonicalize().map_err(failure)?, gate: None })
+        let top = folder.canonicalize().map_err(failure)?;
+        Ok(Self { root, top, gate: None, id: None, service: None })
     }
 
     /// The project that a folder belongs to, if a gate is registered for it.
     pub(crate) fn registered_above(folder: &Path) -> Result<Option<Self>, Failure> {
-        Ok(Self::above(folder)?.filter(|project| project.gate.is_some()))
+        Ok(Self::above(folder)?.filter(|project| project.gate.is_some() || project.service.is_some()))
     }
 
     /// Its gate, if one is registered.
     pub(crate) fn gate(&self) -> Option<&GateFolder> {
         self.gate.as_ref()
+    }
+
+    /// The project that it is to the service of this machine, if its gate is the service's.
+    pub(crate) fn service(&self) -> Option<&ProjectStatus> {
+        self.service.as_ref()
+    }
+
+    /// Its name to the gate, if one of this user is registered.
+    pub(crate) fn id(&self) -> Option<&ProjectId> {
+        self.id.as_ref()
     }
 
     /// The folder of the settings.

@@ -6,10 +6,10 @@ use ordain_api::limits::{POLL_SECONDS_MAX, STREAM_SECONDS_MAX};
 use ordain_api::{
     ActAnswer, ActQuery, ActTerms, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ApproverKeyList,
     ConsistencyProof, ConsistencyQuery, CreatedToken, DraftRequest, EntriesQuery, EntryPage, EvidenceReceipt,
-    FailedDraft, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus, NewApproverKey, NewToken,
+    FailedDraft, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus, NewApproverKey, NewProject, NewToken,
     NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus, PolicyOnRecord, PolicyPush,
-    PolicyPushed, PolicyQuery, Problem, ProblemCode, ProofQuery, Ready, ReasonRequest, SubmitQuery,
-    TokenList, TokenStatus, UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
+    PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectStatus, ProofQuery, Ready, ReasonRequest,
+    SubmitQuery, TokenList, TokenStatus, UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
 };
 use ordain_spec::statement::{ApproverKey, Signed};
 use ordain_spec::{Kind, note};
@@ -297,6 +297,11 @@ impl Client {
     /// Creates a token. Its secret is in the answer and nowhere else.
     pub fn create_token(&self, token: &NewToken) -> Result<CreatedToken, ClientError> {
         self.send(OperationId::CreateToken, None, token)
+    }
+
+    /// Registers the folder that the socket's preface names as a project of the gate.
+    pub fn register_project(&self, project: &NewProject) -> Result<ProjectStatus, ClientError> {
+        self.send(OperationId::RegisterProject, None, project)
     }
 
     /// All tokens, without their secrets.

@@ -1,7 +1,7 @@
 //! A connection over a unix socket, for ureq.
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use std::fs::File;
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -60,7 +60,9 @@ const PREFACE: u8 = 0;
 
 /// Tells the server which project the requests are about: one byte, with an open descriptor of the folder.
 fn introduce(stream: &UnixStream, project: &Path) -> std::io::Result<()> {
-    let folder = File::open(project)?;
+    // The server asks which folder it is, and reads nothing in it.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, project, flags, Mode::empty())?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let descriptors = [folder.as_fd()];

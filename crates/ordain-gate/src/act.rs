@@ -11,11 +11,11 @@ use super::open::Gate;
 use super::records::{Action, DeedHold, Evidence, Stored, Versioned};
 use super::spend::{NewUse, check_same_action};
 use super::status::Shown;
-use super::submit::{Case, Incoming, Recorded};
+use super::submit::{Case, Incoming, Recorded, check_same_project};
 use super::transaction::{Reading, Step};
 use ordain_api::{ActAnswer, ActionState, ActionStatus, UseReceipt};
 use ordain_canon::{ContentHash, Value};
-use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS};
+use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS, project_name};
 use ordain_spec::decision::Outcome;
 use std::collections::BTreeSet;
 
@@ -108,7 +108,8 @@ impl Gate {
         let Some(proposal) = proposal else { return Ok(None) };
         let sources = self.source_packets(&proposal).await?;
         let is_source = |evidence_id: &str| sources.contains(evidence_id);
-        Ok(Some(Deed::of(&case.control_body.origin, &caller.principal, &proposal, is_source)?))
+        let project = project_name(&case.control_body.origin, caller.project());
+        Ok(Some(Deed::of(&project, &caller.principal, &proposal, is_source)?))
     }
 
     /// The ids of bound packets that only say where a call came from.
@@ -265,6 +266,7 @@ impl Gate {
         if !caller.holds(&action.actor) {
             return Err(Conflict::Taken { id: incoming.id.clone() }.into());
         }
+        check_same_project(caller, &incoming.id, action)?;
         let status = self.status(caller, &incoming.id).await?;
         let documents = self.action_documents(action).await?;
         let before =

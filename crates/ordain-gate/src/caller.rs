@@ -33,6 +33,10 @@ pub struct Caller {
     pub(super) how: How,
     /// The statements that it signed for this request. Nothing has checked them yet.
     pub(super) signed: Vec<Signed>,
+    /// The project of the gate that it asks about, if it named one.
+    pub(super) project: Option<String>,
+    /// Whether it may read and sign owner acts, and nothing else.
+    pub(super) signs_only: bool,
 }
 
 /// A token as it was when its owner asked.
@@ -76,6 +80,8 @@ impl Caller {
             token: None,
             how: How::Local,
             signed: Vec::new(),
+            project: None,
+            signs_only: false,
         }
     }
 
@@ -94,6 +100,29 @@ impl Caller {
     #[must_use]
     pub fn with_statements(self, signed: Vec<Signed>) -> Self {
         Self { signed, ..self }
+    }
+
+    /// The same caller, asking about a project of the gate.
+    #[must_use]
+    pub fn about_project(self, id: &str) -> Self {
+        Self { project: Some(id.to_owned()), ..self }
+    }
+
+    /// The project of the gate that it asks about, if it named one.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// Whether it may read and sign owner acts, and nothing else: the policies in force do not name it.
+    pub fn signs_only(&self) -> bool {
+        self.signs_only
+    }
+
+    /// The same caller for one owner act: the statements of the request carry it, and the gate checks them.
+    #[must_use]
+    pub fn for_owner_act(mut self) -> Self {
+        self.roles.insert(Role::Operator);
+        self
     }
 
     /// The statements that it signed for this request, which nothing has checked yet.
@@ -174,17 +203,26 @@ impl Gate {
         Ok(Caller::local(actor).known_to(&loaded))
     }
 
-    /// A user at the other end of a unix socket. Strangers are refused.
-    pub async fn caller_of_peer(&self, user: &str) -> Result<Caller, GateError> {
+    /// A user at the other end of a unix socket. Strangers are refused, but for the `claimant`: the user whom the service was set
+    /// up for. Whatever the policies say, they can sign as the owner that they are.
+    pub async fn caller_of_peer(&self, user: &str, claimant: Option<&str>) -> Result<Caller, GateError> {
         let loaded = self.loaded_policies().await?;
-        let actor = loaded.as_ref().and_then(|loaded| Some((loaded, loaded.set.actor_of_user(user)?)));
-        let Some((loaded, actor)) = actor else {
+        let known = loaded.as_ref().and_then(|loaded| Some((loaded, loaded.set.actor_of_user(user)?)));
+        let sensors = Some(BTreeSet::from([SANDBOX_SENSOR.to_owned()]));
+        if let Some((loaded, actor)) = known {
+            let caller = Caller::local(actor).known_to(loaded);
+            return Ok(Caller { roles: PEER_ROLES.into(), sensors, how: How::Peer, ..caller });
+        }
+        if claimant != Some(user) {
             let problem = format!("no actor of the policies in force is the user `{user}` of this machine");
             return Err(GateError::Unauthenticated(problem));
-        };
-        let caller = Caller::local(actor).known_to(loaded);
-        let sensors = Some(BTreeSet::from([SANDBOX_SENSOR.to_owned()]));
-        Ok(Caller { roles: PEER_ROLES.into(), sensors, how: How::Peer, ..caller })
+        }
+        let (_, control) = self.control(Reading::Fresh).await?;
+        let trusted = self.approver_keys(&control).await?;
+        let owner = trusted.keys.in_force().find(|key| key.owner).map(|key| key.principal.clone());
+        let caller = Caller::local(&owner.unwrap_or_else(|| user.to_owned()));
+        let (roles, sensors) = ([Role::Approver].into(), Some(BTreeSet::new()));
+        Ok(Caller { roles, sensors, how: How::Peer, signs_only: true, ..caller })
     }
 
     /// The policies in force, if there are some that can be used. Without them nothing is decided, and everybody is the user

@@ -1,6 +1,6 @@
 //! Whether signed statements bear out an owner act: the same check for a request and for an entry of the ledger.
 
-use ordain_api::{Event, NewApproverKey, NewToken, OwnerAct};
+use ordain_api::{Event, NewApproverKey, NewProject, NewToken, OwnerAct};
 use ordain_spec::statement::{ActStatement, ApproverKey, ApproverKeys, NONE, Signed, Statement, reason_hash};
 use std::collections::BTreeSet;
 
@@ -69,6 +69,10 @@ impl Claim {
             }
             Event::Submitted { undoes: Some(_), proposal_document, .. } => {
                 (OwnerAct::Undo, proposal_document.clone(), KeyClaim::Nothing)
+            }
+            Event::ProjectRegistered { path, .. } => {
+                let subject = NewProject { path: path.clone() }.subject();
+                (OwnerAct::RegisterProject, subject, KeyClaim::Nothing)
             }
             _ => return None,
         };

@@ -14,6 +14,9 @@ pub enum Conflict {
     /// The same id with other content.
     #[error("`{action_id}` was submitted before with other content{}", in_brackets(.content))]
     OtherContent { action_id: String, content: Option<String> },
+    /// It was submitted for another project of the gate.
+    #[error("`{action_id}` was submitted for another project of this gate")]
+    OtherProject { action_id: String },
     /// The same proposal, superseding another action.
     #[error("`{action_id}` was submitted before and supersedes {before}")]
     OtherSuperseded { action_id: String, before: String },
@@ -88,6 +91,7 @@ impl Conflict {
             Self::OtherContent { .. } | Self::OtherSuperseded { .. } | Self::OtherPacket { .. } => {
                 "use a new id"
             }
+            Self::OtherProject { .. } => "submit it for this project, with a new id",
             Self::View { .. } => "look at the action again, then decide",
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
             Self::Unsettled { .. } => "find out whether it happened, and settle it: `ordain permit outcome`",

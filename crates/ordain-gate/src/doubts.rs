@@ -7,7 +7,7 @@ use super::limits::CLOCKS_APART_MS_MAX;
 use super::records::Action;
 use ordain_api::{ActionState, Entry, Event};
 use ordain_canon::Value;
-use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS};
+use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS, project_name};
 use ordain_spec::decision::Outcome;
 
 impl Fold {
@@ -77,18 +77,20 @@ impl Fold {
         let same = call.zip(approved).is_some_and(|(call, approved)| {
             // The window may have been written by the gate.
             let without = Proposal { time_window: None, ..call.clone() };
-            [call, without].iter().any(|call| self.deed(&entry.by, call).as_ref() == Some(approved))
+            let project = self.actions.get(action_id).and_then(|action| action.project.as_deref());
+            [call, without].iter().any(|call| self.deed(project, &entry.by, call).as_ref() == Some(approved))
         });
         if same { Vec::new() } else { vec![format!("uses the permit of `{action_id}` for another deed")] }
     }
 
-    fn deed(&self, principal: &str, proposal: &Proposal) -> Option<String> {
+    fn deed(&self, project: Option<&str>, principal: &str, proposal: &Proposal) -> Option<String> {
         let is_source = |id: &str| {
             let sensor = self.evidence.get(id).map(|evidence| evidence.sensor_id.as_str());
             sensor.is_some_and(|sensor| SOURCE_SENSORS.contains(&sensor))
         };
         let origin = self.origin.as_deref().unwrap_or_default();
-        Deed::of(origin, principal, proposal, is_source).ok().map(|deed| deed.to_string())
+        let project = project_name(origin, project);
+        Deed::of(&project, principal, proposal, is_source).ok().map(|deed| deed.to_string())
     }
 
     /// A decision must be made from what was true at the time.

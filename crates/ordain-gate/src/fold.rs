@@ -152,12 +152,14 @@ impl Fold {
                 submitted_by,
                 deed,
                 undoes,
+                project,
                 ..
             } => {
                 self.deeds_of_actions.extend(deed.map(|deed| (action_id.clone(), deed)));
                 let action = Action {
                     state: ActionState::Denied,
                     submitted_by: submitted_by.unwrap_or(by),
+                    project,
                     submitted_at_ms: 0,
                     proposal_document: hash(&proposal_document),
                     decision_document: hash(""),
@@ -322,7 +324,11 @@ impl Fold {
                     token.revoked_at_ms = Some(at_ms);
                 }
             }
-            Event::Applied { .. } | Event::Undone { .. } | Event::Drafted { .. } => {}
+            // Which folder a project is stands in the registry.
+            Event::ProjectRegistered { .. }
+            | Event::Applied { .. }
+            | Event::Undone { .. }
+            | Event::Drafted { .. } => {}
         }
     }
 }

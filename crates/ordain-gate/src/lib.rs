@@ -14,6 +14,7 @@ mod nonce;
 mod open;
 mod owner;
 mod policy;
+mod projects;
 mod transaction;
 
 mod documents;

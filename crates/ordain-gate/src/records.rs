@@ -67,6 +67,9 @@ pub(crate) struct Action {
     pub(crate) state: ActionState,
     pub(crate) actor: String,
     pub(crate) submitted_by: String,
+    /// The project of the gate that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) project: Option<String>,
     pub(crate) submitted_at_ms: u64,
     /// Its hash is also the hash that approvals are bound to.
     pub(crate) proposal_document: ContentHash,

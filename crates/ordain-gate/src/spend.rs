@@ -11,6 +11,7 @@ use super::outcome::state_after;
 use super::permits::Minted;
 use super::records::{Action, Effect, EffectUse, Permit};
 use super::status::no_permit;
+use super::submit::check_same_project;
 use super::transaction::{Reading, Step, Writing};
 use ordain_api::{Event, Use, UseReceipt};
 use ordain_canon::{Canonicalizer, ContentHash, ParametersHash, TargetHash, Value};
@@ -150,6 +151,7 @@ impl Gate {
         control: &super::records::Control,
         guards: &mut Vec<ordain_store::Guard>,
     ) -> Result<(NewUse, Judged), GateError> {
+        check_same_project(caller, action_id, action)?;
         let documents = self.action_documents(action).await?;
         let minted = documents.permit(action)?;
         let (Some(minted), Some(permit)) = (minted, &action.permit) else {

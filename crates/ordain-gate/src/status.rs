@@ -325,7 +325,14 @@ impl Control {
     pub(crate) fn status(self) -> GateStatus {
         let policy_hash = self.policy.map(|policy| policy.hash);
         let owned = self.keys.is_some();
-        GateStatus { origin: self.origin, halted: self.halt, policy_hash, owned }
+        GateStatus {
+            origin: self.origin,
+            halted: self.halt,
+            policy_hash,
+            owned,
+            principal: None,
+            project: None,
+        }
     }
 }
 

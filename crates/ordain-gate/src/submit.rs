@@ -201,6 +201,7 @@ impl Gate {
             state: ActionState::Denied,
             actor: incoming.actor.clone(),
             submitted_by: caller.submits_as(&incoming.actor),
+            project: caller.project.clone(),
             submitted_at_ms: now_ms,
             proposal_document: ContentHash::of(&proposal),
             decision_document: ContentHash::of(b""),
@@ -291,6 +292,7 @@ impl NewAction {
             submitted_by: (submitted_by != writing.by()).then(|| submitted_by.clone()),
             deed: self.deed.clone(),
             undoes: self.action.undoes.clone().map(String::from),
+            project: self.action.project.clone(),
         });
         let ruled = self.ruling.write(writing, &self.id, &mut self.action, self.held_until_ms)?;
         if let Some((old_id, mut old)) = self.superseded {
@@ -329,6 +331,7 @@ fn check_same(
     if !caller.holds(&action.actor) {
         return Err(Conflict::Taken { id: action_id }.into());
     }
+    check_same_project(caller, id, action)?;
     if action.proposal_document != ContentHash::of(&case.proposal) {
         let content = Some(action.proposal_document.to_string());
         return Err(Conflict::OtherContent { action_id, content }.into());
@@ -336,6 +339,15 @@ fn check_same(
     if action.supersedes.as_ref().map(ActionId::as_str) != supersedes {
         let before = action.supersedes.as_ref().map_or("nothing".to_owned(), |id| format!("`{id}`"));
         return Err(Conflict::OtherSuperseded { action_id, before }.into());
+    }
+    Ok(())
+}
+
+/// A caller that asks about one project of the gate gets nothing of another.
+pub(crate) fn check_same_project(caller: &Caller, id: &str, action: &Action) -> Result<(), GateError> {
+    let projects = caller.project.as_ref().zip(action.project.as_ref());
+    if projects.is_some_and(|(asked, submitted)| asked != submitted) {
+        return Err(Conflict::OtherProject { action_id: id.to_owned() }.into());
     }
     Ok(())
 }

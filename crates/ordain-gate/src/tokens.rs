@@ -189,6 +189,8 @@ impl Gate {
             token: Some(SeenToken { id, version, control_version, from_memory }),
             how: How::Token,
             signed: Vec::new(),
+            project: None,
+            signs_only: false,
         })
     }
 

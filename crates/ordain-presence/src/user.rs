@@ -31,6 +31,23 @@ impl OsUser {
     }
 }
 
+/// The number of a group, by its name in the group database.
+pub fn group_id(name: &str) -> Option<u32> {
+    uzers::get_group_by_name(name).map(|group| group.gid())
+}
+
+/// Whether a user belongs to a group, by their names.
+pub fn is_member(user: &str, group: &str) -> bool {
+    let Some(found) = uzers::get_user_by_name(user) else { return false };
+    let groups = uzers::get_user_groups(user, found.primary_group_id()).unwrap_or_default();
+    groups.iter().any(|of| of.name().to_str() == Some(group))
+}
+
+/// The user with this name, if the user database has one.
+pub fn user_named(name: &str) -> Option<OsUser> {
+    uzers::get_user_by_name(name).map(|user| OsUser::of_uid(user.uid()))
+}
+
 /// Keeps other processes of the same user out of this one's memory: no core dumps, no `ptrace`, no `/proc/PID/mem`.
 pub fn protect_process() -> io::Result<()> {
     let none = Rlimit { current: Some(0), maximum: Some(0) };

@@ -9,6 +9,8 @@ use crate::limits::{
 use crate::log::Throttle;
 use crate::metrics::Metrics;
 use crate::notes::Notes;
+#[cfg(unix)]
+use crate::projects::Projects;
 use crate::quota::Quota;
 use crate::routes;
 use crate::turns::Turns;
@@ -36,6 +38,11 @@ pub struct App {
     pub(crate) notes: Option<Arc<Notes>>,
     /// What each principal may put on record.
     pub(crate) quota: Arc<Quota>,
+    /// The projects of the gate, for callers over a unix socket.
+    #[cfg(unix)]
+    pub(crate) projects: Option<Arc<Projects>>,
+    /// The user of this machine who may claim the gate over its socket.
+    pub(crate) claimant: Option<Arc<str>>,
 }
 
 pub(crate) struct Shared {
@@ -90,7 +97,16 @@ impl App {
             stopping: watch::Sender::new(false),
         };
         let quota = Arc::new(Quota::new(BYTES_PER_DAY_DEFAULT));
-        Self { public_host: None, gate, shared: Arc::new(shared), notes: None, quota }
+        Self {
+            public_host: None,
+            gate,
+            shared: Arc::new(shared),
+            notes: None,
+            quota,
+            #[cfg(unix)]
+            projects: None,
+            claimant: None,
+        }
     }
 
     /// The same, with another limit for the bytes that one principal may send in a day.
@@ -103,6 +119,19 @@ impl App {
     #[must_use]
     pub fn with_notes(self, drafter: Drafter) -> Self {
         Self { notes: Some(Arc::new(Notes::new(drafter))), ..self }
+    }
+
+    /// The same, whose callers over a unix socket name one of these projects.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn with_projects(self, projects: Projects) -> Self {
+        Self { projects: Some(Arc::new(projects)), ..self }
+    }
+
+    /// The same, which this user of the machine may claim over its socket while nobody owns it.
+    #[must_use]
+    pub fn claimed_by(self, user: &str) -> Self {
+        Self { claimant: Some(user.into()), ..self }
     }
 
     /// The same, which answers for the host of this URL too; nothing if it has none.

@@ -4,8 +4,9 @@ use crate::app::App;
 use crate::error::ErrorResponse;
 use crate::host::Hosts;
 use crate::limits::ANSWER_WAIT;
-use crate::peer::Peer;
+use crate::peer::{Peer, Preface};
 use crate::place::Place;
+use crate::projects::status;
 use crate::request::RequestId;
 use crate::routes;
 use axum::extract::{MatchedPath, Query, Request, State};
@@ -14,9 +15,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use ordain_api::{
-    Access, ActionQuery, LongPoll, Operation, Problem, ProblemCode, STATEMENT_HEADER, read_statement_header,
+    Access, ActionQuery, LongPoll, Method as ApiMethod, Operation, OperationId, Problem, ProblemCode,
+    STATEMENT_HEADER, read_statement_header,
 };
 use ordain_gate::{Caller, GateError};
+use ordain_spec::statement::How;
 use std::panic::AssertUnwindSafe;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -118,10 +121,15 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
         Err(error) => return (error.into_response(), None),
     };
     let principal = Some(caller.principal().to_owned());
-    let admitted = match present(app, request.headers(), caller.clone(), operation).await {
-        Ok(caller) => admit(app, &mut request, caller, operation),
-        Err(error) => Err(error),
+    let caller = match about_project(app, &mut request, caller, operation).await {
+        Ok(caller) => caller,
+        Err(error) => return (error.into_response(), principal),
     };
+    let admitted =
+        match present(app, request.headers(), request.extensions().get(), caller.clone(), operation).await {
+            Ok(caller) => admit(app, &mut request, caller, operation),
+            Err(error) => Err(error),
+        };
     let mut response = match admitted {
         Err(error) => error.into_response(),
         Ok(_place) if waits => next.run(request).await,
@@ -182,6 +190,7 @@ async fn in_time(request: Request, next: Next) -> Response {
 async fn present(
     app: &App,
     headers: &HeaderMap,
+    peer: Option<&Peer>,
     caller: Caller,
     operation: Option<&'static Operation>,
 ) -> Result<Caller, ErrorResponse> {
@@ -195,13 +204,72 @@ async fn present(
         }
         (Some(_), Some(_)) => return Err(Problem::invalid("", "there are two `ordain-statement`").into()),
     };
-    let is_owner_act = operation.is_some_and(Operation::is_owner_act);
-    if is_owner_act && caller.statements().is_empty() && Box::pin(app.gate.is_owned()).await? {
-        let act = operation.map(|operation| operation.id.name()).unwrap_or_default();
-        let problem = format!("`{act}` needs a statement signed by an owner's key");
+    let Some(operation) = operation.filter(|operation| operation.is_owner_act()) else { return Ok(caller) };
+    let is_peer = caller.how() == How::Peer;
+    if !is_peer && !caller.statements().is_empty() {
+        return Ok(caller);
+    }
+    let owned = Box::pin(app.gate.is_owned()).await?;
+    if owned && caller.statements().is_empty() {
+        let problem = format!("`{}` needs a statement signed by an owner's key", operation.id.name());
         return Err(GateError::Presence(problem).into());
     }
-    Ok(caller)
+    if !is_peer {
+        return Ok(caller);
+    }
+    // A user of the machine has no role for owner acts: the statement carries the act. Without an owner there is only the claim.
+    let may_claim = || operation.id == OperationId::EnrolApproverKey && is_claimant(app, peer);
+    if owned || may_claim() { Ok(caller.for_owner_act()) } else { Err(unclaimed(app).into()) }
+}
+
+/// Whether the user at the other end of the socket may claim the gate.
+fn is_claimant(app: &App, peer: Option<&Peer>) -> bool {
+    peer.is_some_and(|peer| app.claimant.as_deref() == Some(peer.user.name.as_str()))
+}
+
+fn unclaimed(app: &App) -> Problem {
+    let problem = Problem::new(
+        ProblemCode::Forbidden,
+        "nobody owns this gate yet, and until then it takes no owner act",
+    );
+    match &app.claimant {
+        Some(user) => {
+            problem.with_hint(format!("the user `{user}` runs `ordain init --claim` on a terminal"))
+        }
+        None => problem.with_hint("the user who runs the gate claims it with `ordain init --claim`"),
+    }
+}
+
+/// The caller, asking about the project whose folder came with the preface. Of a workspace that no project of the gate registers,
+/// nothing is asked; a token needs no preface.
+async fn about_project(
+    app: &App,
+    request: &mut Request,
+    caller: Caller,
+    operation: Option<&'static Operation>,
+) -> Result<Caller, ErrorResponse> {
+    let peer = request.extensions().get::<Peer>().cloned();
+    let (Some(peer), Some(projects), Some(operation)) = (peer, app.projects.clone(), operation) else {
+        return Ok(caller);
+    };
+    let is_invalid = matches!(peer.preface, Preface::Invalid(_));
+    let is_named = matches!(peer.preface, Preface::Folder(_));
+    if !is_invalid && !operation.workspace && operation.id != OperationId::GetGate {
+        return Ok(caller);
+    }
+    if !is_invalid && !is_named && caller.how() != How::Peer {
+        return Ok(caller);
+    }
+    // It reads a file.
+    let located = tokio::task::spawn_blocking(move || projects.named_by(&peer.preface)).await;
+    match located.map_err(|_| broken_off())? {
+        Ok(located) => {
+            request.extensions_mut().insert(status(&located));
+            Ok(caller.about_project(located.project.id.as_str()))
+        }
+        Err(problem) if is_invalid || operation.workspace => Err(problem.into()),
+        Err(_) => Ok(caller),
+    }
 }
 
 /// Lets a caller in that has a place and one of the roles that the table asks for. Its body is not read before.
@@ -213,7 +281,7 @@ fn admit(
 ) -> Result<Place, ErrorResponse> {
     let place = Place::take(app, caller.principal())?;
     if let Some(operation) = operation {
-        check_roles(&caller, operation.access)?;
+        check_roles(&caller, operation)?;
         request.extensions_mut().insert(operation);
     }
     request.extensions_mut().insert(caller);
@@ -221,8 +289,13 @@ fn admit(
     Ok(place)
 }
 
-fn check_roles(caller: &Caller, access: Access) -> Result<(), ErrorResponse> {
-    let (allowed, roles, word) = match access {
+fn check_roles(caller: &Caller, operation: &Operation) -> Result<(), ErrorResponse> {
+    if caller.signs_only() && operation.method != ApiMethod::Get && !operation.is_owner_act() {
+        let problem = format!("the policies in force do not name the user who is `{}`", caller.principal());
+        let hint = "push policies with an actor whose `os_user` it is";
+        return Err(Problem::new(ProblemCode::Forbidden, problem).with_hint(hint).into());
+    }
+    let (allowed, roles, word) = match operation.access {
         Access::Anybody | Access::AnyToken => return Ok(()),
         Access::Roles(roles) => (roles.iter().any(|role| caller.is(*role)), roles, " or "),
         Access::AllRoles(roles) => (roles.iter().all(|role| caller.is(*role)), roles, " and "),
@@ -232,7 +305,13 @@ fn check_roles(caller: &Caller, access: Access) -> Result<(), ErrorResponse> {
     }
     let names: Vec<String> = roles.iter().map(|role| format!("`{}`", role.name())).collect();
     let what = if names.len() == 1 { "role" } else { "roles" };
-    let problem = format!("token of `{}` lacks the {what} {}", caller.principal(), names.join(word));
+    let (principal, names) = (caller.principal(), names.join(word));
+    if caller.how() == How::Peer {
+        let problem = format!("`{principal}` lacks the {what} {names} over a socket");
+        let hint = "use a token that has it: set ORDAIN_TOKEN, or pass `--token-file`";
+        return Err(Problem::new(ProblemCode::Forbidden, problem).with_hint(hint).into());
+    }
+    let problem = format!("token of `{principal}` lacks the {what} {names}");
     Err(Problem::new(ProblemCode::Forbidden, problem).into())
 }
 
@@ -247,10 +326,8 @@ async fn authenticate(
     if !headers.contains_key(header::AUTHORIZATION)
         && let Some(peer) = peer
     {
-        if let Some(project) = &peer.project {
-            tracing::debug!(device = project.device, inode = project.inode, "asked about a project");
-        }
-        return Ok(app.gate.caller_of_peer(&peer.user.name).await?);
+        let known = app.gate.caller_of_peer(&peer.user.name, app.claimant.as_deref()).await;
+        return known.map_err(stranger);
     }
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (given.next(), given.next()) else { return Err(no_token().into()) };
@@ -264,6 +341,17 @@ async fn authenticate(
         app.gate.authenticate(token).await
     };
     Ok(owner?)
+}
+
+/// A user of the machine whom the policies do not name.
+fn stranger(error: GateError) -> ErrorResponse {
+    let unknown = matches!(error, GateError::Unauthenticated(_));
+    let mut response = ErrorResponse::from(error);
+    if unknown {
+        let hint = "ask an owner of the gate to name this user as `os_user` of an actor in entities.json";
+        response.problem.hint = Some(hint.to_owned());
+    }
+    response
 }
 
 /// The request names no token.

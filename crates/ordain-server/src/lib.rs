@@ -15,6 +15,8 @@ mod notes;
 #[cfg(unix)]
 mod peer;
 mod place;
+#[cfg(unix)]
+mod projects;
 mod quota;
 mod turns;
 
@@ -30,6 +32,8 @@ mod serve;
 pub use app::{App, PolicyFolder};
 pub use error::ErrorResponse;
 pub use in_process::InProcess;
-pub use listen::{ListenAddress, ServeError};
+pub use listen::{ListenAddress, ServeError, SocketAccess};
 pub use log::{LogWriter, log_writer};
+#[cfg(unix)]
+pub use projects::Projects;
 pub use serve::{Background, Listening, listen};

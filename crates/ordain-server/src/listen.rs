@@ -17,8 +17,18 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum ListenAddress {
     /// A TCP address.
     Tcp(SocketAddr),
-    /// A unix socket, which only the user of the server may connect to, unless it is opened to others.
-    Socket(PathBuf),
+    /// A unix socket.
+    Socket(PathBuf, SocketAccess),
+}
+
+/// Who may connect to a unix socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SocketAccess {
+    /// The user of the server alone.
+    #[default]
+    Owner,
+    /// The members of a group too, by its number.
+    Group(u32),
 }
 
 /// The prefix of a unix socket.
@@ -32,7 +42,7 @@ impl FromStr for ListenAddress {
             return if path.is_empty() {
                 Err("`unix:` needs the path of a socket".to_owned())
             } else {
-                Ok(Self::Socket(path.into()))
+                Ok(Self::Socket(path.into(), SocketAccess::Owner))
             };
         }
         let address = text.parse().map_err(|_| "expected an address such as 127.0.0.1:7171, or unix:PATH")?;
@@ -45,7 +55,7 @@ impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "http://{address}"),
-            Self::Socket(path) => write!(f, "{SOCKET_PREFIX}{}", path.display()),
+            Self::Socket(path, _) => write!(f, "{SOCKET_PREFIX}{}", path.display()),
         }
     }
 }
@@ -123,9 +133,11 @@ impl Listener {
                 Err(error) => Err(ServeError::Listen { address: address.clone(), error }),
             },
             #[cfg(unix)]
-            ListenAddress::Socket(path) => unix::SocketListener::bind(path).map(Self::Socket),
+            ListenAddress::Socket(path, access) => {
+                unix::SocketListener::bind(path, *access).map(Self::Socket)
+            }
             #[cfg(not(unix))]
-            ListenAddress::Socket(_) => Err(ServeError::NoSockets { address: address.clone() }),
+            ListenAddress::Socket(..) => Err(ServeError::NoSockets { address: address.clone() }),
         }
     }
 
@@ -134,7 +146,7 @@ impl Listener {
         match self {
             Self::Tcp(listener) => listener.local_addr().map(ListenAddress::Tcp),
             #[cfg(unix)]
-            Self::Socket(listener) => Ok(ListenAddress::Socket(listener.path().to_owned())),
+            Self::Socket(listener) => Ok(listener.address()),
         }
     }
 
@@ -165,10 +177,10 @@ impl Listener {
 
 #[cfg(unix)]
 mod unix {
-    use super::{ListenAddress, ServeError};
+    use super::{ListenAddress, ServeError, SocketAccess};
     use std::fs::{self, DirBuilder, Permissions};
     use std::io::{self, ErrorKind};
-    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, chown};
     use std::path::{Path, PathBuf};
     use tokio::net::{UnixListener, UnixStream};
 
@@ -176,13 +188,14 @@ mod unix {
     pub(crate) struct SocketListener {
         listener: UnixListener,
         path: PathBuf,
+        access: SocketAccess,
         /// By which the file is told from one that another server put in its place.
         inode: (u64, u64),
     }
 
     impl SocketListener {
-        pub(crate) fn bind(path: &Path) -> Result<Self, ServeError> {
-            let address = || ListenAddress::Socket(path.to_owned());
+        pub(crate) fn bind(path: &Path, access: SocketAccess) -> Result<Self, ServeError> {
+            let address = || ListenAddress::Socket(path.to_owned(), access);
             let failed = |error| ServeError::Listen { address: address(), error };
             match fs::symlink_metadata(path) {
                 Ok(found) if !found.file_type().is_socket() => {
@@ -197,12 +210,12 @@ mod unix {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(failed(error)),
             }
-            let (listener, inode) = bind_privately(path).map_err(failed)?;
-            Ok(Self { listener, path: path.to_owned(), inode })
+            let (listener, inode) = bind_privately(path, access).map_err(failed)?;
+            Ok(Self { listener, path: path.to_owned(), access, inode })
         }
 
-        pub(crate) fn path(&self) -> &Path {
-            &self.path
+        pub(crate) fn address(&self) -> ListenAddress {
+            ListenAddress::Socket(self.path.clone(), self.access)
         }
 
         pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
@@ -210,8 +223,9 @@ mod unix {
         }
     }
 
-    /// Binds in a folder that nobody else can enter and moves the socket to its place, so that at no time others may connect.
-    fn bind_privately(path: &Path) -> io::Result<(UnixListener, (u64, u64))> {
+    /// Binds in a folder that nobody else can enter and moves the socket to its place with its final mode, so that at no time
+    /// others may connect.
+    fn bind_privately(path: &Path, access: SocketAccess) -> io::Result<(UnixListener, (u64, u64))> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // A short name, because the path of a socket may have about a hundred bytes.
         let mut random = [0; 4];
@@ -221,7 +235,17 @@ mod unix {
         let private = folder.join("s");
         let bound = (|| {
             let listener = UnixListener::bind(&private)?;
-            fs::set_permissions(&private, Permissions::from_mode(0o600))?;
+            let mode = match access {
+                SocketAccess::Owner => 0o600,
+                SocketAccess::Group(group) => {
+                    // A service may lack the call, and needs it for another group than its own only.
+                    if fs::symlink_metadata(&private)?.gid() != group {
+                        chown(&private, None, Some(group))?;
+                    }
+                    0o660
+                }
+            };
+            fs::set_permissions(&private, Permissions::from_mode(mode))?;
             let found = fs::symlink_metadata(&private)?;
             fs::rename(&private, path)?;
             Ok((listener, (found.dev(), found.ino())))
@@ -252,7 +276,7 @@ mod tests {
         let tcp: ListenAddress = "127.0.0.1:7171".parse().unwrap();
         assert_eq!(tcp.to_string(), "http://127.0.0.1:7171");
         let socket: ListenAddress = "unix:/run/gate.sock".parse().unwrap();
-        assert_eq!(socket, ListenAddress::Socket("/run/gate.sock".into()));
+        assert_eq!(socket, ListenAddress::Socket("/run/gate.sock".into(), SocketAccess::Owner));
         assert_eq!(socket.to_string(), "unix:/run/gate.sock");
         for text in ["", "unix:", "127.0.0.1", "http://127.0.0.1:7171", "gate.example:80"] {
             assert!(text.parse::<ListenAddress>().is_err(), "{text}");

@@ -20,41 +20,43 @@ const PREFACE: u8 = 0;
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) user: Arc<OsUser>,
-    /// The folder whose descriptor came with the preface.
-    pub(crate) project: Option<Arc<ProjectFolder>>,
+    pub(crate) preface: Preface,
 }
 
-/// A folder, as the kernel knows it: its name may lead elsewhere by now.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ProjectFolder {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
+/// What came before the first request.
+#[derive(Clone)]
+pub(crate) enum Preface {
+    /// Nothing.
+    None,
+    /// One descriptor. The kernel knows which folder it is; its name may lead elsewhere by now.
+    Folder(Arc<OwnedFd>),
+    /// Something else, and every request is answered with what is wrong with it.
+    Invalid(&'static str),
 }
 
 impl Peer {
     /// Who it is, by the credentials that the kernel kept when it connected, and the preface, if there is one.
     pub(crate) async fn meet(stream: &UnixStream) -> io::Result<Self> {
         let user = Arc::new(OsUser::of_uid(stream.peer_cred()?.uid()));
-        let project = tokio::time::timeout(HEAD_WAIT, preface(stream)).await??;
-        Ok(Self { user, project: project.map(Arc::new) })
+        let preface = tokio::time::timeout(HEAD_WAIT, preface(stream)).await??;
+        Ok(Self { user, preface })
     }
 }
 
-async fn preface(stream: &UnixStream) -> io::Result<Option<ProjectFolder>> {
+async fn preface(stream: &UnixStream) -> io::Result<Preface> {
     let mut first = [0];
     let peeked = stream.async_io(Interest::READABLE, || receive(stream, &mut first, RecvFlags::PEEK));
+    // The descriptors of a peek are copies, and are closed here.
     let (count, _) = peeked.await?;
     if count == 0 || first != [PREFACE] {
-        return Ok(None);
+        return Ok(Preface::None);
     }
-    let (_, descriptors) = receive(stream, &mut first, RecvFlags::empty())?;
-    let refused = |problem: &str| io::Error::new(io::ErrorKind::InvalidData, problem);
-    let [folder] = descriptors.as_slice() else { return Err(refused("a preface has one descriptor")) };
-    let found = rustix::fs::fstat(folder)?;
-    if rustix::fs::FileType::from_raw_mode(found.st_mode) != rustix::fs::FileType::Directory {
-        return Err(refused("the descriptor of a preface is a folder's"));
-    }
-    Ok(Some(ProjectFolder { device: found.st_dev, inode: found.st_ino }))
+    let (_, mut descriptors) = receive(stream, &mut first, RecvFlags::empty())?;
+    Ok(match (descriptors.pop(), descriptors.pop()) {
+        (Some(folder), None) => Preface::Folder(Arc::new(folder)),
+        (None, _) => Preface::Invalid("the preface came without a descriptor"),
+        (Some(_), Some(_)) => Preface::Invalid("the preface came with more than one descriptor"),
+    })
 }
 
 /// One byte, and the descriptors that came with it.

@@ -1,7 +1,7 @@
 //! The router: one handler for each operation of the table.
 
 use crate::api::{
-    actions, approvers, control, documents, evidence, ledger, notes, permits, server, tokens, wait,
+    actions, approvers, control, documents, evidence, ledger, notes, permits, projects, server, tokens, wait,
 };
 use crate::app::App;
 use axum::Router;
@@ -48,6 +48,7 @@ fn handler(operation: &Operation) -> MethodRouter<App> {
         OperationId::CreateToken => on(method, tokens::create),
         OperationId::ListTokens => on(method, tokens::list),
         OperationId::RevokeToken => on(method, tokens::revoke),
+        OperationId::RegisterProject => on(method, projects::register),
         OperationId::TransformIntent => on(method, documents::transform),
         OperationId::VerifyDocument => on(method, documents::verify),
         OperationId::DraftNote => on(method, notes::draft),

@@ -1,11 +1,11 @@
 //! The folder of one gate.
 
 use crate::error::StateError;
+use crate::ids::GateId;
 use crate::private::{
     check_private_file, check_private_folder, make_private_folder, open_private, write_private,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -14,57 +14,6 @@ const DATABASE: &str = "ordain.db";
 const CHECKPOINT: &str = "checkpoint";
 /// Bytes of a settings file or of the registry.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
-
-/// The name of a gate on this machine: 16 hexadecimal digits.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct GateId(String);
-
-impl GateId {
-    /// Of a text.
-    pub fn parse(text: &str) -> Option<Self> {
-        let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        (text.len() == 16 && text.bytes().all(digit)).then(|| Self(text.to_owned()))
-    }
-
-    /// A new one.
-    pub fn random() -> Result<Self, StateError> {
-        Ok(Self(random_hex()?))
-    }
-
-    /// As text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for GateId {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is not the id of a gate"))
-    }
-}
-
-impl From<GateId> for String {
-    fn from(id: GateId) -> Self {
-        id.0
-    }
-}
-
-impl fmt::Display for GateId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-pub(crate) fn random_hex() -> Result<String, StateError> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        StateError::new(Path::new("random bytes"), format!("the machine gives none: {error}"))
-    })?;
-    Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
-}
 
 /// What a gate's folder says about the gate.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

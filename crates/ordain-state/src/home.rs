@@ -1,7 +1,8 @@
 //! The state directory.
 
 use crate::error::StateError;
-use crate::gate_folder::{GateFolder, GateId, GateSettings};
+use crate::gate_folder::{GateFolder, GateSettings};
+use crate::ids::GateId;
 use crate::private::{check_private_folder, check_way, make_private_folder};
 use crate::registry::{Belongs, Registry};
 use std::fs::OpenOptions;

@@ -69,7 +69,7 @@ pub fn open_private(path: &Path) -> Result<Option<File>, StateError> {
 /// Replaces a file, so that whoever reads it sees the old content or the new one. Only its owner may use it.
 pub fn write_private(path: &Path, text: &str) -> Result<(), StateError> {
     let failed = StateError::io(path);
-    let draft = path.with_extension(format!("{}.draft", crate::gate_folder::random_hex()?));
+    let draft = path.with_extension(format!("{}.draft", crate::ids::random_hex()?));
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

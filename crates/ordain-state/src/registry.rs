@@ -1,9 +1,10 @@
 //! Which project belongs to which gate.
 
 use crate::error::StateError;
-use crate::gate_folder::{GateFolder, GateId, read_private};
+use crate::gate_folder::{GateFolder, read_private};
 use crate::home::Home;
 use crate::identity::Identity;
+use crate::ids::{GateId, ProjectId};
 use crate::private::write_private;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ pub struct Registry {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Project {
+    /// Its name to the gate, which stays when the folder moves.
+    pub id: ProjectId,
     /// Its folder, without links.
     pub path: PathBuf,
     /// Which folder that was.
@@ -30,7 +33,38 @@ pub struct Project {
     pub gate: GateId,
     /// Folders outside it that hold worktrees of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub worktrees: Vec<PathBuf>,
+    pub worktrees: Vec<WorktreeFolder>,
+}
+
+/// A folder outside a project that holds worktrees of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorktreeFolder {
+    /// The folder, without links.
+    pub path: PathBuf,
+    /// Which folder that was.
+    pub identity: Identity,
+}
+
+impl WorktreeFolder {
+    /// Of a folder that is there.
+    pub fn of(folder: &Path) -> Result<Self, StateError> {
+        let (path, identity) = named(folder)?;
+        Ok(Self { path, identity })
+    }
+}
+
+/// A folder that is there: its path without links, and which one it is.
+fn named(folder: &Path) -> Result<(PathBuf, Identity), StateError> {
+    let path = folder.canonicalize().map_err(StateError::io(folder))?;
+    if path.to_str().is_none() {
+        return Err(StateError::new(&path, "has a name that is not UTF-8").with_hint("rename the folder"));
+    }
+    let metadata = path.metadata().map_err(StateError::io(&path))?;
+    if !metadata.is_dir() {
+        return Err(StateError::new(&path, "is not a folder"));
+    }
+    Ok((path, Identity::of(&metadata)))
 }
 
 /// What a folder belongs to.
@@ -47,15 +81,8 @@ pub struct Belongs {
 impl Project {
     /// A project in a folder that is there.
     pub fn of(folder: &Path, gate: GateId) -> Result<Self, StateError> {
-        let path = folder.canonicalize().map_err(StateError::io(folder))?;
-        if path.to_str().is_none() {
-            return Err(StateError::new(&path, "has a name that is not UTF-8").with_hint("rename the folder"));
-        }
-        let metadata = path.metadata().map_err(StateError::io(&path))?;
-        if !metadata.is_dir() {
-            return Err(StateError::new(&path, "is not a folder"));
-        }
-        Ok(Self { identity: Identity::of(&metadata), path, gate, worktrees: Vec::new() })
+        let (path, identity) = named(folder)?;
+        Ok(Self { id: ProjectId::random()?, path, identity, gate, worktrees: Vec::new() })
     }
 
     /// That its folder is the one that was registered.
@@ -95,7 +122,7 @@ impl Registry {
     pub fn add(&mut self, home: &Home, project: Project) -> Result<(), StateError> {
         self.check_free(home, &project.path)?;
         for worktrees in &project.worktrees {
-            self.check_free(home, worktrees)?;
+            self.check_free(home, &worktrees.path)?;
         }
         self.projects.push(project);
         Ok(())
@@ -111,7 +138,8 @@ impl Registry {
             );
         }
         for project in &self.projects {
-            let taken = std::iter::once(&project.path).chain(&project.worktrees);
+            let worktrees = project.worktrees.iter().map(|folder| &folder.path);
+            let taken = std::iter::once(&project.path).chain(worktrees);
             for taken in taken {
                 let how = if taken == folder {
                     "is registered already"
@@ -137,8 +165,10 @@ impl Registry {
                 project.check()?;
                 return Ok(Some(belongs(home, project, project.path.clone())));
             }
-            if let Some(project) =
-                self.projects.iter().find(|project| project.worktrees.iter().any(|path| path == step))
+            if let Some(project) = self
+                .projects
+                .iter()
+                .find(|project| project.worktrees.iter().any(|folder| folder.path == step))
             {
                 return Ok(Some(belongs(home, project, worktree(step, folder))));
             }

@@ -3,8 +3,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
-use ordain_state::{GateId, GateSettings, Home, Project};
+use ordain_state::{GateId, GateSettings, Home, Project, Unlocated, WorktreeFolder};
 use std::fs::{self, Permissions};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,13 @@ impl Scene {
     fn root(&self, folder: &str) -> Result<Option<PathBuf>, String> {
         let found = self.home.project_of(&self.work.join(folder));
         found.map(|found| found.map(|belongs| belongs.root)).map_err(|error| error.to_string())
+    }
+}
+
+impl Scene {
+    fn levels_up(&self, folder: &fs::File) -> Result<usize, Unlocated> {
+        let located = self.home.registry().unwrap().locate(&self.gate, folder.as_fd());
+        located.map(|located| located.levels_up)
     }
 }
 
@@ -83,12 +91,50 @@ fn worktrees_count_below_the_folder_that_was_named() {
         .home
         .change_registry(|registry| {
             let trees = scene.work.join("trees");
+            let trees = WorktreeFolder::of(&trees).unwrap();
             registry.projects.iter_mut().for_each(|project| project.worktrees.push(trees.clone()));
             Ok::<_, ordain_state::StateError>(())
         })
         .unwrap();
     assert_eq!(scene.root("trees/one/src"), Ok(Some(scene.work.join("trees/one"))));
     assert_eq!(scene.root("trees"), Ok(Some(scene.work.join("trees"))));
+    for (folder, levels) in [("trees/one/src", 1), ("trees/one", 0), ("trees/two/src", 1), ("trees", 0)] {
+        fs::create_dir_all(scene.work.join(folder)).unwrap();
+        assert_eq!(
+            scene.levels_up(&fs::File::open(scene.work.join(folder)).unwrap()),
+            Ok(levels),
+            "{folder}"
+        );
+    }
+}
+
+/// A descriptor says which folder it is, whatever its path is now.
+#[test]
+fn an_open_folder_belongs_to_the_nearest_registered_one() {
+    let scene = Scene::new();
+    let open = |folder: &str| fs::File::open(scene.work.join(folder)).unwrap();
+    assert_eq!(scene.levels_up(&open("shop")), Err(Unlocated::NotRegistered));
+    scene.register("shop").unwrap();
+    assert_eq!(scene.levels_up(&open("shop")), Ok(0));
+    assert_eq!(scene.levels_up(&open("shop/src")), Ok(1));
+    assert_eq!(scene.levels_up(&open("")), Err(Unlocated::NotRegistered));
+    fs::write(scene.work.join("shop/file"), "x").unwrap();
+    assert_eq!(scene.levels_up(&open("shop/file")), Err(Unlocated::NotAFolder));
+    // Of another gate.
+    let registry = scene.home.registry().unwrap();
+    let other = registry.locate(&GateId::random().unwrap(), open("shop").as_fd());
+    assert_eq!(other.unwrap_err(), Unlocated::NotRegistered);
+    // A renamed folder is the same folder; one in its place is another.
+    let held = open("shop/src");
+    fs::rename(scene.work.join("shop"), scene.work.join("away")).unwrap();
+    assert_eq!(scene.levels_up(&held), Ok(1));
+    assert_eq!(scene.levels_up(&open("away")), Ok(0));
+    fs::create_dir_all(scene.work.join("shop")).unwrap();
+    assert_eq!(scene.levels_up(&open("shop")), Err(Unlocated::NotRegistered));
+    // A deleted one is none.
+    let held = open("away");
+    fs::remove_dir_all(scene.work.join("away")).unwrap();
+    assert_eq!(scene.levels_up(&held), Err(Unlocated::Deleted));
 }
 
 #[test]

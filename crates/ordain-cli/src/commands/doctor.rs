@@ -5,6 +5,7 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
+use crate::service;
 use crate::signing;
 use clap::Args;
 use ordain_presence::{KeyFile, OsUser, fingerprint};
@@ -30,6 +31,9 @@ struct Findings {
     principal: Option<String>,
     /// Whether somebody owns the gate; nothing if it cannot be asked.
     owned: Option<bool>,
+    /// Whose keys own the gate, each with its id: they are yours, or somebody else claimed it.
+    owners: Vec<String>,
+    /// Of this user's own key.
     fingerprint: Option<String>,
     open_points: Vec<OpenPoint>,
 }
@@ -42,18 +46,18 @@ struct OpenPoint {
 }
 
 pub(crate) fn run(args: &Doctor, json: bool) -> Result<Outcome, Failure> {
-    let level = match args.connect.server.as_deref() {
-        None => "project",
-        Some(url) if url.starts_with("unix:") => "service",
-        Some(_) => "server",
-    };
+    let mut server = args.connect.server.clone();
     let user = OsUser::current();
     let mut open_points = of_machine(&user);
-    let (mut principal, mut owned) = (None, None);
+    let (mut principal, mut owned, mut owners) = (None, None, Vec::new());
     match Gateway::open(&args.connect, Purpose::Look) {
         Ok(gateway) => {
+            server = gateway.server().map(str::to_owned);
             principal = Some(gateway.principal());
-            owned = Some(gateway.client().gate()?.owned);
+            let known = gateway.client().approver_keys()?;
+            owned = Some(known.owned);
+            let in_force = known.keys.iter().filter(|key| key.owner && key.is_in_force());
+            owners = in_force.map(|key| format!("{} {}", key.principal, key.key_id)).collect();
         }
         Err(failure) => open_points.push(OpenPoint {
             name: "gate",
@@ -61,12 +65,21 @@ pub(crate) fn run(args: &Doctor, json: bool) -> Result<Outcome, Failure> {
             hint: "run `ordain init`, or pass `--server URL`",
         }),
     }
+    let level = match server.as_deref() {
+        None => "project",
+        Some(url) if url.starts_with("unix:") => "service",
+        Some(_) => "server",
+    };
     if owned == Some(false) {
+        let problem = match level {
+            "service" => {
+                "nobody owns this gate: whoever runs a program as the user it was set up for can claim it"
+            }
+            _ => "nobody owns this gate: every process of this user changes its policies, tokens and keys",
+        };
         open_points.push(OpenPoint {
             name: "open_gate",
-            problem:
-                "nobody owns this gate: every process of this user changes its policies, tokens and keys"
-                    .to_owned(),
+            problem: problem.to_owned(),
             hint: "run `ordain init --claim` on a terminal",
         });
     }
@@ -86,7 +99,35 @@ pub(crate) fn run(args: &Doctor, json: bool) -> Result<Outcome, Failure> {
             hint: "run the gate as its own user, or agents as another one",
         });
     }
-    show(&Findings { level, user: user.name, principal, owned, fingerprint, open_points }, json)
+    if let Some(socket) = server.as_deref().and_then(|url| url.strip_prefix("unix:")) {
+        open_points.extend(of_service(Path::new(socket), &user));
+    }
+    show(&Findings { level, user: user.name, principal, owned, owners, fingerprint, open_points }, json)
+}
+
+/// Parts of a service that this user could change or read. That the user belongs to the service's group is as it should be.
+fn of_service(socket: &Path, user: &OsUser) -> Vec<OpenPoint> {
+    let mut found = Vec::new();
+    let owns = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == user.uid);
+    if owns(socket) || socket.parent().is_some_and(owns) {
+        found.push(OpenPoint {
+            name: "socket_owner",
+            problem: format!(
+                "{} belongs to this user, who can put another gate in its place",
+                socket.display()
+            ),
+            hint: "run the gate as its own user: `ordain service install`",
+        });
+    }
+    let state = Path::new(service::STATE_BASE).join(service::ACCOUNT);
+    if socket == Path::new(service::SOCKET) && std::fs::read_dir(&state).is_ok() {
+        found.push(OpenPoint {
+            name: "service_state",
+            problem: format!("this user can read {}, where the gate's key and record are", state.display()),
+            hint: "make it a folder of the user `ordain` alone, with mode 700",
+        });
+    }
+    found
 }
 
 /// Settings of the machine that let one process of a user reach into another.
@@ -141,6 +182,9 @@ fn show(findings: &Findings, json: bool) -> Result<Outcome, Failure> {
         None => "cannot be asked",
     };
     page.label("gate", owned);
+    for owner in &findings.owners {
+        page.label("owner", owner);
+    }
     page.label("key", findings.fingerprint.as_deref().unwrap_or("none"));
     page.section("Open points");
     for point in &findings.open_points {

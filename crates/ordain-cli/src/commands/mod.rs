@@ -32,6 +32,7 @@ pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod submit;
@@ -131,6 +132,8 @@ pub(crate) enum Command {
     Keys(keys::Keys),
     /// Serve the gate over HTTP
     Serve(serve::Serve),
+    /// Set up a gate that runs as its own user, for the projects of this machine
+    Service(service::Service),
     /// Make a gate for a folder, and write ordain.toml and policies to start with
     ///
     /// The gate lives in the state directory, outside of every workspace: $XDG_STATE_HOME/ordain or ~/.local/state/ordain.
@@ -193,6 +196,7 @@ impl Command {
             Self::Token(args) => token::run(args, json),
             Self::Keys(args) => keys::run(args, json),
             Self::Serve(args) => serve::run(args, json),
+            Self::Service(args) => service::run(args, json),
             Self::Init(args) => init::run(args, json),
             Self::Doctor(args) => doctor::run(args, json),
             Self::Gate(args) => gate::run(args, json),

@@ -1,15 +1,20 @@
 //! `ordain serve`.
 
+use crate::commands::gate::gate_id;
 use crate::commands::note;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Place, Purpose, runtime};
 use crate::policy_folder;
+use crate::project::Project;
 use crate::report::{GREEN, YELLOW, printable, write_hint};
 use clap::Args;
 use ordain_api::PolicyState;
 use ordain_gate::{Clock, Gate, Settings};
 use ordain_server::limits::BYTES_PER_DAY_DEFAULT;
-use ordain_server::{App, Background, ListenAddress, PolicyFolder, listen, log_writer};
+use ordain_server::{
+    App, Background, ListenAddress, PolicyFolder, Projects, SocketAccess, listen, log_writer,
+};
+use ordain_state::{GateId, Home};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +24,7 @@ use std::path::{Path, PathBuf};
 Examples:
   ordain serve
   ordain serve --listen 10.0.0.5:7171
-  ordain serve --listen unix:/run/ordain/gate.sock
+  ordain serve --listen unix:/run/ordain/gate.sock --socket-group ordain
 
 Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and \
 /.well-known/jwks.json. On another address than a loopback one it starts only if there are tokens; put a proxy with TLS \
@@ -29,6 +34,15 @@ pub(crate) struct Serve {
     /// Where to listen: a TCP address, or unix:PATH for a socket; may be given several times
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
     pub(crate) listen: Vec<ListenAddress>,
+    /// The gate to serve [default: the gate of this project]
+    #[arg(long, value_name = "ID", value_parser = gate_id)]
+    pub(crate) gate: Option<GateId>,
+    /// Let the members of this group connect to the unix sockets; the policies still decide who they are
+    #[arg(long, value_name = "GROUP", value_parser = group)]
+    pub(crate) socket_group: Option<u32>,
+    /// The user of this machine who may claim the gate over a unix socket while nobody owns it [default: nobody]
+    #[arg(long, value_name = "USER")]
+    pub(crate) claimant: Option<String>,
     /// The policy folder to compare with the policies in force; without it what ordain.toml says
     #[arg(long, value_name = "DIR")]
     pub(crate) policy: Option<PathBuf>,
@@ -41,18 +55,24 @@ pub(crate) struct Serve {
 }
 
 pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
-    let place = Place::find()?;
+    let place = match &args.gate {
+        Some(gate) => Place::of_gate(gate)?,
+        None => Place::find()?,
+    };
     let keyring = place.keyring()?;
     let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
     let runtime = runtime(threads)?;
     let log = tracing_subscriber::fmt().json().with_writer(log_writer).with_target(false);
     log.log_internal_errors(false).init();
-    let project = &place.project;
-    let drafter = note::drafter(Some(project), &project.vault()?)?;
-    let folder = match &args.policy {
-        Some(path) => path.clone(),
-        None => project.policy()?,
+    let project = place.project.as_ref();
+    let vault = project.map_or_else(|| Ok(PathBuf::from(".")), Project::vault)?;
+    let drafter = note::drafter(project, &vault)?;
+    let folder = match (&args.policy, project) {
+        (Some(path), _) => Some(path.clone()),
+        (None, Some(project)) => Some(project.policy()?),
+        (None, None) => None,
     };
+    let listen_on: Vec<ListenAddress> = args.listen.iter().map(|address| args.with_group(address)).collect();
     runtime.block_on(async {
         if !place.checkpoint().exists() {
             let checkpoint = place.checkpoint().display().to_string();
@@ -63,12 +83,23 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         }
         let store = place.open_store(&keyring, Purpose::Decide).await?;
         let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await?;
-        let app = App::beside(gate.clone(), policy_beside(&folder));
-        warn_of_policies(&app, &folder).await?;
+        let beside = folder.as_deref().map_or(PolicyFolder::None, policy_beside);
+        let projects = Projects::of(Home::from_environment()?, place.gate.id().clone());
+        let app = App::beside(gate.clone(), beside).with_projects(projects);
+        let app = match &args.claimant {
+            Some(user) => app.claimed_by(user),
+            None => app,
+        };
+        warn_of_policies(&app, folder.as_deref()).await?;
+        if !gate.is_owned().await? {
+            tracing::warn!(
+                "this gate is open: nobody owns it; `ordain init --claim` on a terminal closes it"
+            );
+        }
         let tokens = gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
         let is_public = |address: &&ListenAddress| match address {
             ListenAddress::Tcp(address) => !address.ip().is_loopback(),
-            ListenAddress::Socket(_) => false,
+            ListenAddress::Socket(..) => false,
         };
         if tokens == 0
             && let Some(address) = args.listen.iter().find(is_public)
@@ -83,9 +114,11 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             None => app,
         };
         let app = app.with_notes(drafter).with_bytes_per_day(args.bytes_per_day);
-        let listening = listen(app, &args.listen).await;
+        let listening = listen(app, &listen_on).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
         let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
+        // Whoever reads the address may stop the server at once.
+        let stopped = stopped();
         // Nobody may read it any more; the gate serves all the same.
         if let Err(error) = told(&addresses, tokens, json) {
             tracing::warn!(error = %error, "cannot write the addresses to standard output");
@@ -93,10 +126,30 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         for address in addresses {
             tracing::info!(address, store = place.location.to_string(), "listening");
         }
-        listening.run(Background { checkpoint_file: Some(place.checkpoint()) }, stopped()).await;
+        listening.run(Background { checkpoint_file: Some(place.checkpoint()) }, stopped).await;
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })
+}
+
+impl Serve {
+    /// An address, with the group that may connect to it.
+    fn with_group(&self, address: &ListenAddress) -> ListenAddress {
+        match (address, self.socket_group) {
+            (ListenAddress::Socket(path, _), Some(group)) => {
+                ListenAddress::Socket(path.clone(), SocketAccess::Group(group))
+            }
+            (address, _) => address.clone(),
+        }
+    }
+}
+
+/// A group by its name or number.
+fn group(text: &str) -> Result<u32, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    ordain_presence::group_id(text).ok_or_else(|| format!("there is no group `{text}`"))
 }
 
 /// The policy folder that lies beside the server and decides nothing.
@@ -111,8 +164,8 @@ fn policy_beside(folder: &Path) -> PolicyFolder {
 }
 
 /// Says in the log that no policies are in force, or others than those of the folder.
-async fn warn_of_policies(app: &App, folder: &Path) -> Result<(), Failure> {
-    let policy = folder.display().to_string();
+async fn warn_of_policies(app: &App, folder: Option<&Path>) -> Result<(), Failure> {
+    let policy = folder.map(|folder| folder.display().to_string());
     match app.gate().active_policy().await? {
         None => tracing::warn!(
             policy,
@@ -147,20 +200,19 @@ fn told(addresses: &[String], tokens: usize, json: bool) -> Result<(), Failure> 
     Ok(stdout.flush()?)
 }
 
-/// Until somebody wants it to end.
-async fn stopped() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut terminate), Ok(mut interrupt)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        else {
-            return std::future::pending().await;
-        };
+/// Until somebody wants it to end. Signals count from now on, not only once somebody waits.
+#[cfg(unix)]
+fn stopped() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = signals else { return std::future::pending().await };
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
     }
-    #[cfg(not(unix))]
-    {
-        let _ = tokio::signal::ctrl_c().await;
-    }
+}
+
+/// Until somebody wants it to end.
+#[cfg(not(unix))]
+async fn stopped() {
+    let _ = tokio::signal::ctrl_c().await;
 }

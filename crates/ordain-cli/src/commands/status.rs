@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look)?;
     let client = gateway.client();
     if !json {
-        tell_halt(client)?;
+        tell_gate(client)?;
     }
     let Some(id) = &args.id else { return list(client, args.state, json) };
     let status = wait(client, id, args.wait.unwrap_or(0))?;
@@ -54,9 +54,14 @@ pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
     Ok(submit::outcome(&status))
 }
 
-/// Says on standard error that the gate is halted.
-fn tell_halt(client: &Client) -> Result<(), Failure> {
-    if let Some(halt) = client.gate()?.halted {
+/// Says on standard error that the gate is halted, or open.
+fn tell_gate(client: &Client) -> Result<(), Failure> {
+    let gate = client.gate()?;
+    if !gate.owned {
+        let said = "this gate is open: nobody owns it, and nothing that needs a signature can be approved";
+        report::note(said, Some("run `ordain init --claim` on a terminal"));
+    }
+    if let Some(halt) = gate.halted {
         let said = format!("halted by {} since {}: {}", halt.by, moment(halt.at_ms), halt.reason);
         report::note(&said, None);
     }

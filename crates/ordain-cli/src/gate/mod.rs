@@ -20,9 +20,5 @@ pub(crate) fn problem_text(problem: &Problem) -> String {
         lines.push(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  "));
     }
     lines.extend(problem.reasons.iter().map(|reason| format!("{}  {}", reason.rule_id, reason.message)));
-    let text = lines.iter().map(|line| printable(line)).collect::<Vec<_>>().join("\n  ");
-    match &problem.hint {
-        Some(hint) => format!("{text}\nhint: {}", printable(hint)),
-        None => text,
-    }
+    lines.iter().map(|line| printable(line)).collect::<Vec<_>>().join("\n  ")
 }

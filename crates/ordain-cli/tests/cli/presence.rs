@@ -9,7 +9,7 @@ pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 /// Runs a command on a new terminal. Of each step it waits for a text and then types a line: `{letters}` are the three that were
 /// shown last, and a line that starts with `!` is run in a shell instead. With a watcher, a process of another
 /// session has the terminal open.
-const ON_TERMINAL: &str = r#"
+pub(crate) const ON_TERMINAL: &str = r#"
 import json, os, pty, re, subprocess, sys, time
 steps, watched, command = json.loads(sys.argv[1]), sys.argv[2] == "watched", sys.argv[3:]
 pid, master = pty.fork()

@@ -52,14 +52,11 @@ fn a_socket_knows_its_peer_without_a_token() {
     room.write("q.json", &foreign.to_string());
     as_user(&["submit", "q.json"]).ended(1).says("may not propose as `alice`");
     // The agent's user can only ask: no tokens, no ledger, no other keys.
-    for arguments in [
-        &["token", "create", "mallory", "--role", "operator"][..],
-        &["token", "list"],
-        &["ledger", "show"],
-        &["keys", "rotate"],
-        &["halt", "--reason", "x"],
-    ] {
+    for arguments in [&["token", "list"][..], &["ledger", "show"], &["halt", "--reason", "x"]] {
         as_user(arguments).ended(1).says("lacks the role");
+    }
+    for arguments in [&["token", "create", "mallory", "--role", "operator"][..], &["keys", "rotate"]] {
+        as_user(arguments).ended(1).says("nobody owns this gate yet");
     }
     // A stranger to the policies is nobody.
     let entities = room.read("policy/entities.json");

@@ -3,12 +3,19 @@
 use crate::app::App;
 use crate::error::ErrorResponse;
 use crate::request::{Asked, By, Typed, ok};
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use ordain_api::{PolicyPush, PolicyQuery, Problem, ProblemCode, ReasonRequest};
+use ordain_api::{GateStatus, PolicyPush, PolicyQuery, Problem, ProblemCode, ProjectStatus, ReasonRequest};
 
-pub(crate) async fn status(State(app): State<App>, By(_): By) -> Result<Response, ErrorResponse> {
-    ok(&app.gate.gate_status().await?)
+pub(crate) async fn status(
+    State(app): State<App>,
+    By(caller): By,
+    project: Option<Extension<ProjectStatus>>,
+) -> Result<Response, ErrorResponse> {
+    let project = project.map(|Extension(project)| project);
+    let principal = Some(caller.principal().to_owned());
+    ok(&GateStatus { principal, project, ..app.gate.gate_status().await? })
 }
 
 pub(crate) async fn halt(

@@ -8,6 +8,7 @@ pub(crate) mod evidence;
 pub(crate) mod ledger;
 pub(crate) mod notes;
 pub(crate) mod permits;
+pub(crate) mod projects;
 pub(crate) mod server;
 pub(crate) mod tokens;
 pub(crate) mod wait;

@@ -18,6 +18,14 @@ pub const SOURCE_SENSORS: [&str; 2] = ["ordain-hook", "ordain-gateway"];
 /// made them up.
 pub const RUNNER_SENSOR: &str = "ordain-sandbox";
 
+/// The project of a deed: the ledger's name, and the id of the project where the gate has registered one.
+pub fn project_name(origin: &str, project: Option<&str>) -> String {
+    match project {
+        Some(project) => format!("{origin}/{project}"),
+        None => origin.to_owned(),
+    }
+}
+
 #[derive(Serialize)]
 struct Form<'a> {
     project: &'a str,

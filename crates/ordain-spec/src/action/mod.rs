@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use deed::{Deed, RUNNER_SENSOR, SOURCE_SENSORS};
+pub use deed::{Deed, RUNNER_SENSOR, SOURCE_SENSORS, project_name};
 pub(crate) use request::check_evidence;
 pub use request::{ANY_TOOL, KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request};
 pub use rules::{RULES, field_value};

@@ -39,7 +39,8 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
         }
         for project in projects {
             rows.push(row(project.path.display().to_string()));
-            rows.extend(project.worktrees.iter().map(|path| row(format!("worktrees in {}", path.display()))));
+            let trees = project.worktrees.iter().map(|folder| folder.path.display());
+            rows.extend(trees.map(|path| row(format!("worktrees in {path}"))));
         }
     }
     let mut page = Page::default();

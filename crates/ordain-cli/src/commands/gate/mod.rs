@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Gate, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// A gate's id on the command line.
-fn gate_id(text: &str) -> Result<GateId, String> {
+pub(crate) fn gate_id(text: &str) -> Result<GateId, String> {
     GateId::parse(text).ok_or_else(|| "expected the 16 digits that `ordain gate list` shows".to_owned())
 }
 
@@ -91,5 +91,7 @@ fn not_registered(path: &Path) -> Failure {
 
 /// For programs.
 fn as_json(project: &Project) -> serde_json::Value {
-    serde_json::json!({"gate": project.gate, "project": project.path, "worktrees": project.worktrees})
+    let worktrees: Vec<&PathBuf> = project.worktrees.iter().map(|folder| &folder.path).collect();
+    let (gate, id, path) = (&project.gate, &project.id, &project.path);
+    serde_json::json!({"gate": gate, "project": path, "project_id": id, "worktrees": worktrees})
 }

@@ -2,11 +2,13 @@
 
 use super::{as_json, check_known, gate_id};
 use crate::exit::{self, Failure, Outcome};
+use crate::gateway::Gateway;
 use crate::output::print_json;
 use crate::report::{GREEN, printable};
-use crate::signing::confirm_owner;
+use crate::signing::{self, confirm_owner};
 use clap::Args;
-use ordain_state::{GateId, Home, Project};
+use ordain_api::{NewProject, OwnerAct};
+use ordain_state::{GateId, Home, Project, WorktreeFolder};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -14,7 +16,10 @@ use std::path::PathBuf;
 #[command(after_help = exit::help_with("\
 Examples:
   ordain gate register --worktrees ../shop-worktrees
-  ordain gate register ../shop-docs --gate 3f9a0c5e7712b4d8", &[
+  ordain gate register ../shop-docs --gate 3f9a0c5e7712b4d8
+
+Without `--gate`, a folder without a gate of yours is registered with the gate of the service on this machine; an owner of \
+that gate signs it.", &[
     Outcome::Ok.means("registered"),
     Outcome::Failed.means("the folder lies in a registered one or above one, or an error"),
 ]))]
@@ -32,6 +37,12 @@ pub(crate) struct GateRegister {
 
 pub(super) fn run(args: &GateRegister, json: bool) -> Result<Outcome, Failure> {
     let home = Home::from_environment()?;
+    if args.gate.is_none()
+        && home.project_of(&args.dir)?.is_none()
+        && let Some(gateway) = Gateway::of_service(&args.dir)?
+    {
+        return with_service(args, &gateway, json);
+    }
     let registered = match (home.project_of(&args.dir)?, &args.gate) {
         (Some(belongs), None) if belongs.project.path == belongs.root => {
             confirm_owner(&home.gate(&belongs.project.gate), "register worktrees")?;
@@ -62,15 +73,38 @@ pub(super) fn run(args: &GateRegister, json: bool) -> Result<Outcome, Failure> {
         let path = registered.path.display().to_string();
         writeln!(stdout, "{GREEN}registered{GREEN:#}  {} with gate {}", printable(&path), registered.gate)?;
         for folder in &registered.worktrees {
-            writeln!(stdout, "  worktrees in {}", printable(&folder.display().to_string()))?;
+            writeln!(stdout, "  worktrees in {}", printable(&folder.path.display().to_string()))?;
         }
     }
     Ok(Outcome::Ok)
 }
 
-fn worktrees(args: &GateRegister) -> Result<Vec<PathBuf>, Failure> {
-    let failure = |path: &PathBuf, error| Failure::File { path: path.display().to_string(), error };
-    args.worktrees.iter().map(|path| path.canonicalize().map_err(|error| failure(path, error))).collect()
+/// Registers a folder with the gate of the service on this machine: an owner act over its socket.
+fn with_service(args: &GateRegister, gateway: &Gateway, json: bool) -> Result<Outcome, Failure> {
+    let failure = |error| Failure::File { path: args.dir.display().to_string(), error };
+    if !args.worktrees.is_empty() {
+        let problem = "a service registers folders one by one, and takes no `--worktrees`".to_owned();
+        return Err(Failure::Usage(problem).with_hint("register each worktree's folder"));
+    }
+    let path = args.dir.canonicalize().map_err(failure)?;
+    let Some(path) = path.to_str() else {
+        let problem = "has a name that is not UTF-8".to_owned();
+        return Err(Failure::Document { path: path.display().to_string(), problem });
+    };
+    let new = NewProject { path: path.to_owned() };
+    let client = signing::for_act(gateway.client(), OwnerAct::RegisterProject, &new.subject())?;
+    let project = client.register_project(&new)?;
+    if json {
+        print_json(&project)?;
+    } else {
+        let path = printable(&project.path);
+        writeln!(anstream::stdout(), "{GREEN}registered{GREEN:#}  {path} with the gate of the service")?;
+    }
+    Ok(Outcome::Ok)
+}
+
+fn worktrees(args: &GateRegister) -> Result<Vec<WorktreeFolder>, Failure> {
+    Ok(args.worktrees.iter().map(|path| WorktreeFolder::of(path)).collect::<Result<_, _>>()?)
 }
 
 fn add_worktrees(home: &Home, args: &GateRegister, project: Project) -> Result<Project, Failure> {
@@ -78,13 +112,13 @@ fn add_worktrees(home: &Home, args: &GateRegister, project: Project) -> Result<P
     home.change_registry(|registry| {
         for folder in &new {
             if !project.worktrees.contains(folder) {
-                registry.check_free(home, folder)?;
+                registry.check_free(home, &folder.path)?;
             }
         }
         let known = registry.projects.iter_mut().find(|known| known.path == project.path);
         let known = known.ok_or_else(|| super::not_registered(&project.path))?;
         known.worktrees.extend(new);
-        known.worktrees.sort();
+        known.worktrees.sort_by(|a, b| a.path.cmp(&b.path));
         known.worktrees.dedup();
         Ok(known.clone())
     })

@@ -31,7 +31,8 @@ pub(super) fn run(args: &GateMove, json: bool) -> Result<Outcome, Failure> {
     let moved = home.change_registry(|registry| {
         let known = registry.projects.iter().position(|project| project.path == old);
         let known = registry.projects.remove(known.ok_or_else(|| not_registered(&old))?);
-        let moved = Project { worktrees: known.worktrees, ..Project::of(&args.new, known.gate)? };
+        let moved =
+            Project { id: known.id, worktrees: known.worktrees, ..Project::of(&args.new, known.gate)? };
         registry.add(&home, moved.clone())?;
         Ok::<_, Failure>(moved)
     })?;

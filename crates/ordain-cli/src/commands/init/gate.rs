@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::gateway::{location_of, runtime};
 use crate::policy_folder;
 use crate::project::Project;
+use crate::service;
 use ordain_decision::PolicyFiles;
 use ordain_gate::{Caller, Clock, Gate, GateError, Keyring, Settings};
 use ordain_presence::OsUser;
@@ -28,7 +29,14 @@ impl NewGate {
     /// Checks that a folder may have a gate of its own. Nothing is written.
     pub(super) fn prepare(dir: &Path, store: Option<&str>) -> Result<Self, Failure> {
         let home = Home::from_environment()?;
-        home.registry()?.check_free(&home, &absolute(dir)?)?;
+        let folder = absolute(dir)?;
+        home.registry()?.check_free(&home, &folder)?;
+        let there = folder.ancestors().find(|step| step.is_dir()).unwrap_or(&folder);
+        if let Some(project) = service::project_of(there)? {
+            let problem = format!("belongs to the gate of this machine's service, as {}", project.path);
+            let failure = Failure::Document { path: dir.display().to_string(), problem };
+            return Err(failure.with_hint("an owner of that gate decides; `ordain status` asks it"));
+        }
         let store = store.map(|url| match Location::parse(url) {
             Location::Postgres(url) => Ok(url),
             other => Err(Failure::Usage(format!("{other} is not the URL of a database"))
@@ -61,7 +69,7 @@ impl NewGate {
 }
 
 /// Begins the ledger. The first policies are its first act.
-fn begin(gate: &GateFolder, files: Option<&PolicyFiles>) -> Result<Option<String>, Failure> {
+pub(crate) fn begin(gate: &GateFolder, files: Option<&PolicyFiles>) -> Result<Option<String>, Failure> {
     let location = location_of(gate)?;
     let keyring = Keyring::open(gate.path()).map_err(|error| Failure::Server(error.to_string()))?;
     let caller = Caller::local(&OsUser::current().name);

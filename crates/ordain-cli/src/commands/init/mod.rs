@@ -4,7 +4,8 @@ mod gate;
 mod starters;
 
 use gate::Made;
-use starters::Starter;
+pub(crate) use gate::begin as begin_gate;
+pub(crate) use starters::Starter;
 
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
@@ -95,7 +96,13 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
 /// Makes the person at the terminal the owner of the folder's gate.
 fn claim(dir: &Path) -> Result<Outcome, Failure> {
     let project = Project::above(dir)?;
-    let gateway = Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Write)?;
+    let own = project.as_ref().is_some_and(|project| project.gate().is_some());
+    // The gate of a service is claimed before it has a project.
+    let of_service = if own { None } else { Gateway::of_service(dir)? };
+    let gateway = match of_service {
+        Some(gateway) => gateway,
+        None => Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Write)?,
+    };
     let client = gateway.client();
     if client.approver_keys()?.owned {
         let failure = Failure::Usage("this gate has an owner already".to_owned());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// For whom a project starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Starter {
+pub(crate) enum Starter {
     /// People with different duties, who approve for each other.
     Team,
     /// One person and one agent.
@@ -108,18 +108,19 @@ impl Starter {
 
     /// Writes the policy folder and the settings.
     pub(super) fn write(self, folder: &Path, config: &Path) -> Result<(), (PathBuf, io::Error)> {
-        self.write_folder(folder)?;
+        self.write_folder(folder, &OsUser::current().name)?;
         write_new(config, self.config()).map_err(|error| (config.to_owned(), error))
     }
 
-    /// All of the folder or nothing: it is written under another name first.
-    fn write_folder(self, folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+    /// Writes the policy folder, whose person is this user of the operating system. All of it or nothing: it is written under
+    /// another name first.
+    pub(crate) fn write_folder(self, folder: &Path, user: &str) -> Result<(), (PathBuf, io::Error)> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let staged = folder.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         let written = self.files().iter().try_for_each(|(name, text)| {
             let path = staged.join(name);
             let parent = path.parent().unwrap_or(&staged);
-            let text = text.replace(USER_PLACE, &json!(OsUser::current().name).to_string());
+            let text = text.replace(USER_PLACE, &json!(user).to_string());
             let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, &text));
             done.map_err(|error| (path.clone(), error))
         });

@@ -3,6 +3,7 @@
 pub(crate) mod counting;
 mod documents;
 pub(crate) mod http;
+mod machine;
 pub(crate) mod notes;
 mod postgres;
 mod project;
@@ -10,6 +11,7 @@ mod server;
 mod workspace;
 
 pub(crate) use documents::{TempFile, document, settled};
+pub(crate) use machine::Machine;
 pub(crate) use project::{Kind, Project, copy_folder, count, os_user, proposal, use_of};
 pub(crate) use server::{Server, memory_kib};
 pub(crate) use workspace::{Tree, Workspace};

@@ -1,0 +1,32 @@
+//! The projects of a gate, as a client over a unix socket meets them.
+
+use crate::approver::subject;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A folder to be registered: the one whose descriptor came before the request.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewProject {
+    /// Its path without links, as its owner knows it.
+    #[schemars(length(max = 4_096), regex(pattern = "^/"))]
+    pub path: String,
+}
+
+impl NewProject {
+    /// The subject of the statement that registers it: the hash of its canonical JSON.
+    pub fn subject(&self) -> String {
+        subject(self)
+    }
+}
+
+/// The project that a request is about.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectStatus {
+    /// Its id.
+    pub project_id: String,
+    /// The path that it was registered under.
+    pub path: String,
+    /// How many folders above the one whose descriptor was sent the project's lies, or that of its worktree.
+    pub levels_up: usize,
+}
