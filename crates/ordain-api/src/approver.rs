@@ -41,7 +41,7 @@ pub enum OwnerAct {
 
 impl OwnerAct {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::PushPolicy,
         Self::Resume,
         Self::RotateKey,

@@ -91,7 +91,9 @@ impl Gate {
                 None => none(),
             },
             OwnerAct::RotateKey => self.keyring().public().id(),
-            OwnerAct::CreateToken | OwnerAct::RevokeToken | OwnerAct::Undo | OwnerAct::RegisterProject => none(),
+            OwnerAct::CreateToken | OwnerAct::RevokeToken | OwnerAct::Undo | OwnerAct::RegisterProject => {
+                none()
+            }
             OwnerAct::EnrolApproverKey | OwnerAct::RevokeApproverKey => {
                 control.keys.map_or_else(none, |keys| keys.document.to_string())
             }

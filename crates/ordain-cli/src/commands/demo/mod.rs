@@ -107,7 +107,11 @@ impl Stage {
             &[typed("New passphrase: ", PASSPHRASE), typed("The same again: ", PASSPHRASE)],
         )?;
         self.write_proposal()?;
-        self.step("Your agent wants to push. The policies hold that for you.", &["submit", "push.json"], &[])?;
+        self.step(
+            "Your agent wants to push. The policies hold that for you.",
+            &["submit", "push.json"],
+            &[],
+        )?;
         self.step(
             "You see exactly what it wants, and sign for exactly that.",
             &["approve", "push-1"],
@@ -119,7 +123,11 @@ impl Stage {
         self.step("A second push with the same permit is refused.", &spend, &[])?;
         let entry = self.field(&["ledger", "show", "--json"], "/index")?;
         let verifier = self.field(&["keys", "list", "--json"], "/verifier")?;
-        self.step("The ledger proves that it was used.", &["ledger", "prove", &entry, "-o", "proof.txt"], &[])?;
+        self.step(
+            "The ledger proves that it was used.",
+            &["ledger", "prove", &entry, "-o", "proof.txt"],
+            &[],
+        )?;
         self.step(
             "Anybody with the gate's public key can check the proof.",
             &["verify", "proof.txt", "--key", &verifier],
@@ -131,7 +139,10 @@ impl Stage {
     /// The agent's wish: exactly this command.
     fn write_proposal(&self) -> Result<(), Failure> {
         if !self.json {
-            writeln!(anstream::stdout(), "\n{BOLD}# Your agent writes down what it wants, in push.json:{BOLD:#}\n{PROPOSAL}")?;
+            writeln!(
+                anstream::stdout(),
+                "\n{BOLD}# Your agent writes down what it wants, in push.json:{BOLD:#}\n{PROPOSAL}"
+            )?;
         }
         Ok(fs::write(self.shop.join("push.json"), PROPOSAL)?)
     }
@@ -197,6 +208,8 @@ impl Stage {
         let last: Option<Json> = output.lines().last().and_then(|line| serde_json::from_str(line).ok());
         let found = last.as_ref().and_then(|json| json.pointer(pointer));
         let text = found.map(|field| field.as_str().map_or_else(|| field.to_string(), str::to_owned));
-        text.ok_or_else(|| Failure::Server(format!("the demo cannot go on: `{}` said {output}", arguments.join(" "))))
+        text.ok_or_else(|| {
+            Failure::Server(format!("the demo cannot go on: `{}` said {output}", arguments.join(" ")))
+        })
     }
 }
