@@ -4,8 +4,7 @@ use crate::sessions::parent_and_program;
 use std::path::Path;
 
 /// Programs that own terminals which others can type into.
-const MULTIPLEXERS: [&str; 6] =
-    ["tmux", "screen", "zellij", "dtach", "abduco", "byobu"];
+const MULTIPLEXERS: [&str; 6] = ["tmux", "screen", "zellij", "dtach", "abduco", "byobu"];
 /// Variables that they set for the programs inside.
 const VARIABLES: [&str; 3] = ["TMUX", "STY", "ZELLIJ"];
 /// No machine nests programs this deep.
