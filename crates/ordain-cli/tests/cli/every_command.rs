@@ -43,7 +43,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("evidence add", &["evidence add packet.json"]),
     ("evidence pack", &["evidence pack --sensor ordain-sandbox -- true"]),
     ("gate export", &["gate export stolen"]),
-    ("gate forget", &["gate forget", "gate forget ."]),
+    ("gate forget", &["gate forget .", "gate forget CLONE"]),
     ("gate import", &["gate import stolen", "gate import stolen --project ."]),
     ("gate list", &["gate list"]),
     ("gate move", &["gate move . CLONE", "gate move CLONE ."]),
@@ -51,8 +51,8 @@ const CASES: &[(&str, &[&str])] = &[
         "gate register",
         &["gate register CLONE --gate GATE", "gate register --worktrees CLONE", "gate register src"],
     ),
-    ("hash", &["hash delete.json"]),
-    ("id", &["id delete.json"]),
+    ("hash", &["hash --kind action delete.json"]),
+    ("id", &["id --kind plan delete.json"]),
     (
         "init",
         &[
@@ -119,7 +119,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("token revoke", &["token revoke 1"]),
     ("transform", &["transform intent.json"]),
     ("undo", &["undo", "undo --actor USER", "undo --even-if-copied --actor USER"]),
-    ("validate", &["validate delete.json delete.json"]),
+    ("validate", &["validate --plan delete.json delete.json"]),
     ("verify", &["verify delete.json"]),
     ("watch", &["watch"]),
     // The last, because a halt stops the others. It makes the gate stricter, and only its owner lifts it.
@@ -230,7 +230,10 @@ impl Attack {
         let mut command: Command = self.project.program("setsid");
         command.args(["--wait", "timeout", "3", env!("CARGO_BIN_EXE_ordain")]).args(self.words(line));
         command.current_dir(folder).stdin(Stdio::null()).envs(variables.iter().copied());
-        ran(&mut command).calm()
+        let ran = ran(&mut command).calm();
+        // An attack that is misspelt shows nothing.
+        assert!(!ran.stderr.contains("For more information, try"), "{line}: {}", ran.stderr);
+        ran
     }
 }
 

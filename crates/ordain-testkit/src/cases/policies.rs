@@ -69,7 +69,7 @@ fn annotations(rng: &mut Rng, world: &World, text: &mut String) {
         if !approval.is_empty() {
             let _ = writeln!(text, "@approval(\"{approval}\")");
             if number > 0 {
-                assurance(rng, text);
+                assurance(text);
             }
         }
     }
@@ -82,7 +82,9 @@ fn annotations(rng: &mut Rng, world: &World, text: &mut String) {
     }
 }
 
-fn assurance(rng: &mut Rng, text: &mut String) {
+/// Drawn from a stream of its own, which leaves the rest of the folder as it is.
+fn assurance(text: &mut String) {
+    let mut rng = Rng::new(text.len() as u64, 3);
     let name = *rng.pick(&["", "", "", "local", "login", "recent", "presence"]);
     if !name.is_empty() {
         let _ = writeln!(text, "@assurance(\"{name}\")");

@@ -4,7 +4,7 @@ use super::folder::{ModelFolder, ModelPolicy};
 use ordain_canon::Value;
 use ordain_spec::action::ApprovalClass;
 use ordain_spec::approval::{Approval, Verdict};
-use ordain_spec::statement::{ApproverKeys, Assurance};
+use ordain_spec::statement::{ApproverKeys, Assurance, NO_KEYS};
 use ordain_spec::{Facts, Kind, verify_value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,8 @@ pub(super) struct Eligible<'f> {
     pub(super) in_scope: BTreeSet<String>,
     /// The least that the permits in scope ask of each approver: an assurance, and a number of approvals.
     pub(super) asked: BTreeMap<String, (Assurance, u64)>,
-    pub(super) keys: &'f ApproverKeys,
+    /// Whether each of the documents that are there is valid. A signature is slow to check, and they are counted many times.
+    pub(super) valid: Vec<bool>,
     pub(super) now_ms: i64,
     /// So many of the documents are there; those after them are imagined, as good as they can be.
     pub(super) given: usize,
@@ -43,7 +44,8 @@ impl Eligible<'_> {
         let mut counted = Counted::default();
         let mut approvals: Vec<(Approval, bool)> = Vec::new();
         for (index, document) in documents.iter().enumerate() {
-            match self.eligible(document) {
+            let valid = self.valid.get(index).copied().unwrap_or_else(|| is_valid(document, &NO_KEYS));
+            match self.eligible(document).filter(|_| valid) {
                 None => counted.ignored = true,
                 Some(approval) if approval.verdict == Verdict::Reject => counted.rejected = true,
                 Some(approval) => approvals.push((approval, index >= self.given)),
@@ -79,10 +81,6 @@ impl Eligible<'_> {
 
     /// 1 to 5 of the contract.
     fn eligible(&self, document: &Value<'_>) -> Option<Approval> {
-        let facts = Facts { approver_keys: Some(self.keys), ..Facts::default() };
-        if !verify_value(Kind::Approval, &facts, document).ok() {
-            return None;
-        }
         let approval: Approval = document.to_typed().ok()?;
         let id = approval.approver.as_str();
         let eligible = approval.proposal_hash.as_str() == self.proposal_hash
@@ -91,6 +89,12 @@ impl Eligible<'_> {
             && self.folder.person(id) != self.actor_person;
         eligible.then_some(approval)
     }
+}
+
+/// Whether a document is an approval that its rules let pass.
+pub(super) fn is_valid(document: &Value<'_>, keys: &ApproverKeys) -> bool {
+    let facts = Facts { approver_keys: Some(keys), ..Facts::default() };
+    verify_value(Kind::Approval, &facts, document).ok()
 }
 
 /// So many approvals from these people.

@@ -1,6 +1,6 @@
 //! The stages together, and the outcome.
 
-use super::approvals::{Demands, Eligible, demands, own_number};
+use super::approvals::{Demands, Eligible, demands, is_valid, own_number};
 use super::ask::{Asked, ask, context, context_of, fits_scope, with_resource};
 use super::folder::{ModelFolder, ModelPolicy};
 use super::patch::{Question, action_name, is_patch_set, questions};
@@ -106,7 +106,7 @@ struct State {
 
 fn judge<'f>(
     folder: &'f ModelFolder,
-    input: &'f ModelInput<'_>,
+    input: &ModelInput<'_>,
     proposal: &'f Proposal,
     document: &Value<'_>,
     mut fixed: BTreeSet<ModelReason>,
@@ -186,7 +186,7 @@ fn judge<'f>(
             actor_person: folder.person(actor).to_owned(),
             in_scope,
             asked,
-            keys: input.approver_keys,
+            valid: input.approvals.iter().map(|it| is_valid(it, input.approver_keys)).collect(),
             now_ms: input.now_ms,
         },
         own_class: proposal.approval_class.unwrap_or(ApprovalClass::None),

@@ -29,10 +29,11 @@ pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome
         report::note("there is no terminal to ask on, so nothing was approved", Some(hint));
         return Ok(Outcome::Hold);
     }
-    if !json {
-        waiting.iter().try_for_each(|status| print_page(&whole_page(status)))?;
-    }
+    // On the terminal, wherever the output goes: nobody approves what they were not shown.
     let mut terminal = Terminal::open().map_err(signing::terminal_failure)?;
+    for status in &waiting {
+        terminal.say(whole_page(status).text()).map_err(signing::terminal_failure)?;
+    }
     let answer = terminal.ask("\nApprove which? [numbers, `all`, Enter for none] ");
     let answer = answer.map_err(signing::terminal_failure)?;
     let chosen = held::chosen(&answer, waiting.len()).map_err(Failure::Usage)?;
