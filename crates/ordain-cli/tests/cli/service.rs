@@ -206,6 +206,7 @@ fn a_service_lets_other_users_only_ask() {
     assert_eq!(of("project_registered")[0]["how"], "signed");
     assert_eq!((&of("approved")[0]["by"], &of("approved")[0]["how"]), (&json!("olga"), &json!("signed")));
     gate(&["ledger", "fsck"]).ended(0);
+    gate(&["gate", "export", "/var/lib/ordain/backup"]).ended(0);
     server.stop();
 
     // A17, with a second user: a key that another user owns, or a link, is refused.
