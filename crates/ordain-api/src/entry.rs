@@ -1,6 +1,7 @@
 //! What stands on the ledger: one entry for each event, with hashes where content could be secret or large.
 
 use crate::permit::UseOutcome;
+use crate::project::ProjectName;
 use crate::role::Role;
 use ordain_spec::decision::Outcome;
 use ordain_spec::statement::{How, Signed};
@@ -52,9 +53,9 @@ pub enum Event {
         /// The deed of a call of `act`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deed: Option<String>,
-        /// The project of the gate that it is about, by its id.
+        /// The project of the gate that it is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        project: Option<String>,
+        project: Option<ProjectName>,
     },
     /// The kernel answered.
     Decided {
