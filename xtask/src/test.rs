@@ -63,6 +63,7 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::debian_package("make", "make"),
         tools::debian_package("strace", "strace"),
         tools::debian_package("unshare", "util-linux"),
+        tools::debian_package("systemd-analyze", "systemd"),
         tools::postgresql().map(|_| ()),
         tools::python_environment().map(|_| ()),
         tools::debian_package("setfattr", "attr"),

@@ -1,6 +1,7 @@
 //! What stands on the ledger: one entry for each event, with hashes where content could be secret or large.
 
 use crate::permit::UseOutcome;
+use crate::project::ProjectName;
 use crate::role::Role;
 use ordain_spec::decision::Outcome;
 use ordain_spec::statement::{How, Signed};
@@ -55,9 +56,9 @@ pub enum Event {
         /// The action whose change of files an owner takes back with their own authority.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         undoes: Option<String>,
-        /// The project of the gate that it is about, by its id.
+        /// The project of the gate that it is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        project: Option<String>,
+        project: Option<ProjectName>,
     },
     /// The kernel answered.
     Decided {

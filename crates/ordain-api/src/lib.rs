@@ -47,7 +47,7 @@ pub use permit::{
     UseRequest,
 };
 pub use problem::{Problem, ProblemCode};
-pub use project::{NewProject, ProjectStatus};
+pub use project::{NewProject, ProjectName, ProjectStatus};
 pub use query::{
     ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, PolicyQuery, ProofQuery,
     SubmitQuery, VerifyQuery,

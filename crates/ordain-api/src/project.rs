@@ -20,6 +20,16 @@ impl NewProject {
     }
 }
 
+/// A project of a gate, as actions name it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectName {
+    /// Its id.
+    pub project_id: String,
+    /// The path that it was registered under.
+    pub path: String,
+}
+
 /// The project that a request is about.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectStatus {

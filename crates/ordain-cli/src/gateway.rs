@@ -170,8 +170,8 @@ impl Place {
 
     /// The caller, asking about the project.
     fn about_project(&self, caller: Caller) -> Caller {
-        match self.project.as_ref().and_then(Project::id) {
-            Some(id) => caller.about_project(id.as_str()),
+        match self.project.as_ref().and_then(Project::name) {
+            Some(name) => caller.about_project(name.clone()),
             None => caller,
         }
     }

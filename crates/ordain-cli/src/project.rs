@@ -4,10 +4,10 @@ use crate::exit::Failure;
 use crate::input::Source;
 use crate::report::{self, printable};
 use crate::service;
-use ordain_api::ProjectStatus;
+use ordain_api::{ProjectName, ProjectStatus};
 use ordain_canon::place_of;
 use ordain_spec::path_faults;
-use ordain_state::{Belongs, GateFolder, Home, ProjectId};
+use ordain_state::{Belongs, GateFolder, Home};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,7 @@ pub(crate) struct Project {
     /// The folder that its paths are relative to, without links; another one than `root` in a worktree.
     top: PathBuf,
     gate: Option<GateFolder>,
-    id: Option<ProjectId>,
+    name: Option<ProjectName>,
     /// The project that it is to the service of this machine.
     service: Option<ProjectStatus>,
 }
@@ -66,20 +66,22 @@ impl Project {
         {
             let top = start.ancestors().nth(service.levels_up).unwrap_or(&start).to_owned();
             (0..service.levels_up).for_each(|_| root.push(".."));
-            return Ok(Some(Self { root, top, gate: None, id: None, service: Some(service) }));
+            return Ok(Some(Self { root, top, gate: None, name: None, service: Some(service) }));
         }
         for step in start.ancestors() {
             match &belongs {
                 Some(Belongs { project, root: top, gate }) if step == top => {
                     // In a worktree the settings are those of the registered folder.
                     let root = if project.path == *top { root } else { project.path.clone() };
-                    let (top, gate, id) = (top.clone(), Some(gate.clone()), Some(project.id.clone()));
-                    return Ok(Some(Self { root, top, gate, id, service: None }));
+                    let path = project.path.display().to_string();
+                    let name = ProjectName { project_id: project.id.to_string(), path };
+                    let (top, gate, name) = (top.clone(), Some(gate.clone()), Some(name));
+                    return Ok(Some(Self { root, top, gate, name, service: None }));
                 }
                 Some(Belongs { project, .. }) => note_ignored(&root.join(CONFIG), &project.path),
                 None if root.join(CONFIG).is_file() => {
                     let top = step.to_owned();
-                    return Ok(Some(Self { root, top, gate: None, id: None, service: None }));
+                    return Ok(Some(Self { root, top, gate: None, name: None, service: None }));
                 }
                 None => {}
             }
@@ -93,7 +95,7 @@ impl Project {
         let failure = |error| Failure::File { path: folder.display().to_string(), error };
         let root = if folder == Path::new(".") { PathBuf::new() } else { folder.to_owned() };
         let top = folder.canonicalize().map_err(failure)?;
-        Ok(Self { root, top, gate: None, id: None, service: None })
+        Ok(Self { root, top, gate: None, name: None, service: None })
     }
 
     /// The project that a folder belongs to, if a gate is registered for it.
@@ -112,8 +114,8 @@ impl Project {
     }
 
     /// Its name to the gate, if one of this user is registered.
-    pub(crate) fn id(&self) -> Option<&ProjectId> {
-        self.id.as_ref()
+    pub(crate) fn name(&self) -> Option<&ProjectName> {
+        self.name.as_ref()
     }
 
     /// The folder of the settings.

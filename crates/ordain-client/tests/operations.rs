@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_api::{
-    ActionsQuery, DraftRequest, EntriesQuery, KernelUseRequest, Method, NewApproverKey, NewToken, OPERATIONS,
-    OperationId, OutcomeReport, OwnerAct, PolicyPush, Problem, ProblemCode, Role, UseOutcome, UseRequest,
-    VerdictRequest,
+    ActionsQuery, DraftRequest, EntriesQuery, KernelUseRequest, Method, NewApproverKey, NewProject, NewToken,
+    OPERATIONS, OperationId, OutcomeReport, OwnerAct, PolicyPush, Problem, ProblemCode, Role, UseOutcome,
+    UseRequest, VerdictRequest,
 };
 use ordain_client::{ActionEvent, Client, ClientError, Reply, Request, Transport, TransportError};
 use ordain_spec::Kind;
@@ -120,6 +120,7 @@ fn call_all(client: &Client) {
     let _ = client.create_token(&token);
     let _ = client.tokens();
     let _ = client.revoke_token("t");
+    let _ = client.register_project(&NewProject { path: "/shop".to_owned() });
     let _ = client.transform(b"{}");
     let _ = client.verify(b"{}", Some(Kind::Note));
     let _ = client.draft_note(&DraftRequest { prompt: Some("a note".to_owned()), ..DraftRequest::default() });

@@ -108,7 +108,7 @@ impl Gate {
         let Some(proposal) = proposal else { return Ok(None) };
         let sources = self.source_packets(&proposal).await?;
         let is_source = |evidence_id: &str| sources.contains(evidence_id);
-        let project = project_name(&case.control_body.origin, caller.project());
+        let project = project_name(&case.control_body.origin, caller.project_id());
         Ok(Some(Deed::of(&project, &caller.principal, &proposal, is_source)?))
     }
 

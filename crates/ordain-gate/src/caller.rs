@@ -5,7 +5,7 @@ use super::open::Gate;
 use super::policy::Loaded;
 use super::records::{CONTROL_ID, Control, Stored, Token};
 use super::transaction::Reading;
-use ordain_api::Role;
+use ordain_api::{ProjectName, Role};
 use ordain_spec::statement::{How, Signed};
 use ordain_store::Guard;
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub struct Caller {
     /// The statements that it signed for this request. Nothing has checked them yet.
     pub(super) signed: Vec<Signed>,
     /// The project of the gate that it asks about, if it named one.
-    pub(super) project: Option<String>,
+    pub(super) project: Option<ProjectName>,
     /// Whether it may read and sign owner acts, and nothing else.
     pub(super) signs_only: bool,
 }
@@ -104,13 +104,13 @@ impl Caller {
 
     /// The same caller, asking about a project of the gate.
     #[must_use]
-    pub fn about_project(self, id: &str) -> Self {
-        Self { project: Some(id.to_owned()), ..self }
+    pub fn about_project(self, project: ProjectName) -> Self {
+        Self { project: Some(project), ..self }
     }
 
-    /// The project of the gate that it asks about, if it named one.
-    pub fn project(&self) -> Option<&str> {
-        self.project.as_deref()
+    /// The id of the project that it asks about, if it named one.
+    pub(crate) fn project_id(&self) -> Option<&str> {
+        self.project.as_ref().map(|project| project.project_id.as_str())
     }
 
     /// Whether it may read and sign owner acts, and nothing else: the policies in force do not name it.

@@ -77,7 +77,8 @@ impl Fold {
         let same = call.zip(approved).is_some_and(|(call, approved)| {
             // The window may have been written by the gate.
             let without = Proposal { time_window: None, ..call.clone() };
-            let project = self.actions.get(action_id).and_then(|action| action.project.as_deref());
+            let project = self.actions.get(action_id).and_then(|action| action.project.as_ref());
+            let project = project.map(|project| project.project_id.as_str());
             [call, without].iter().any(|call| self.deed(project, &entry.by, call).as_ref() == Some(approved))
         });
         if same { Vec::new() } else { vec![format!("uses the permit of `{action_id}` for another deed")] }

@@ -5,7 +5,7 @@ use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
 use super::ids::{ActionId, PermitId};
 use ordain_api::limits::PAGE_MAX;
-use ordain_api::{ActionState, Halt, Role, Use};
+use ordain_api::{ActionState, Halt, ProjectName, Role, Use};
 use ordain_canon::ContentHash;
 use ordain_store::{Guard, Query, Record, Store};
 use serde::de::DeserializeOwned;
@@ -69,7 +69,7 @@ pub(crate) struct Action {
     pub(crate) submitted_by: String,
     /// The project of the gate that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) project: Option<String>,
+    pub(crate) project: Option<ProjectName>,
     pub(crate) submitted_at_ms: u64,
     /// Its hash is also the hash that approvals are bound to.
     pub(crate) proposal_document: ContentHash,

@@ -346,7 +346,7 @@ fn check_same(
 /// A caller that asks about one project of the gate gets nothing of another.
 pub(crate) fn check_same_project(caller: &Caller, id: &str, action: &Action) -> Result<(), GateError> {
     let projects = caller.project.as_ref().zip(action.project.as_ref());
-    if projects.is_some_and(|(asked, submitted)| asked != submitted) {
+    if projects.is_some_and(|(asked, submitted)| asked.project_id != submitted.project_id) {
         return Err(Conflict::OtherProject { action_id: id.to_owned() }.into());
     }
     Ok(())

@@ -5,6 +5,7 @@ use super::error::GateError;
 use super::policy::Loaded;
 use super::records::{Action, Control};
 use super::status::sees_evidence;
+use ordain_api::ProjectName;
 use ordain_canon::{Canonicalizer, ContentHash, Value, ViewDigest};
 use ordain_spec::action::RUNNER_SENSOR;
 use serde::Serialize;
@@ -46,6 +47,9 @@ struct Form<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     labels: BTreeMap<String, &'static str>,
     policy_hash: String,
+    /// The project of the gate whose paths and commands these are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a ProjectName>,
     proposal: Value<'a>,
     proposal_hash: &'a ContentHash,
 }
@@ -89,6 +93,7 @@ pub(crate) fn view(
         proposal: loaded.set.redacted_value(proposal, &control.salt),
         evidence,
         policy_hash: loaded.set.hash().to_string(),
+        project: action.project.as_ref(),
         earlier,
         labels,
     };

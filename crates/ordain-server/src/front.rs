@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use ordain_api::{
     Access, ActionQuery, LongPoll, Method as ApiMethod, Operation, OperationId, Problem, ProblemCode,
-    STATEMENT_HEADER, read_statement_header,
+    ProjectName, STATEMENT_HEADER, read_statement_header,
 };
 use ordain_gate::{Caller, GateError};
 use ordain_spec::statement::How;
@@ -261,11 +261,15 @@ async fn about_project(
         return Ok(caller);
     }
     // It reads a file.
-    let located = tokio::task::spawn_blocking(move || projects.named_by(&peer.preface)).await;
+    let located = tokio::task::spawn_blocking(move || projects.named_by(&peer.preface));
+    let located = tokio::time::timeout(ANSWER_WAIT, located).await;
+    let located = located.map_err(|_| Problem::busy("the folder cannot be looked at in time"))?;
     match located.map_err(|_| broken_off())? {
         Ok(located) => {
-            request.extensions_mut().insert(status(&located));
-            Ok(caller.about_project(located.project.id.as_str()))
+            let status = status(&located);
+            let (project_id, path) = (status.project_id.clone(), status.path.clone());
+            request.extensions_mut().insert(status);
+            Ok(caller.about_project(ProjectName { project_id, path }))
         }
         Err(problem) if is_invalid || operation.workspace => Err(problem.into()),
         Err(_) => Ok(caller),

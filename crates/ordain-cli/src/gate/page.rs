@@ -47,6 +47,9 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
 
 /// What an approver is shown.
 pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
+    if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
+        page.label("project", path);
+    }
     page.section("What is proposed");
     let mut proposal = status.view.get("proposal").cloned().unwrap_or_default();
     let diff = match proposal.pointer_mut("/parameters").and_then(Json::as_object_mut) {

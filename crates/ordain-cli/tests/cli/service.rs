@@ -188,7 +188,8 @@ fn a_service_lets_other_users_only_ask() {
 
     // Olga approves at her terminal. The ledger says who did what, and for which project.
     let approve = [("[y/N] ", "y"), ("Passphrase: ", PASSPHRASE)];
-    machine.on_terminal("olga", &shop, &approve, &["approve", "p1"]).ended(0);
+    let approved = machine.on_terminal("olga", &shop, &approve, &["approve", "p1"]).ended(0);
+    approved.says_all(&["project", shop.to_str().unwrap(), "ordain/approval/v1"]);
     let gate = |arguments: &[&str]| {
         let program = [&["env", "XDG_STATE_HOME=/var/lib", "/opt/ordain/ordain"], arguments].concat();
         crate::harness::ran(&mut machine.command("ordain", &shop, &program))
@@ -202,10 +203,12 @@ fn a_service_lets_other_users_only_ask() {
     let project = &of("project_registered")[0]["event"]["project_id"];
     assert_eq!(submitted.len(), 2);
     assert!(submitted.iter().all(|entry| entry["by"] == "agent-1" && entry["how"] == "peer"));
-    assert!(submitted.iter().all(|entry| entry["event"]["project"] == *project && project.is_string()));
+    assert!(submitted.iter().all(|entry| entry["event"]["project"]["project_id"] == *project));
+    assert!(project.is_string());
     assert_eq!(of("project_registered")[0]["how"], "signed");
     assert_eq!((&of("approved")[0]["by"], &of("approved")[0]["how"]), (&json!("olga"), &json!("signed")));
     gate(&["ledger", "fsck"]).ended(0);
+    gate(&["gate", "export", "/var/lib/ordain/backup"]).ended(0);
     server.stop();
 
     // A17, with a second user: a key that another user owns, or a link, is refused.

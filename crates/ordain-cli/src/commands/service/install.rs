@@ -17,10 +17,9 @@ use std::path::PathBuf;
 Examples:
   ordain service install --owner olga --dry-run
   ordain service install --owner olga
-  ordain service install --owner olga --policy policy --no-start", &[
-    Outcome::Ok.means("the service is set up"),
-    Outcome::Failed.means("a step failed; run it again when the cause is gone"),
-]))]
+  ordain service install --owner olga --policy policy --no-start
+
+If a step fails, run it again when the cause is gone.", exit::PLAIN))]
 pub(crate) struct ServiceInstall {
     /// The user of this machine who will own the gate: nobody else can claim it
     #[arg(long, value_name = "USER")]
