@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version that is written.
-pub const ENTRY_SCHEMA_VERSION: &str = "0.3.0";
+pub const ENTRY_SCHEMA_VERSION: &str = "0.4.0";
 
 /// One entry of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,9 @@ pub struct Entry {
     pub at_ms: u64,
     /// Who caused it.
     pub by: String,
+    /// How many entries have changed the gate's own state so far, this one included: on those entries, and on the last of every step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
     /// The version of this form.
     pub entry_schema_version: String,
     /// What happened.
@@ -150,7 +153,8 @@ impl Entry {
     /// An event of now.
     pub fn of(at_ms: u64, by: &str, how: How, event: Event) -> Self {
         let entry_schema_version = ENTRY_SCHEMA_VERSION.to_owned();
-        Self { entry_schema_version, at_ms, by: by.to_owned(), how, event, signed: Vec::new() }
+        let (by, changes, signed) = (by.to_owned(), None, Vec::new());
+        Self { entry_schema_version, at_ms, by, changes, how, event, signed }
     }
 }
 
@@ -180,6 +184,34 @@ impl Event {
             Self::Resumed { .. } => "resumed",
             Self::TokenCreated { .. } => "token_created",
             Self::TokenRevoked { .. } => "token_revoked",
+        }
+    }
+
+    /// Whether it changes the gate's own state: its policies, keys and tokens, and whether it is halted.
+    pub fn changes_gate(&self) -> bool {
+        match self {
+            Self::Opened { .. }
+            | Self::PolicyChanged { .. }
+            | Self::KeyRotated { .. }
+            | Self::ApproverKeyEnrolled { .. }
+            | Self::ApproverKeyRevoked { .. }
+            | Self::Halted { .. }
+            | Self::Resumed { .. }
+            | Self::TokenCreated { .. }
+            | Self::TokenRevoked { .. } => true,
+            Self::Submitted { .. }
+            | Self::Decided { .. }
+            | Self::Approved { .. }
+            | Self::Rejected { .. }
+            | Self::Superseded { .. }
+            | Self::Expired { .. }
+            | Self::PermitMinted { .. }
+            | Self::PermitSpent { .. }
+            | Self::PermitSettled { .. }
+            | Self::Applied { .. }
+            | Self::Undone { .. }
+            | Self::EvidenceReceived { .. }
+            | Self::Drafted { .. } => false,
         }
     }
 

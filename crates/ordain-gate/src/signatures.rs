@@ -25,6 +25,9 @@ pub(crate) struct SignatureAudit {
     policy_hash: Option<String>,
     halt: Option<Halt>,
     counted: BTreeSet<ContentHash>,
+    /// How often the gate's own state changed, and whether the last entry says so.
+    changes: u64,
+    changes_told: bool,
 }
 
 impl SignatureAudit {
@@ -33,9 +36,31 @@ impl SignatureAudit {
         self.keys.keys.first().map(|key| key.public_key.as_str())
     }
 
+    /// The keys of approvers.
+    pub(crate) fn keys(&self) -> &ApproverKeys {
+        &self.keys
+    }
+
+    /// After the last entry: that it says how often the gate's own state has changed.
+    pub(crate) fn end(&self) -> Option<String> {
+        let told = self.changes_told || self.changes == 0;
+        (!told).then(|| "the last entry does not say how often the gate's state has changed".to_owned())
+    }
+
     /// Looks at the next entry, and says what is wrong with its signatures.
     pub(crate) fn add(&mut self, index: u64, entry: &Entry) -> Vec<String> {
         let mut problems = Vec::new();
+        let changes = self.changes + u64::from(entry.event.changes_gate());
+        self.changes = changes;
+        self.changes_told = entry.changes.is_some();
+        let must_tell = entry.event.changes_gate();
+        if entry.changes.is_some_and(|told| told != changes) || must_tell && entry.changes.is_none() {
+            let told = entry.changes.map_or_else(|| "no".to_owned(), |told| told.to_string());
+            problems.push(format!(
+                "{}: it counts {told} changes of the gate's state, and there are {changes}",
+                entry.event.name()
+            ));
+        }
         if let Err(problem) = self.check(index, entry) {
             problems.push(format!("{}: {problem}", entry.event.name()));
         }
@@ -150,6 +175,7 @@ impl SignatureAudit {
 pub struct OwnerAudit {
     owner: String,
     signatures: SignatureAudit,
+    size: u64,
     damage: Vec<Damage>,
 }
 
@@ -157,11 +183,17 @@ impl OwnerAudit {
     /// At the beginning of a ledger. `owner` is the first key that was enrolled: 32 bytes in base64url without padding.
     pub fn new(owner: &str) -> Result<Self, SignatureError> {
         key_id(owner)?;
-        Ok(Self { owner: owner.to_owned(), signatures: SignatureAudit::default(), damage: Vec::new() })
+        Ok(Self {
+            owner: owner.to_owned(),
+            signatures: SignatureAudit::default(),
+            size: 0,
+            damage: Vec::new(),
+        })
     }
 
     /// Looks at the next entry.
     pub fn add(&mut self, index: u64, bytes: &[u8]) {
+        self.size = index + 1;
         match serde_json::from_slice::<Entry>(bytes) {
             Ok(entry) => {
                 let problems = self.signatures.add(index, &entry);
@@ -177,6 +209,8 @@ impl OwnerAudit {
 
     /// Everything that is wrong: forged and missing signatures, and another owner than the one expected.
     pub fn end(mut self) -> Vec<Damage> {
+        let last = self.size.checked_sub(1);
+        self.damage.extend(self.signatures.end().map(|problem| Damage { index: last, problem }));
         let problem = match self.signatures.first_key() {
             Some(first) if first == self.owner => return self.damage,
             Some(first) => format!("the first key that was enrolled is {first}, not {}", self.owner),

@@ -114,8 +114,35 @@ impl Forgery {
         at
     }
 
+    /// Counts the changes of the gate's state anew, and gives the marks.
+    fn count_changes(&mut self) -> Vec<(usize, u64)> {
+        const CHANGES: [&str; 7] = [
+            "opened",
+            "policy_changed",
+            "key_rotated",
+            "halted",
+            "resumed",
+            "token_created",
+            "token_revoked",
+        ];
+        let (mut changes, mut marks) = (0, Vec::new());
+        let last = self.entries.len() - 1;
+        for (at, entry) in self.entries.iter_mut().enumerate() {
+            let is_change = CHANGES.contains(&entry["event"]["kind"].as_str().unwrap());
+            if is_change {
+                changes += 1;
+                marks.push((at, changes));
+            }
+            if is_change || at == last || entry.get("changes").is_some() {
+                entry["changes"] = json!(changes);
+            }
+        }
+        marks
+    }
+
     /// What is found in such a store. Its entries, tree and documents are in order.
-    async fn found(self) -> Vec<(Option<u64>, String)> {
+    async fn found(mut self) -> Vec<(Option<u64>, String)> {
+        let marks = self.count_changes();
         let store = Store::open(&Location::Memory).await.unwrap();
         let mut canon = Canonicalizer::new();
         let entries = self.entries.iter().map(|entry| canon.value(entry).unwrap().to_vec()).collect();
@@ -125,7 +152,7 @@ impl Forgery {
         };
         let records = self.records.into_iter().map(record).collect();
         let attached: Vec<Vec<u8>> = self.documents.into_values().collect();
-        let writes = Writes { records, entries, ..Writes::default() };
+        let writes = Writes { records, entries, marks, ..Writes::default() };
         store.commit(Change::new(guards, |_| writes).attach(&attached).unwrap()).await.unwrap();
         assert_eq!(audit(&store, &[], &[], |_, _| {}).await.unwrap().damage, []);
         let damage = check_records(&store).await.unwrap();

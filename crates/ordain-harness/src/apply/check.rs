@@ -2,8 +2,8 @@
 
 use super::tree::{At, Folders, Seen, Tree, because, split};
 use super::{Base, Problem};
-use ordain_spec::patch::{PatchOp, PatchOperation};
 use ordain_spec::folded_path;
+use ordain_spec::patch::{PatchOp, PatchOperation};
 use rustix::fs::{
     Access, AtFlags, Dir, StatVfsMountFlags, StatxAttributes, StatxFlags, accessat, fstat, fstatvfs, statx,
 };
