@@ -32,13 +32,30 @@ pub struct Entry {
     pub signed: Vec<Signed>,
 }
 
+/// A gate in whose place another one came. Nothing of it carries over.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplacedGate {
+    /// Its id.
+    pub gate_id: String,
+    /// The name of its ledger.
+    pub origin: String,
+    /// The last signed head of its ledger, a signed note.
+    pub checkpoint: String,
+}
+
 /// What happened. A `*_document` is the hash of a document in the store.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "docs/contracts/ledger.md has a table of them")]
 pub enum Event {
     /// The ledger begins.
-    Opened { origin: String },
+    Opened {
+        origin: String,
+        /// The gate that this one takes the place of, because the keys of its owners are lost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces: Option<ReplacedGate>,
+    },
     /// A proposal arrived.
     Submitted {
         action_id: String,

@@ -179,7 +179,7 @@ fn signed(statement: String, key: &UnlockedKey) -> Result<Signed, Failure> {
     Ok(Signed { statement, method: SignatureMethod::Ed25519, key_id, signature })
 }
 
-fn terminal_failure(error: TerminalError) -> Failure {
+pub(crate) fn terminal_failure(error: TerminalError) -> Failure {
     let failure = Failure::Usage(error.to_string());
     match error.hint() {
         Some(hint) => failure.with_hint(hint),

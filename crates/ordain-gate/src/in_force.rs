@@ -49,6 +49,11 @@ impl LedgerState {
         self.number
     }
 
+    /// Whether the gate has a key on record.
+    pub(super) fn has_gate_key(&self) -> bool {
+        !self.fold.keys.is_empty()
+    }
+
     /// A token as it is on the ledger.
     pub(super) fn token(&self, id: &str) -> Option<&Token> {
         self.fold.tokens.get(id)

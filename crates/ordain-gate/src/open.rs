@@ -10,7 +10,7 @@ use super::owner::Authorized;
 use super::policy::{Basis, Loaded};
 use super::records::{CONTROL_ID, Control, Key, Token, Versioned, list};
 use super::transaction::{Reading, Step, time_of};
-use ordain_api::Event;
+use ordain_api::{Event, ReplacedGate};
 use ordain_decision::PublicKeys;
 use ordain_store::{Guard, Store};
 use std::collections::BTreeMap;
@@ -77,8 +77,19 @@ impl Gate {
         clock: Clock,
         settings: Settings,
     ) -> Result<Self, GateError> {
+        Self::open_in_place_of(store, keyring, clock, settings, None).await
+    }
+
+    /// The same; a ledger that begins says whose place its gate takes.
+    pub async fn open_in_place_of(
+        store: Store,
+        keyring: Keyring,
+        clock: Clock,
+        settings: Settings,
+        replaces: Option<ReplacedGate>,
+    ) -> Result<Self, GateError> {
         let gate = Self::bare(store, keyring.clone(), clock, settings).await?;
-        gate.begin().await?;
+        gate.begin(replaces).await?;
         gate.check_key(&keyring).await?;
         let keyring = gate.successor(&keyring).await?;
         gate.sign_with(keyring.clone());
@@ -142,7 +153,7 @@ impl Gate {
         Ok(())
     }
 
-    async fn begin(&self) -> Result<(), GateError> {
+    async fn begin(&self, replaces: Option<ReplacedGate>) -> Result<(), GateError> {
         let attempt = |_| async {
             let known = self.read_control().await?;
             if known.body.is_some() {
@@ -154,8 +165,9 @@ impl Gate {
             let nonce_key = random_hex::<32>().map_err(random)?;
             let control =
                 Control { origin: origin.clone(), salt, nonce_key, halt: None, policy: None, keys: None };
+            let replaces = replaces.clone();
             Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
-                writing.event(Event::Opened { origin });
+                writing.event(Event::Opened { origin, replaces });
                 writing.put(CONTROL_ID, &control)
             }))
         };
@@ -176,6 +188,10 @@ impl Gate {
             let known = self.key(&id).await?;
             if let Some(known) = known.body {
                 return if known.is_valid() { Ok(Step::Done(known)) } else { Err(retired(&id)) };
+            }
+            // A gate makes its first key known by itself. Every other one is an act of somebody.
+            if authorized.is_none() && self.ledger_state(|state| state.has_gate_key()) {
+                return Err(GateError::ForeignKey { key_id: id.clone() });
             }
             let mut guards = vec![known.guard()];
             let mut old_key = None;

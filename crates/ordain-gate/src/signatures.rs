@@ -8,8 +8,9 @@ use super::error::GateError;
 use super::ledger::PAGE;
 use super::limits::CLOCKS_APART_MS_MAX;
 use super::owner::check_key_entry;
-use ordain_api::{Entry, Event, Halt};
+use ordain_api::{Entry, Event, Halt, ReplacedGate};
 use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_ledger::{Checkpoint, SignedNote};
 use ordain_spec::approval::Verdict;
 use ordain_spec::limits::STATEMENT_MS_MAX;
 use ordain_spec::statement::{ApproverKeys, How, NONE, SignatureError, Statement, key_id};
@@ -28,6 +29,8 @@ pub(crate) struct SignatureAudit {
     /// How often the gate's own state changed, and whether the last entry says so.
     changes: u64,
     changes_told: bool,
+    /// Whether the gate has put its own key on record.
+    has_gate_key: bool,
 }
 
 impl SignatureAudit {
@@ -96,6 +99,12 @@ impl SignatureAudit {
             return Err(format!("its statement is not by `{}`", entry.by));
         }
         match &entry.event {
+            Event::Opened { .. } if index > 0 => Err("a ledger begins once".to_owned()),
+            Event::Opened { replaces: Some(replaced), .. } => check_replaced(replaced),
+            // A gate puts its first key on record by itself.
+            Event::KeyRotated { retires: None, .. } if !self.has_gate_key && entry.signed.is_empty() => {
+                Ok(())
+            }
             Event::ApproverKeyEnrolled { .. } | Event::ApproverKeyRevoked { .. } => {
                 check_key_entry(&self.origin, &mut self.keys, index, entry)
             }
@@ -105,7 +114,10 @@ impl SignatureAudit {
             Event::Rejected { action_id, .. } => self.check_verdict(index, entry, action_id, Verdict::Reject),
             event => match Claim::of_event(event) {
                 Some(claim) => {
-                    let claim = claim.changing(self.state_before(event));
+                    let claim = match self.state_before(event) {
+                        Some(from) => claim.changing(from),
+                        None => claim,
+                    };
                     claim.check(&self.origin, &self.keys, Some(index), &entry.signed).map(drop)
                 }
                 // The other entries of a signed step say so, and have no statement of their own.
@@ -138,9 +150,10 @@ impl SignatureAudit {
         if same { Ok(()) } else { Err("its statement is about something else".to_owned()) }
     }
 
-    fn state_before(&self, event: &Event) -> String {
+    /// The state that an act changes, as far as the entries say it.
+    fn state_before(&self, event: &Event) -> Option<String> {
         let none = || NONE.to_owned();
-        match event {
+        Some(match event {
             Event::PolicyChanged { .. } => self.policy_hash.clone().unwrap_or_else(none),
             Event::Resumed { .. } => {
                 let hash = |halt: &Halt| {
@@ -149,18 +162,20 @@ impl SignatureAudit {
                 };
                 self.halt.as_ref().and_then(hash).unwrap_or_else(none)
             }
-            Event::KeyRotated { retires, .. } => retires.clone().unwrap_or_else(none),
+            // A node whose key another one has retired makes a new one; nothing says which it had.
+            Event::KeyRotated { retires, .. } => return retires.clone(),
             _ => none(),
-        }
+        })
     }
 
     fn go_on(&mut self, entry: &Entry) {
         match &entry.event {
-            Event::Opened { origin } => self.origin = origin.clone(),
+            Event::Opened { origin, .. } => self.origin = origin.clone(),
             Event::Submitted { action_id, proposal_document, .. } => {
                 self.proposals.insert(action_id.clone(), proposal_document.clone());
             }
             Event::PolicyChanged { policy_hash, .. } => self.policy_hash = Some(policy_hash.clone()),
+            Event::KeyRotated { .. } => self.has_gate_key = true,
             Event::Halted { reason } => {
                 let (by, reason) = (entry.by.clone(), reason.clone());
                 self.halt = Some(Halt { by, reason, at_ms: entry.at_ms });
@@ -168,6 +183,17 @@ impl SignatureAudit {
             Event::Resumed { .. } => self.halt = None,
             _ => {}
         }
+    }
+}
+
+/// The checkpoint of a replaced gate must be of the ledger that is named.
+fn check_replaced(replaced: &ReplacedGate) -> Result<(), String> {
+    let note = SignedNote::parse(&replaced.checkpoint).map_err(|error| error.to_string())?;
+    let head = Checkpoint::parse(&note.text).map_err(|error| error.to_string())?;
+    if head.origin == replaced.origin {
+        Ok(())
+    } else {
+        Err(format!("the checkpoint of the replaced gate is of `{}`", head.origin))
     }
 }
 

@@ -330,3 +330,34 @@ async fn records_are_as_their_entries_say() {
         assert!(found[0].0 == expected.0 && found[0].1.contains(expected.1), "{pointer}: {found:?}");
     }
 }
+
+#[tokio::test]
+async fn a_ledger_begins_once() {
+    let mut forged = honest().await;
+    let mut entry = forged.entries[0].clone();
+    entry["at_ms"] = forged.entries.last().unwrap()["at_ms"].clone();
+    forged.entries.push(entry);
+    let at = forged.entries.len() as u64 - 1;
+    let found = forged.found().await;
+    let told = |it: &(Option<u64>, String)| it.0 == Some(at) && it.1.contains("a ledger begins once");
+    assert!(found.iter().any(told), "{found:?}");
+}
+
+/// The count of changes stands in the entries: one that is missing is missed.
+#[tokio::test]
+async fn changes_of_the_gate_are_counted_without_a_gap() {
+    let mut forged = honest().await;
+    let marks = forged.count_changes();
+    let (at, _) = *marks.last().unwrap();
+    forged.entries.remove(at);
+    let store = Store::open(&Location::Memory).await.unwrap();
+    let mut canon = Canonicalizer::new();
+    let entries = forged.entries.iter().map(|entry| canon.value(entry).unwrap().to_vec()).collect();
+    let attached: Vec<Vec<u8>> = forged.documents.into_values().collect();
+    let writes = Writes { entries, ..Writes::default() };
+    store.commit(Change::new(Vec::new(), |_| writes).attach(&attached).unwrap()).await.unwrap();
+    let damage = check_records(&store).await.unwrap();
+    let says = |words: &str| damage.iter().any(|damage| damage.problem.contains(words));
+    assert!(says("changes of the gate's state, and there are"), "{damage:?}");
+    assert!(says("has the mark none and should have 1"), "{damage:?}");
+}

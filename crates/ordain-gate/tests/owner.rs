@@ -327,3 +327,75 @@ async fn rows_written_into_the_store_take_no_effect() {
     let damage = check_records(scene.gate.store()).await.unwrap();
     assert!(damage.iter().any(|it| it.problem.contains("keys of approvers")), "{damage:?}");
 }
+
+/// Appends an entry straight to the ledger, with its number and its mark, as somebody could who has the store's file.
+async fn append(scene: &Scene, event: Json) {
+    let (gate, store) = (&scene.gate, scene.gate.store());
+    let last = gate.ledger_entries(gate.size().await.unwrap() - 1, 1).await.unwrap().remove(0);
+    let mut entry = serde_json::to_value(&last.entry).unwrap();
+    let changes = entry["changes"].as_u64().unwrap() + 1;
+    entry["changes"] = json!(changes);
+    entry["event"] = event;
+    entry["how"] = json!("local");
+    entry.as_object_mut().unwrap().remove("signed");
+    let entries = vec![ordain_canon::Canonicalizer::new().value(&entry).unwrap().to_vec()];
+    let writes = Writes { entries, marks: vec![(0, changes)], ..Writes::default() };
+    store.commit(Change::new(Vec::new(), |_| writes)).await.unwrap();
+}
+
+#[tokio::test]
+async fn entries_that_nobody_signed_stop_the_gate() {
+    let hash = format!("sha256:{}", "0".repeat(64));
+    let mallory = public(&key(66));
+    for (event, says) in [
+        (json!({"kind": "opened", "origin": "ordain/0000000000000000"}), "a ledger begins once"),
+        (json!({"kind": "policy_changed", "policy_hash": hash, "files_document": hash}), "push_policy"),
+        (json!({"kind": "resumed", "reason": "go"}), "resume"),
+        (json!({"kind": "key_rotated", "key_id": "00", "public_key": mallory}), "rotate_key"),
+        (json!({"kind": "token_revoked", "token_id": "00"}), "revoke_token"),
+        (
+            json!({"kind": "token_created", "token_id": "00", "principal": "mallory", "names": [],
+                "roles": ["operator"], "secret_hash": hash}),
+            "create_token",
+        ),
+        (
+            json!({"kind": "approver_key_enrolled", "key_id": "00", "principal": "mallory",
+                "public_key": mallory, "owner": true, "keys_document": hash}),
+            "enrol_approver_key",
+        ),
+    ] {
+        let (scene, _ann) = owned().await;
+        append(&scene, event).await;
+        let text = proposal("p1", "read").to_string();
+        let submitted = scene.gate.submit(&scene.operator, text.as_bytes(), None).await;
+        assert!(is_damaged(submitted).contains(says), "{says}");
+        assert!(is_damaged(reopened(&scene).await).contains(says), "{says}");
+    }
+    // A halt needs nobody's signature, and holds things back.
+    let (scene, _ann) = owned().await;
+    append(&scene, json!({"kind": "halted", "reason": "stop"})).await;
+    is_damaged(scene.gate.gate_status().await);
+}
+
+/// The last key of an owner stays, also for somebody who has it and writes the ledger by hand.
+#[tokio::test]
+async fn an_entry_does_not_open_a_gate_again() {
+    let (scene, ann) = owned().await;
+    let own = scene.gate.approver_key_list().await.unwrap().keys.remove(0);
+    let caller = signed(&scene, "ann", &ann, OwnerAct::RevokeApproverKey, &own.key_id).await;
+    let hash = format!("sha256:{}", "0".repeat(64));
+    let event = json!({"kind": "approver_key_revoked", "key_id": own.key_id, "keys_document": hash});
+    let (gate, store) = (&scene.gate, scene.gate.store());
+    let last = gate.ledger_entries(gate.size().await.unwrap() - 1, 1).await.unwrap().remove(0);
+    let mut entry = serde_json::to_value(&last.entry).unwrap();
+    let changes = entry["changes"].as_u64().unwrap() + 1;
+    entry["changes"] = json!(changes);
+    entry["event"] = event;
+    entry["how"] = json!("signed");
+    entry["by"] = json!("ann");
+    entry["signed"] = json!(caller.statements());
+    let entries = vec![ordain_canon::Canonicalizer::new().value(&entry).unwrap().to_vec()];
+    let writes = Writes { entries, marks: vec![(0, changes)], ..Writes::default() };
+    store.commit(Change::new(Vec::new(), |_| writes)).await.unwrap();
+    assert!(is_damaged(gate.gate_status().await).contains("last key of an owner"));
+}

@@ -272,3 +272,20 @@ async fn two_processes_follow_each_other() {
     }
     assert_eq!(check_records(filed.scene.gate.store()).await.unwrap(), []);
 }
+
+/// Somebody puts a key of their own in the place of the gate's key file. It was never an owner's act.
+#[tokio::test]
+async fn a_gate_takes_no_key_that_its_ledger_does_not_name() {
+    let folder = std::env::temp_dir().join(format!("ordain-rows-foreign-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let store = Store::open(&Location::Memory).await.unwrap();
+    let keyring = ordain_gate::Keyring::open(&folder).unwrap();
+    let scene = Scene::with(store, keyring, NOW).await;
+    std::fs::remove_file(folder.join("signing.key")).unwrap();
+    ordain_gate::Keyring::open(&folder).unwrap();
+    let size = scene.gate.size().await.unwrap();
+    let reloaded = scene.gate.reload_key().await;
+    assert!(matches!(reloaded, Err(GateError::ForeignKey { .. })), "{reloaded:?}");
+    assert_eq!(scene.gate.size().await.unwrap(), size);
+    std::fs::remove_dir_all(&folder).ok();
+}

@@ -60,7 +60,7 @@ pub(crate) struct Verify {
     /// The keys of approvers, as `ordain approver list --json` writes them: signatures of approvals are checked with them
     #[arg(long, value_name = "FILE")]
     pub(crate) approver_keys: Option<PathBuf>,
-    /// Check a whole ledger by the public key of its owner: an exported folder, or without FILE the store of this project. Every owner
+    /// Check a whole ledger by the public key of its owner: an exported folder, the folder of a gate, or without FILE the store of this project. Every owner
     /// act and signed verdict must be signed by a key that the ledger enrolled, the first of them KEY. In a store, every ALLOW is also
     /// decided again from its recorded policies, evidence and approvals; an export has no documents, so there only the entries count
     #[arg(long, value_name = "KEY", conflicts_with = "jsonl")]

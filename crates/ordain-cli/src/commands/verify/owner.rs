@@ -1,15 +1,16 @@
 //! `ordain verify --owner KEY`: a whole ledger by the key of its owner and by checkpoints kept elsewhere.
 
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Place, read_note, runtime};
+use crate::gateway::{Place, location_of, read_note, runtime};
 use crate::output::print_json;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
 use ordain_api::{Entry, Event};
 use ordain_gate::{
-    Audit, Damage, EntriesAudit, GateError, NamedNote, OwnerAudit, audit_allowed, note_verifier,
+    Audit, Damage, EntriesAudit, GateError, Keyring, NamedNote, OwnerAudit, audit_allowed, note_verifier,
 };
 use ordain_ledger::{Checkpoint, Hash, NoteVerifier, TILE_WIDTH, TilePath, decode_entries};
+use ordain_state::{GateFolder, Home};
 use ordain_store::Store;
 use serde_json::json;
 use std::io::Write;
@@ -27,7 +28,7 @@ struct Found {
     left_out: Option<&'static str>,
 }
 
-/// Checks a ledger: a folder that `ordain ledger export` wrote, or the store of this project.
+/// Checks a ledger: a folder that `ordain ledger export` wrote, the folder of a gate, or the store of this project.
 pub(super) fn verify(
     folder: Option<&Path>,
     owner: &str,
@@ -39,8 +40,15 @@ pub(super) fn verify(
         .map(|path| Ok(NamedNote { name: path.display().to_string(), note: read_note(path)?, own: true }));
     let kept = kept.collect::<Result<Vec<_>, Failure>>()?;
     let mut found = match folder {
-        Some(folder) => of_folder(folder, owner, &kept)?,
-        None => of_store(owner, kept)?,
+        Some(folder) => match gate_in(folder)? {
+            Some(gate) => of_store(owner, kept, &gate)?,
+            None => of_folder(folder, owner, &kept)?,
+        },
+        None => {
+            let place = Place::find()?;
+            place.check_there()?;
+            of_store(owner, kept, &place.gate)?
+        }
     };
     found.damage.sort();
     found.damage.dedup();
@@ -90,15 +98,24 @@ fn tell(found: &Found, owner: &str, outcome: Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The gate whose own folder this is: one in use, or one that another took the place of.
+fn gate_in(folder: &Path) -> Result<Option<GateFolder>, Failure> {
+    let Ok(folder) = folder.canonicalize() else { return Ok(None) };
+    let home = Home::from_environment()?;
+    let gates = home.gates()?.into_iter().chain(home.replaced_gates()?);
+    Ok(gates.into_iter().find(|gate| gate.path().canonicalize().is_ok_and(|path| path == folder)))
+}
+
 /// The store with everything in it: entries, tree, documents and records, and every ALLOW once more.
-fn of_store(owner: &str, mut notes: Vec<NamedNote>) -> Result<Found, Failure> {
-    let place = Place::find()?;
-    place.check_there()?;
-    let kept = place.signed()?;
-    notes.extend(kept.map(|(path, note)| NamedNote { name: path.display().to_string(), note, own: true }));
-    let keyring = place.existing_keyring()?;
+fn of_store(owner: &str, mut notes: Vec<NamedNote>, gate: &GateFolder) -> Result<Found, Failure> {
+    let location = location_of(gate)?;
+    let path = gate.checkpoint();
+    if path.exists() {
+        notes.push(NamedNote { name: path.display().to_string(), note: read_note(&path)?, own: true });
+    }
+    let keyring = Keyring::open_existing(gate.path()).map_err(|error| Failure::Server(error.to_string()))?;
     let found = runtime(1)?.block_on(async {
-        let store = Store::open_to_read(&place.location).await?;
+        let store = Store::open_to_read(&location).await?;
         let verifiers = ordain_gate::verifiers(&store, keyring.as_ref()).await?;
         let Audit { size, checkpoints, unusable, mut damage, .. } =
             ordain_gate::audit(&store, &verifiers, &notes, |_, _| {}).await?;
