@@ -140,7 +140,7 @@ fn doubts_of_verdict(action_id: &str, entry: &Entry, approval: Option<&Approval>
         return vec![format!("is a verdict about `{action_id}` whose document cannot be read")];
     };
     let signed = approval.signed().and_then(Result::ok);
-    if approval.signature.is_some() == !entry.signed.is_empty() && signed.as_ref() == entry.signed.first() {
+    if approval.signature.is_some() != entry.signed.is_empty() && signed.as_ref() == entry.signed.first() {
         return Vec::new();
     }
     vec![format!("is a verdict about `{action_id}` with another signature than its document")]

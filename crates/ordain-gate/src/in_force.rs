@@ -35,14 +35,6 @@ pub(super) struct LedgerState {
     damage: Option<String>,
 }
 
-/// What a look at the store came to.
-enum Followed {
-    /// The record follows from the ledger.
-    Record(Versioned<Control>),
-    /// There is more to read, or somebody else has read more meanwhile.
-    Again,
-}
-
 impl LedgerState {
     /// How often the state changed.
     pub(super) fn number(&self) -> u64 {
@@ -70,7 +62,9 @@ impl LedgerState {
         self.fold.statements.get(&statement.to_string()).map(|counted| counted.index)
     }
 
-    fn follow(&mut self, known: u64, view: MarkedView) -> Result<Followed, GateError> {
+    /// Reads on, and gives the gate's own record, if it follows from the ledger. None: there is more to read, or somebody else has
+    /// read more meanwhile.
+    fn follow(&mut self, known: u64, view: MarkedView) -> Result<Option<Versioned<Control>>, GateError> {
         if let Some(damage) = &self.damage {
             return Err(GateError::Damaged(damage.clone()));
         }
@@ -86,7 +80,7 @@ impl LedgerState {
             }
         }
         if full {
-            return Ok(Followed::Again);
+            return Ok(None);
         }
         let counted = match &view.last {
             None => 0,
@@ -98,9 +92,9 @@ impl LedgerState {
             )));
         }
         if self.number > seen {
-            return Ok(Followed::Again);
+            return Ok(None);
         }
-        self.compare(view.record).map(Followed::Record)
+        self.compare(view.record).map(Some)
     }
 
     fn add(&mut self, row: EntryRow) -> Result<(), String> {
@@ -190,7 +184,7 @@ impl Gate {
             tries = if before == Some(known) { tries + 1 } else { 0 };
             before = Some(known);
             let view = self.store.marked_view(Control::KIND, CONTROL_ID, known).await?;
-            if let Followed::Record(control) = self.ledger_state(|state| state.follow(known, view))? {
+            if let Some(control) = self.ledger_state(|state| state.follow(known, view))? {
                 let kept = control.body.is_some().then(|| control.clone());
                 self.write_cached(|cached| cached.control = kept);
                 return Ok(control);
