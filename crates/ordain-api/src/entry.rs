@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version that is written.
-pub const ENTRY_SCHEMA_VERSION: &str = "0.3.0";
+pub const ENTRY_SCHEMA_VERSION: &str = "0.4.0";
 
 /// One entry of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,9 @@ pub struct Entry {
     pub at_ms: u64,
     /// Who caused it.
     pub by: String,
+    /// How many entries have changed the gate's own state so far, this one included: on those entries, and on the last of every step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
     /// The version of this form.
     pub entry_schema_version: String,
     /// What happened.
@@ -30,13 +33,30 @@ pub struct Entry {
     pub signed: Vec<Signed>,
 }
 
+/// A gate in whose place another one came. Nothing of it carries over.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplacedGate {
+    /// Its id.
+    pub gate_id: String,
+    /// The name of its ledger.
+    pub origin: String,
+    /// The last signed head of its ledger, a signed note.
+    pub checkpoint: String,
+}
+
 /// What happened. A `*_document` is the hash of a document in the store.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "docs/contracts/ledger.md has a table of them")]
 pub enum Event {
     /// The ledger begins.
-    Opened { origin: String },
+    Opened {
+        origin: String,
+        /// The gate that this one takes the place of, because the keys of its owners are lost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces: Option<ReplacedGate>,
+    },
     /// A proposal arrived.
     Submitted {
         action_id: String,
@@ -159,7 +179,8 @@ impl Entry {
     /// An event of now.
     pub fn of(at_ms: u64, by: &str, how: How, event: Event) -> Self {
         let entry_schema_version = ENTRY_SCHEMA_VERSION.to_owned();
-        Self { entry_schema_version, at_ms, by: by.to_owned(), how, event, signed: Vec::new() }
+        let (by, changes, signed) = (by.to_owned(), None, Vec::new());
+        Self { entry_schema_version, at_ms, by, changes, how, event, signed }
     }
 }
 
@@ -190,6 +211,34 @@ impl Event {
             Self::Resumed { .. } => "resumed",
             Self::TokenCreated { .. } => "token_created",
             Self::TokenRevoked { .. } => "token_revoked",
+        }
+    }
+
+    /// Whether it changes the gate's own state: its policies, keys and tokens, and whether it is halted.
+    pub fn changes_gate(&self) -> bool {
+        match self {
+            Self::Opened { .. }
+            | Self::PolicyChanged { .. }
+            | Self::KeyRotated { .. }
+            | Self::ApproverKeyEnrolled { .. }
+            | Self::ApproverKeyRevoked { .. }
+            | Self::Halted { .. }
+            | Self::Resumed { .. }
+            | Self::TokenCreated { .. }
+            | Self::TokenRevoked { .. } => true,
+            Self::Submitted { .. }
+            | Self::Decided { .. }
+            | Self::Approved { .. }
+            | Self::Rejected { .. }
+            | Self::Superseded { .. }
+            | Self::Expired { .. }
+            | Self::PermitMinted { .. }
+            | Self::PermitSpent { .. }
+            | Self::PermitSettled { .. }
+            | Self::Applied { .. }
+            | Self::Undone { .. }
+            | Self::EvidenceReceived { .. }
+            | Self::Drafted { .. } => false,
         }
     }
 

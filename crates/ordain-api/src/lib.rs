@@ -31,7 +31,7 @@ pub use approver::{
     SigningTerms, read_statement_header, statement_header,
 };
 pub use document::{VerifyReport, VerifyResult, VerifyViolation};
-pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry};
+pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry, ReplacedGate};
 pub use error::FieldError;
 pub use evidence::EvidenceReceipt;
 pub use gate::{GateStatus, Halt, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};

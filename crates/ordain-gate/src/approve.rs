@@ -121,7 +121,7 @@ impl Gate {
         let mut approvals = documents.approvals;
         approvals.push(approval_bytes.clone());
         let inputs = Inputs::of(&action, &loaded, &control_body, now_ms);
-        let keys = &self.approver_keys(&control_body).await?.keys;
+        let keys = &*self.approver_keys(&control_body)?;
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         check_counts(caller, action_id, request.verdict, ruling.decision())?;
@@ -163,8 +163,8 @@ impl Gate {
         now_ms: u64,
     ) -> Result<(), GateError> {
         let refused = |problem: String| GateError::Presence(problem);
-        let trusted = self.approver_keys(control).await?;
-        let (statement, _) = trusted.keys.verify(signed).map_err(|error| refused(error.to_string()))?;
+        let keys = self.approver_keys(control)?;
+        let (statement, _) = keys.verify(signed).map_err(|error| refused(error.to_string()))?;
         let Statement::Approval(statement) = statement else {
             return Err(refused("the statement is about an owner act, not about an approval".to_owned()));
         };

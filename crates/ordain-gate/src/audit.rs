@@ -136,7 +136,8 @@ impl EntriesAudit {
             is_next = false;
         }
         if is_next {
-            self.walk.append(&EntryRow { index, bytes, leaf_hash, attached: Vec::new() }, |_, _| ());
+            self.walk
+                .append(&EntryRow { index, bytes, leaf_hash, attached: Vec::new(), mark: None }, |_, _| ());
             self.walk.note_root();
         }
         is_next && self.walk.damage.len() < DAMAGE_MAX

@@ -45,10 +45,8 @@ impl Claim {
                 (OwnerAct::PushPolicy, policy_hash.clone(), KeyClaim::Nothing)
             }
             Event::Resumed { reason } => (OwnerAct::Resume, reason_hash(reason), KeyClaim::Nothing),
-            // A node that begins puts its key on record by itself; taking the place of another is an act.
-            Event::KeyRotated { retires: Some(_), .. } => {
-                (OwnerAct::RotateKey, NONE.to_owned(), KeyClaim::Nothing)
-            }
+            // A gate puts its first key on record by itself, which the caller tells from this.
+            Event::KeyRotated { .. } => (OwnerAct::RotateKey, NONE.to_owned(), KeyClaim::Nothing),
             Event::TokenCreated { principal, names, roles, expires_at_ms, .. } => {
                 let token = NewToken {
                     principal: principal.clone(),

@@ -6,7 +6,7 @@ use super::error::GateError;
 use super::keyring::{Keyring, KeyringError};
 use super::open::{GATE, Gate, retired};
 use super::owner::Authorized;
-use super::records::{CONTROL_ID, Control, Key, Versioned, list};
+use super::records::{CONTROL_ID, Control, Key, list};
 use super::status::key_status;
 use super::transaction::{Reading, Step};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
@@ -77,7 +77,7 @@ impl Gate {
         let (_, control) = self.control(Reading::Fresh).await?;
         let claim = Claim::of(OwnerAct::RotateKey, NONE.to_owned(), old_id.clone());
         let authorized = self.authorize(caller, &control, &claim).await?;
-        let known = Versioned::<Key>::read(&self.store, &old_id).await?.body;
+        let known = self.key(&old_id).await?.body;
         let retires = known.is_some_and(|key| key.is_valid()).then_some(old_id.as_str());
         let new = old.next().map_err(no_key)?;
         // First on record, then in its place: if this fails, the old key is still the one.
@@ -123,7 +123,7 @@ impl Gate {
         }
         for again in [true, false] {
             let keyring = self.keyring();
-            let key = Versioned::<Key>::read(&self.store, &keyring.public().id()).await?;
+            let key = self.key(&keyring.public().id()).await?;
             if key.body.as_ref().is_some_and(Key::is_valid) {
                 let guard = key.guard();
                 self.write_cached(|cached| cached.key = Some(guard.clone()));
@@ -140,7 +140,7 @@ impl Gate {
     /// record, and still beside the old one.
     pub(super) async fn successor(&self, known: &Keyring) -> Result<Keyring, GateError> {
         let now = known.reread().map_err(no_key)?;
-        let key = Versioned::<Key>::read(&self.store, &now.public().id()).await?.body;
+        let key = self.key(&now.public().id()).await?.body;
         if key.is_none_or(|key| key.is_valid()) {
             return Ok(now);
         }

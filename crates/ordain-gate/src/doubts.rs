@@ -8,6 +8,7 @@ use super::records::Action;
 use ordain_api::{ActionState, Entry, Event};
 use ordain_canon::Value;
 use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS, project_name};
+use ordain_spec::approval::Approval;
 use ordain_spec::decision::Outcome;
 
 impl Fold {
@@ -63,6 +64,9 @@ impl Fold {
                     doubts.push(format!("mints `{permit_id}` with a key that was not valid"));
                 }
                 doubts
+            }
+            (Event::Approved { action_id, .. } | Event::Rejected { action_id, .. }, _) => {
+                doubts_of_verdict(action_id, entry, documents.approval.as_ref())
             }
             _ => Vec::new(),
         }
@@ -142,4 +146,16 @@ impl Fold {
         let doubtful = claims.into_iter().filter(|(holds, _)| !holds);
         doubtful.map(|(_, how)| format!("uses `{permit_id}` {how}")).collect()
     }
+}
+
+/// The entry of a verdict has the signature of its document, and only that.
+fn doubts_of_verdict(action_id: &str, entry: &Entry, approval: Option<&Approval>) -> Vec<String> {
+    let Some(approval) = approval else {
+        return vec![format!("is a verdict about `{action_id}` whose document cannot be read")];
+    };
+    let signed = approval.signed().and_then(Result::ok);
+    if approval.signature.is_some() != entry.signed.is_empty() && signed.as_ref() == entry.signed.first() {
+        return Vec::new();
+    }
+    vec![format!("is a verdict about `{action_id}` with another signature than its document")]
 }

@@ -117,7 +117,7 @@ impl DocumentReader {
                     documents.permit = token.and_then(Minted::of);
                 }
             }
-            Event::Rejected { approval_document, .. } => {
+            Event::Approved { approval_document, .. } | Event::Rejected { approval_document, .. } => {
                 documents.approval = self.typed(store, approval_document).await?;
             }
             Event::PermitSettled { report_document, .. } => {
@@ -143,7 +143,7 @@ impl Fold {
             self.statements.insert(signed.statement_hash().to_string(), CountedStatement { index });
         }
         match entry.event {
-            Event::Opened { origin } => self.origin = Some(origin),
+            Event::Opened { origin, .. } => self.origin = Some(origin),
             Event::Submitted {
                 action_id,
                 actor,

@@ -67,6 +67,13 @@ impl Check<'_> {
                 }
                 reader.at(row.attached);
                 let Ok(entry) = serde_json::from_slice::<Entry>(&row.bytes) else { continue };
+                let mark = entry.changes.filter(|_| entry.event.changes_gate());
+                if row.mark != mark {
+                    let word =
+                        |mark: Option<u64>| mark.map_or_else(|| "none".to_owned(), |mark| mark.to_string());
+                    let problem = format!("has the mark {} and should have {}", word(row.mark), word(mark));
+                    self.wrong(Some(row.index), problem);
+                }
                 let documents = reader.documents(self.store, &entry.event).await?;
                 for problem in signatures.add(row.index, &entry) {
                     self.wrong(Some(row.index), problem);
@@ -76,6 +83,9 @@ impl Check<'_> {
                 }
                 fold.add(row.index, entry, documents);
             }
+        }
+        if let Some(problem) = signatures.end() {
+            self.wrong(index.checked_sub(1), problem);
         }
         Ok(fold)
     }

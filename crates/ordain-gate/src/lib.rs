@@ -9,6 +9,7 @@ mod limits;
 mod records;
 
 mod claim;
+mod in_force;
 mod keyring;
 mod nonce;
 mod open;
@@ -60,7 +61,7 @@ pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};
 pub use policy::{ActivePolicy, load_policy_files, policy_document_hash};
-pub use replay::{Flip, NotReplayed, Replay, replay};
+pub use replay::{Flip, NotReplayed, Replay, audit_allowed, replay};
 pub use signatures::{OwnerAudit, audit_owner};
 pub use spend::{IntendedAction, Spend};
 pub use status::StatusFingerprint;

@@ -4,17 +4,18 @@ use super::caller::Caller;
 use super::clock::Clock;
 use super::conflict::Conflict;
 use super::error::GateError;
+use super::in_force::LedgerState;
 use super::keyring::{Keyring, KeyringError, random_hex};
-use super::owner::{Authorized, TrustedKeys};
+use super::owner::Authorized;
 use super::policy::{Basis, Loaded};
 use super::records::{CONTROL_ID, Control, Key, Token, Versioned, list};
 use super::transaction::{Reading, Step, time_of};
-use ordain_api::Event;
-use ordain_decision::{PublicKey, PublicKeys};
+use ordain_api::{Event, ReplacedGate};
+use ordain_decision::PublicKeys;
 use ordain_store::{Guard, Store};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::broadcast;
 
 /// The settings of a gate.
@@ -42,8 +43,8 @@ pub struct Gate {
 pub(super) struct Shared {
     keyring: RwLock<Keyring>,
     pub(super) policies: RwLock<Option<(Basis, Arc<Loaded>)>>,
-    /// The keys of approvers, as far as they were checked.
-    pub(super) approver_keys: RwLock<Option<Arc<TrustedKeys>>>,
+    /// The gate's own state, as the ledger has it.
+    pub(super) in_force: Mutex<LedgerState>,
     changed: broadcast::Sender<String>,
     /// Its holder changes the key.
     pub(super) rotating: tokio::sync::Mutex<()>,
@@ -55,14 +56,12 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 pub(super) struct Cached {
-    control: Option<Versioned<Control>>,
+    pub(super) control: Option<Versioned<Control>>,
     /// The guard of the key that signs, while that is valid.
     pub(super) key: Option<Guard>,
     keys: Option<Arc<PublicKeys>>,
     /// Valid tokens that were shown lately.
     pub(super) tokens: BTreeMap<String, Versioned<Token>>,
-    /// Tokens that an owner signed, as they were then.
-    pub(super) signed_tokens: BTreeMap<String, Token>,
 }
 
 /// The name of the gate where nobody else causes an entry.
@@ -78,8 +77,19 @@ impl Gate {
         clock: Clock,
         settings: Settings,
     ) -> Result<Self, GateError> {
+        Self::open_in_place_of(store, keyring, clock, settings, None).await
+    }
+
+    /// The same; a ledger that begins says whose place its gate takes.
+    pub async fn open_in_place_of(
+        store: Store,
+        keyring: Keyring,
+        clock: Clock,
+        settings: Settings,
+        replaces: Option<ReplacedGate>,
+    ) -> Result<Self, GateError> {
         let gate = Self::bare(store, keyring.clone(), clock, settings).await?;
-        gate.begin().await?;
+        gate.begin(replaces).await?;
         gate.check_key(&keyring).await?;
         let keyring = gate.successor(&keyring).await?;
         gate.sign_with(keyring.clone());
@@ -99,7 +109,7 @@ impl Gate {
         Ok(gate)
     }
 
-    async fn bare(
+    pub(super) async fn bare(
         store: Store,
         keyring: Keyring,
         clock: Clock,
@@ -109,7 +119,7 @@ impl Gate {
         let shared = Shared {
             keyring: RwLock::new(keyring),
             policies: RwLock::new(None),
-            approver_keys: RwLock::new(None),
+            in_force: Mutex::default(),
             changed,
             rotating: tokio::sync::Mutex::new(()),
             size_seen: AtomicU64::new(0),
@@ -143,9 +153,9 @@ impl Gate {
         Ok(())
     }
 
-    async fn begin(&self) -> Result<(), GateError> {
+    async fn begin(&self, replaces: Option<ReplacedGate>) -> Result<(), GateError> {
         let attempt = |_| async {
-            let known = Versioned::<Control>::read(&self.store, CONTROL_ID).await?;
+            let known = self.read_control().await?;
             if known.body.is_some() {
                 return Ok(Step::Done(()));
             }
@@ -155,8 +165,9 @@ impl Gate {
             let nonce_key = random_hex::<32>().map_err(random)?;
             let control =
                 Control { origin: origin.clone(), salt, nonce_key, halt: None, policy: None, keys: None };
+            let replaces = replaces.clone();
             Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
-                writing.event(Event::Opened { origin });
+                writing.event(Event::Opened { origin, replaces });
                 writing.put(CONTROL_ID, &control)
             }))
         };
@@ -174,14 +185,18 @@ impl Gate {
         let public = keyring.public();
         let id = public.id();
         let attempt = |_| async {
-            let known = Versioned::<Key>::read(&self.store, &id).await?;
+            let known = self.key(&id).await?;
             if let Some(known) = known.body {
                 return if known.is_valid() { Ok(Step::Done(known)) } else { Err(retired(&id)) };
+            }
+            // A gate makes its first key known by itself. Every other one is an act of somebody.
+            if authorized.is_none() && self.ledger_state(|state| state.has_gate_key()) {
+                return Err(GateError::ForeignKey { key_id: id.clone() });
             }
             let mut guards = vec![known.guard()];
             let mut old_key = None;
             if let Some(old_id) = retires {
-                let old = Versioned::<Key>::read(&self.store, old_id).await?;
+                let old = self.key(old_id).await?;
                 guards.push(old.guard());
                 let Some(old) = old.body.filter(Key::is_valid) else {
                     return Err(Conflict::KeyRotated { key_id: old_id.to_owned() }.into());
@@ -268,11 +283,7 @@ impl Gate {
         };
         let control = match known {
             Some(control) => control,
-            None => {
-                let control = Versioned::<Control>::read(&self.store, CONTROL_ID).await?;
-                self.write_cached(|cached| cached.control = Some(control.clone()));
-                control
-            }
+            None => self.read_control().await?,
         };
         let body = control.body.clone();
         let body = body.ok_or_else(|| GateError::Damaged("the gate's own record is missing".to_owned()))?;
@@ -286,14 +297,8 @@ impl Gate {
         {
             return Ok(keys);
         }
-        let mut keys = PublicKeys::new();
-        for key in list::<Key>(&self.store, None).await? {
-            let public = key.body.and_then(|body| PublicKey::parse(&body.public_key).ok());
-            if let Some(public) = public.filter(|public| public.id() == key.id) {
-                keys.insert(key.id, public);
-            }
-        }
-        let keys = Arc::new(keys);
+        self.read_control().await?;
+        let keys = Arc::new(self.keys_on_ledger());
         self.write_cached(|cached| cached.keys = Some(keys.clone()));
         Ok(keys)
     }

@@ -1,12 +1,11 @@
 //! The owner of the gate: keys of approvers, and the acts that one of them signs.
 //!
-//! A gate whose owner's key is enrolled believes no row of its store that an owner would have had to sign: policies, tokens
-//! and keys count only with the entry that bears them out. Each is checked once and remembered by its content.
+//! A gate believes no row of its store that the ledger does not bear out (`in_force.rs`); a gate with an owner takes only entries that
+//! an owner's key signed.
 
 use super::caller::Caller;
 use super::claim::Claim;
 use super::conflict::Conflict;
-use super::documents::typed;
 use super::error::GateError;
 use super::limits::{ACT_TERMS_MS, APPROVER_KEYS_MAX};
 use super::nonce::NonceOf;
@@ -18,14 +17,6 @@ use ordain_canon::ContentHash;
 use ordain_spec::name::violation;
 use ordain_spec::statement::{ApproverKey, ApproverKeys, NONE, Signed, key_id};
 use ordain_store::Guard;
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
-
-/// Keys of approvers whose every change an entry bears out.
-pub(super) struct TrustedKeys {
-    pub(super) keys: ApproverKeys,
-    in_force: Option<KeysInForce>,
-}
 
 /// An owner act that may go ahead, with the statements that count for it.
 #[derive(Clone, Default)]
@@ -63,8 +54,8 @@ impl Gate {
     /// The keys of approvers.
     pub async fn approver_key_list(&self) -> Result<ApproverKeyList, GateError> {
         let (_, control) = self.control(Reading::Fresh).await?;
-        let trusted = self.approver_keys(&control).await?;
-        Ok(ApproverKeyList { owned: trusted.keys.has_owner(), keys: trusted.keys.keys.clone() })
+        let keys = self.approver_keys(&control)?;
+        Ok(ApproverKeyList { owned: keys.has_owner(), keys: keys.keys.clone() })
     }
 
     /// The terms on which an owner act is signed.
@@ -107,9 +98,9 @@ impl Gate {
         control: &Control,
         claim: &Claim,
     ) -> Result<Authorized, GateError> {
-        let trusted = self.approver_keys(control).await?;
+        let keys = self.approver_keys(control)?;
         let statements =
-            claim.check(&control.origin, &trusted.keys, None, &caller.signed).map_err(GateError::Presence)?;
+            claim.check(&control.origin, &keys, None, &caller.signed).map_err(GateError::Presence)?;
         if statements.first().is_some_and(|statement| statement.principal != caller.principal) {
             let problem = format!("the statement is not by `{}`, who asks", caller.principal);
             return Err(GateError::Presence(problem));
@@ -122,6 +113,11 @@ impl Gate {
         }
         let signed = if statements.is_empty() { Vec::new() } else { caller.signed.clone() };
         for signed in &signed {
+            // The ledger knows it too: a record that somebody removed does not make a statement count twice.
+            let hash = signed.statement_hash();
+            if let Some(index) = self.ledger_state(|state| state.has_counted(&hash)) {
+                return Err(Conflict::StatementCounted { index }.into());
+            }
             self.check_not_counted(signed).await?;
         }
         Ok(Authorized { signed })
@@ -151,14 +147,14 @@ impl Gate {
             let key_id = key_id.clone();
             async move {
                 let (known, control) = self.control(Reading::Fresh).await?;
-                let trusted = self.approver_keys(&control).await?;
-                if trusted.keys.get(&key_id).is_some() {
+                let keys = self.approver_keys(&control)?;
+                if keys.get(&key_id).is_some() {
                     return Err(Conflict::KeyEnrolled { key_id }.into());
                 }
-                if trusted.keys.keys.len() >= APPROVER_KEYS_MAX {
+                if keys.keys.len() >= APPROVER_KEYS_MAX {
                     return Err(Conflict::TooManyKeys { max: APPROVER_KEYS_MAX }.into());
                 }
-                if !trusted.keys.has_owner() && !caller.is(Role::Operator) {
+                if !keys.has_owner() && !caller.is(Role::Operator) {
                     let problem = "the first key of a gate is enrolled by its operator".to_owned();
                     return Err(GateError::Forbidden(problem));
                 }
@@ -166,7 +162,7 @@ impl Gate {
                 let authorized = self.authorize(caller, &control, &Claim::enrols(new, from)).await?;
                 let mut guards = vec![known.guard()];
                 guards.extend(authorized.guards());
-                let (new, mut keys) = (new.clone(), trusted.keys.clone());
+                let (new, mut keys) = (new.clone(), ApproverKeys::clone(&keys));
                 Ok(Step::write(guards, Vec::new(), move |writing| {
                     authorized.write(writing)?;
                     let key = ApproverKey {
@@ -196,14 +192,14 @@ impl Gate {
     pub async fn revoke_approver_key(&self, caller: &Caller, key_id: &str) -> Result<ApproverKey, GateError> {
         let attempt = |_| async {
             let (known, control) = self.control(Reading::Fresh).await?;
-            let trusted = self.approver_keys(&control).await?;
-            let Some(key) = trusted.keys.get(key_id) else {
+            let keys = self.approver_keys(&control)?;
+            let Some(key) = keys.get(key_id) else {
                 return Err(GateError::Unknown(format!("no key `{key_id}`")));
             };
             if !key.is_in_force() {
                 return Ok(Step::Done(key.clone()));
             }
-            let others = trusted.keys.in_force().filter(|other| other.key_id != key_id);
+            let others = keys.in_force().filter(|other| other.key_id != key_id);
             if others.filter(|other| other.owner).count() == 0 {
                 return Err(Conflict::LastOwnerKey { key_id: key_id.to_owned() }.into());
             }
@@ -211,7 +207,7 @@ impl Gate {
             let authorized = self.authorize(caller, &control, &Claim::revokes(key_id, from)).await?;
             let mut guards = vec![known.guard()];
             guards.extend(authorized.guards());
-            let (key_id, mut keys) = (key_id.to_owned(), trusted.keys.clone());
+            let (key_id, mut keys) = (key_id.to_owned(), ApproverKeys::clone(&keys));
             Ok(Step::write(guards, Vec::new(), move |writing| {
                 authorized.write(writing)?;
                 let index = writing.next_index();
@@ -228,79 +224,6 @@ impl Gate {
             }))
         };
         self.transact(caller, attempt).await
-    }
-
-    /// The keys of approvers that the control record names, if the ledger bears out each of them.
-    pub(super) async fn approver_keys(&self, control: &Control) -> Result<Arc<TrustedKeys>, GateError> {
-        let kept = self.shared.approver_keys.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(trusted) = kept.filter(|trusted| trusted.in_force == control.keys) {
-            return Ok(trusted);
-        }
-        let keys = match control.keys {
-            None => ApproverKeys::default(),
-            Some(in_force) => self.load_approver_keys(&control.origin, in_force).await?,
-        };
-        let trusted = Arc::new(TrustedKeys { keys, in_force: control.keys });
-        *self.shared.approver_keys.write().unwrap_or_else(PoisonError::into_inner) = Some(trusted.clone());
-        Ok(trusted)
-    }
-
-    async fn load_approver_keys(
-        &self,
-        origin: &str,
-        in_force: KeysInForce,
-    ) -> Result<ApproverKeys, GateError> {
-        let keys: ApproverKeys = typed(&self.shared_document(&in_force.document).await?)?;
-        let mut changes: BTreeMap<u64, usize> = BTreeMap::new();
-        for (at, key) in keys.keys.iter().enumerate() {
-            changes.extend(
-                [Some(key.enrolled_index), key.revoked_index].into_iter().flatten().map(|index| (index, at)),
-            );
-        }
-        let mut so_far = ApproverKeys::default();
-        for (index, at) in changes {
-            let entry = self.entry(index).await?;
-            check_key_entry(origin, &mut so_far, index, &entry)
-                .map_err(|problem| unborne(index, &problem))?;
-            let same = so_far.keys.get(at).map(|key| &key.key_id) == keys.keys.get(at).map(|key| &key.key_id);
-            if !same {
-                return Err(unborne(index, "it is about another key"));
-            }
-        }
-        if so_far == keys { Ok(keys) } else { Err(unborne(in_force.index, "the keys on record are others")) }
-    }
-
-    /// That an owner's key signed an entry that something in the store rests on. An open gate asks for nothing.
-    pub(super) async fn check_signed_entry(
-        &self,
-        control: &Control,
-        index: u64,
-        fits: impl FnOnce(&Event) -> bool,
-    ) -> Result<(), GateError> {
-        let trusted = self.approver_keys(control).await?;
-        if !trusted.keys.has_owner() {
-            return Ok(());
-        }
-        let entry = self.entry(index).await?;
-        let claim = Claim::of_event(&entry.event).filter(|_| fits(&entry.event));
-        let Some(claim) = claim else {
-            return Err(GateError::Presence(format!("entry {index} of the ledger does not say so")));
-        };
-        if !trusted.keys.had_owner_at(index) {
-            let problem = format!("entry {index} is from before the gate had an owner");
-            return Err(GateError::Presence(problem));
-        }
-        let checked = claim.check(&control.origin, &trusted.keys, Some(index), &entry.signed);
-        checked
-            .map(drop)
-            .map_err(|problem| GateError::Presence(format!("entry {index} of the ledger: {problem}")))
-    }
-
-    async fn entry(&self, index: u64) -> Result<Entry, GateError> {
-        let row = self.store.entries(index, 1).await?.into_iter().find(|row| row.index == index);
-        let row = row.ok_or_else(|| GateError::Damaged(format!("entry {index} is missing")))?;
-        serde_json::from_slice(&row.bytes)
-            .map_err(|error| GateError::Damaged(format!("entry {index}: {error}")))
     }
 }
 
@@ -330,6 +253,10 @@ pub(crate) fn check_key_entry(
             keys_document
         }
         Event::ApproverKeyRevoked { key_id, keys_document } => {
+            let is_other_owner = |key: &ApproverKey| key.owner && key.key_id != *key_id;
+            if !keys.in_force().any(is_other_owner) {
+                return Err("it revokes the last key of an owner".to_owned());
+            }
             let key = keys.keys.iter_mut().find(|key| key.key_id == *key_id && key.is_in_force());
             key.ok_or("it revokes a key that was not in force")?.revoked_index = Some(index);
             keys_document
@@ -341,10 +268,6 @@ pub(crate) fn check_key_entry(
 
 fn hash_of(keys: &ApproverKeys) -> Result<ContentHash, String> {
     document(keys).map(|(hash, _)| hash).map_err(|error| error.to_string())
-}
-
-fn unborne(index: u64, problem: &str) -> GateError {
-    GateError::Damaged(format!("entry {index} does not bear out the keys of approvers: {problem}"))
 }
 
 fn write_keys(

@@ -173,16 +173,12 @@ impl Gate {
         if let Some((_, loaded)) = kept.filter(|(kept, _)| *kept == basis) {
             return Ok(loaded);
         }
-        let says_so = |event: &Event| {
-            matches!(event, Event::PolicyChanged { policy_hash, files_document }
-            if *policy_hash == in_force.hash && in_force.files_document.is(files_document))
-        };
-        self.check_signed_entry(control, in_force.index, says_so).await.map_err(|error| match error {
-            GateError::Presence(problem) => GateError::Unavailable(format!(
-                "no policies are in force: an owner's key has not signed those on record ({problem}); push them again"
-            )),
-            error => error,
-        })?;
+        if !self.ledger_state(|state| state.has_force(in_force.index)) {
+            return Err(GateError::Unavailable(format!(
+                "no policies are in force: an owner's key has not signed those on record (entry {} is from before the gate had an owner); push them again",
+                in_force.index
+            )));
+        }
         let loaded = Arc::new(self.load_policies(&in_force.files_document).await?);
         if loaded.set.hash().to_string() != in_force.hash {
             // Another version of the program recorded it: its schema counts, and it is not ours.

@@ -1,17 +1,21 @@
 //! Replaying: every decision on the ledger again, from its recorded inputs.
 
+use super::audit::Damage;
+use super::clock::Clock;
 use super::conflict::Conflict;
 use super::documents::typed;
 use super::error::GateError;
 use super::fold::{DocumentReader, EntryDocuments};
 use super::judge::{Texts, judge};
-use super::open::Gate;
+use super::keyring::Keyring;
+use super::open::{Gate, Settings};
 use super::policy::Loaded;
 use ordain_api::{Entry, Event};
 use ordain_canon::{ContentHash, Value};
 use ordain_decision::PolicySet;
 use ordain_spec::decision::{Decision, Outcome};
 use ordain_spec::statement::ApproverKeys;
+use ordain_store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -108,6 +112,28 @@ pub async fn replay(
         progress(index, size);
     }
     Ok(replay)
+}
+
+/// Decides every ALLOW of a store again. Gives those that do not come out as one, such as one whose policies demanded a signed
+/// approval that nobody gave, and what could not be checked.
+pub async fn audit_allowed(store: &Store) -> Result<(Vec<Damage>, Vec<String>), GateError> {
+    // Nothing is signed and nothing is written: any key will do.
+    let keyring = Keyring::ephemeral().map_err(|error| GateError::Unavailable(error.to_string()))?;
+    let gate = Gate::bare(store.clone(), keyring, Clock::system(), Settings::default()).await?;
+    let Replay { flips, not_replayed, .. } = replay(&gate, None, |_, _| {}).await?;
+    let allowed = flips.into_iter().filter(|flip| flip.was == Outcome::Allow);
+    let wrong = allowed.map(|flip| {
+        let why: Vec<String> = flip.reasons.iter().map(|reason| reason.message.clone()).collect();
+        let problem = format!(
+            "allows `{}`, which by its recorded policies, evidence and approvals comes out as {}: {}",
+            flip.action_id,
+            flip.would_be.name(),
+            why.join("; ")
+        );
+        Damage { index: Some(flip.index), problem }
+    });
+    let unchecked = not_replayed.iter().map(|entry| format!("entry {}: {}", entry.index, entry.problem));
+    Ok((wrong.collect(), unchecked.collect()))
 }
 
 /// The recorded decision, and the one of now if it differs.

@@ -8,8 +8,9 @@ use super::error::GateError;
 use super::ledger::PAGE;
 use super::limits::CLOCKS_APART_MS_MAX;
 use super::owner::check_key_entry;
-use ordain_api::{Entry, Event, Halt};
+use ordain_api::{Entry, Event, Halt, ReplacedGate};
 use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_ledger::{Checkpoint, SignedNote};
 use ordain_spec::approval::Verdict;
 use ordain_spec::limits::STATEMENT_MS_MAX;
 use ordain_spec::statement::{ApproverKeys, How, NONE, SignatureError, Statement, key_id};
@@ -25,6 +26,11 @@ pub(crate) struct SignatureAudit {
     policy_hash: Option<String>,
     halt: Option<Halt>,
     counted: BTreeSet<ContentHash>,
+    /// How often the gate's own state changed, and whether the last entry says so.
+    changes: u64,
+    changes_told: bool,
+    /// Whether the gate has put its own key on record.
+    has_gate_key: bool,
 }
 
 impl SignatureAudit {
@@ -33,9 +39,31 @@ impl SignatureAudit {
         self.keys.keys.first().map(|key| key.public_key.as_str())
     }
 
+    /// The keys of approvers.
+    pub(crate) fn keys(&self) -> &ApproverKeys {
+        &self.keys
+    }
+
+    /// After the last entry: that it says how often the gate's own state has changed.
+    pub(crate) fn end(&self) -> Option<String> {
+        let told = self.changes_told || self.changes == 0;
+        (!told).then(|| "the last entry does not say how often the gate's state has changed".to_owned())
+    }
+
     /// Looks at the next entry, and says what is wrong with its signatures.
     pub(crate) fn add(&mut self, index: u64, entry: &Entry) -> Vec<String> {
         let mut problems = Vec::new();
+        let changes = self.changes + u64::from(entry.event.changes_gate());
+        self.changes = changes;
+        self.changes_told = entry.changes.is_some();
+        let must_tell = entry.event.changes_gate();
+        if entry.changes.is_some_and(|told| told != changes) || must_tell && entry.changes.is_none() {
+            let told = entry.changes.map_or_else(|| "no".to_owned(), |told| told.to_string());
+            problems.push(format!(
+                "{}: it counts {told} changes of the gate's state, and there are {changes}",
+                entry.event.name()
+            ));
+        }
         if let Err(problem) = self.check(index, entry) {
             problems.push(format!("{}: {problem}", entry.event.name()));
         }
@@ -71,6 +99,12 @@ impl SignatureAudit {
             return Err(format!("its statement is not by `{}`", entry.by));
         }
         match &entry.event {
+            Event::Opened { .. } if index > 0 => Err("a ledger begins once".to_owned()),
+            Event::Opened { replaces: Some(replaced), .. } => check_replaced(replaced),
+            // A gate puts its first key on record by itself.
+            Event::KeyRotated { retires: None, .. } if !self.has_gate_key && entry.signed.is_empty() => {
+                Ok(())
+            }
             Event::ApproverKeyEnrolled { .. } | Event::ApproverKeyRevoked { .. } => {
                 check_key_entry(&self.origin, &mut self.keys, index, entry)
             }
@@ -80,7 +114,10 @@ impl SignatureAudit {
             Event::Rejected { action_id, .. } => self.check_verdict(index, entry, action_id, Verdict::Reject),
             event => match Claim::of_event(event) {
                 Some(claim) => {
-                    let claim = claim.changing(self.state_before(event));
+                    let claim = match self.state_before(event) {
+                        Some(from) => claim.changing(from),
+                        None => claim,
+                    };
                     claim.check(&self.origin, &self.keys, Some(index), &entry.signed).map(drop)
                 }
                 // The other entries of a signed step say so, and have no statement of their own.
@@ -113,9 +150,10 @@ impl SignatureAudit {
         if same { Ok(()) } else { Err("its statement is about something else".to_owned()) }
     }
 
-    fn state_before(&self, event: &Event) -> String {
+    /// The state that an act changes, as far as the entries say it.
+    fn state_before(&self, event: &Event) -> Option<String> {
         let none = || NONE.to_owned();
-        match event {
+        Some(match event {
             Event::PolicyChanged { .. } => self.policy_hash.clone().unwrap_or_else(none),
             Event::Resumed { .. } => {
                 let hash = |halt: &Halt| {
@@ -124,18 +162,20 @@ impl SignatureAudit {
                 };
                 self.halt.as_ref().and_then(hash).unwrap_or_else(none)
             }
-            Event::KeyRotated { retires, .. } => retires.clone().unwrap_or_else(none),
+            // A node whose key another one has retired makes a new one; nothing says which it had.
+            Event::KeyRotated { retires, .. } => return retires.clone(),
             _ => none(),
-        }
+        })
     }
 
     fn go_on(&mut self, entry: &Entry) {
         match &entry.event {
-            Event::Opened { origin } => self.origin = origin.clone(),
+            Event::Opened { origin, .. } => self.origin = origin.clone(),
             Event::Submitted { action_id, proposal_document, .. } => {
                 self.proposals.insert(action_id.clone(), proposal_document.clone());
             }
             Event::PolicyChanged { policy_hash, .. } => self.policy_hash = Some(policy_hash.clone()),
+            Event::KeyRotated { .. } => self.has_gate_key = true,
             Event::Halted { reason } => {
                 let (by, reason) = (entry.by.clone(), reason.clone());
                 self.halt = Some(Halt { by, reason, at_ms: entry.at_ms });
@@ -146,10 +186,22 @@ impl SignatureAudit {
     }
 }
 
+/// The checkpoint of a replaced gate must be of the ledger that is named.
+fn check_replaced(replaced: &ReplacedGate) -> Result<(), String> {
+    let note = SignedNote::parse(&replaced.checkpoint).map_err(|error| error.to_string())?;
+    let head = Checkpoint::parse(&note.text).map_err(|error| error.to_string())?;
+    if head.origin == replaced.origin {
+        Ok(())
+    } else {
+        Err(format!("the checkpoint of the replaced gate is of `{}`", head.origin))
+    }
+}
+
 /// Checks every signature of a ledger from its entries alone, by the public key of its owner.
 pub struct OwnerAudit {
     owner: String,
     signatures: SignatureAudit,
+    size: u64,
     damage: Vec<Damage>,
 }
 
@@ -157,11 +209,17 @@ impl OwnerAudit {
     /// At the beginning of a ledger. `owner` is the first key that was enrolled: 32 bytes in base64url without padding.
     pub fn new(owner: &str) -> Result<Self, SignatureError> {
         key_id(owner)?;
-        Ok(Self { owner: owner.to_owned(), signatures: SignatureAudit::default(), damage: Vec::new() })
+        Ok(Self {
+            owner: owner.to_owned(),
+            signatures: SignatureAudit::default(),
+            size: 0,
+            damage: Vec::new(),
+        })
     }
 
     /// Looks at the next entry.
     pub fn add(&mut self, index: u64, bytes: &[u8]) {
+        self.size = index + 1;
         match serde_json::from_slice::<Entry>(bytes) {
             Ok(entry) => {
                 let problems = self.signatures.add(index, &entry);
@@ -177,6 +235,8 @@ impl OwnerAudit {
 
     /// Everything that is wrong: forged and missing signatures, and another owner than the one expected.
     pub fn end(mut self) -> Vec<Damage> {
+        let last = self.size.checked_sub(1);
+        self.damage.extend(self.signatures.end().map(|problem| Damage { index: last, problem }));
         let problem = match self.signatures.first_key() {
             Some(first) if first == self.owner => return self.damage,
             Some(first) => format!("the first key that was enrolled is {first}, not {}", self.owner),

@@ -164,8 +164,8 @@ impl Gate {
         let effect = effect_key.for_use(&self.store, now_ms, guards).await?;
         let evidence = self.shared_documents(&action.evidence_documents).await?;
         let inputs = Inputs::of(action, loaded, control, now_ms);
-        let trusted = self.approver_keys(control).await?;
-        let (approvals, keys) = (&documents.approvals, &trusted.keys);
+        let keys = &*self.approver_keys(control)?;
+        let approvals = &documents.approvals;
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys };
         let judged = judge(loaded, &inputs, &texts)?;
         let Some(grant) = judged.grant.as_ref().filter(|_| judged.decision.outcome == Outcome::Allow) else {

@@ -135,7 +135,7 @@ impl Gate {
         let (id, secret) = parts(token).ok_or_else(refused)?;
         let known = Versioned::<Token>::read(&self.store, id).await?;
         self.remember_token(&known);
-        let control_version = self.check_token_signed(&known, Reading::Fresh).await?;
+        let control_version = self.check_token_counts(&known, Reading::Fresh).await?;
         self.owner(known, secret, control_version, false)
     }
 
@@ -143,13 +143,12 @@ impl Gate {
     /// refused when the token has changed since. A refusal for another reason calls for [`Gate::confirm`].
     pub async fn authenticate_to_write(&self, token: &str) -> Result<Caller, GateError> {
         let (id, secret) = parts(token).ok_or_else(refused)?;
-        match self.read_cached(|cached| cached.tokens.get(id).cloned()) {
-            Some(known) => {
-                let control_version = self.check_token_signed(&known, Reading::Cached).await?;
-                self.owner(known, secret, control_version, true)
-            }
-            None => self.authenticate(token).await,
+        if let Some(known) = self.read_cached(|cached| cached.tokens.get(id).cloned())
+            && let Ok(control_version) = self.check_token_counts(&known, Reading::Cached).await
+        {
+            return self.owner(known, secret, control_version, true);
         }
+        self.authenticate(token).await
     }
 
     fn remember_token(&self, known: &Versioned<Token>) {
@@ -194,30 +193,15 @@ impl Gate {
         })
     }
 
-    /// On a gate with an owner a token counts only if an owner's key signed it. Each is checked once by its content. Gives the
-    /// version of the gate's own record by which it was checked.
-    async fn check_token_signed(&self, known: &Versioned<Token>, reading: Reading) -> Result<u64, GateError> {
-        let (id, Some(token)) = (known.id.as_str(), &known.body) else { return Err(refused()) };
-        let (seen, control) = self.control(reading).await?;
-        if control.keys.is_none() || self.read_cached(|cached| cached.signed_tokens.get(id) == Some(token)) {
-            return Ok(seen.version);
-        }
-        let says_so = |event: &Event| {
-            let (roles, names) = (&token.roles, &token.names);
-            let (secret_hash, expires) = (token.secret_hash, token.expires_at_ms);
-            matches!(event, Event::TokenCreated { token_id, principal, names: signed_names, roles: signed_roles,
-                secret_hash: signed_hash, expires_at_ms }
-                if token_id == id && *principal == token.principal && signed_names == names
-                    && signed_roles == roles && secret_hash.is(signed_hash) && *expires_at_ms == expires)
-        };
-        self.check_signed_entry(&control, token.created_index, says_so).await.map_err(
-            |error| match error {
-                GateError::Presence(_) => refused(),
-                error => error,
-            },
-        )?;
-        self.write_cached(|cached| drop(cached.signed_tokens.insert(id.to_owned(), token.clone())));
-        Ok(seen.version)
+    /// A token counts only as the ledger has it, and on a gate with an owner only if an owner's key signed it. Gives the version of
+    /// the gate's own record by which it was checked.
+    async fn check_token_counts(&self, known: &Versioned<Token>, reading: Reading) -> Result<u64, GateError> {
+        let (seen, _) = self.control(reading).await?;
+        let counts = self.ledger_state(|state| match (&known.body, state.token(&known.id)) {
+            (Some(token), Some(on_ledger)) => token == on_ledger && state.has_force(token.created_index),
+            _ => false,
+        });
+        if counts { Ok(seen.version) } else { Err(refused()) }
     }
 
     /// That the caller's token has not ended meanwhile; gives it as it is now.
@@ -228,7 +212,7 @@ impl Gate {
         if !known.body.as_ref().is_some_and(|token| token.holds_at(self.clock.now_ms())) {
             return Err(refused());
         }
-        let control_version = self.check_token_signed(&known, Reading::Fresh).await?;
+        let control_version = self.check_token_counts(&known, Reading::Fresh).await?;
         let Versioned { id, version, .. } = known;
         Ok(Some(SeenToken { id, version, control_version, from_memory: false }))
     }

@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::error::GateError;
 use super::limits::{CLOCKS_APART_MS_MAX, TRIES_MAX};
 use super::open::Gate;
-use super::records::{CountedStatement, Stored};
+use super::records::{CONTROL_ID, Control, CountedStatement, Stored};
 use ordain_api::{Entry, Event};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_spec::statement::{How, Signed};
@@ -58,6 +58,9 @@ pub(crate) struct Writing {
     signed: Vec<Signed>,
     signed_step: bool,
     first_index: u64,
+    /// How often the gate's own state has changed.
+    changes: u64,
+    marks: Vec<(usize, u64)>,
     entries: Vec<Entry>,
     documents: Vec<Vec<u8>>,
     records: Vec<NewRecord>,
@@ -70,6 +73,11 @@ impl Writing {
         let how = if self.signed_step { How::Signed } else { self.author.how };
         let mut entry = Entry::of(self.at_ms, &self.author.by, how, event);
         entry.signed = std::mem::take(&mut self.signed);
+        if entry.event.changes_gate() {
+            self.changes += 1;
+            entry.changes = Some(self.changes);
+            self.marks.push((self.entries.len(), self.changes));
+        }
         self.entries.push(entry);
         index
     }
@@ -117,11 +125,14 @@ impl Writing {
         Err(conflict("time", now_ms.to_string(), self.at_ms))
     }
 
-    fn into_writes(self) -> Result<Writes, GateError> {
+    fn into_writes(mut self) -> Result<Writes, GateError> {
+        if let Some(last) = self.entries.last_mut() {
+            last.changes = Some(self.changes);
+        }
         let mut canon = Canonicalizer::new();
         let entries = self.entries.iter().map(|entry| Ok(canon.value(entry)?.to_vec()));
         let entries = entries.collect::<Result<Vec<_>, GateError>>()?;
-        Ok(Writes { documents: self.documents, records: self.records, entries })
+        Ok(Writes { documents: self.documents, records: self.records, entries, marks: self.marks })
     }
 }
 
@@ -140,6 +151,7 @@ impl Gate {
         let mut reading = Reading::Cached;
         let mut token = caller.token.clone();
         for _ in 0..TRIES_MAX {
+            let changes = self.ledger_state(|state| state.number());
             let step = match attempt(reading).await {
                 Err(error) if reading == Reading::Fresh || matches!(error, GateError::Store(_)) => {
                     return Err(error);
@@ -157,9 +169,12 @@ impl Gate {
                 }
                 Step::Write { mut guards, documents, build } => {
                     guards.extend(token.iter().flat_map(SeenToken::guards));
-                    match self.commit(caller.author(), guards, &documents, build).await {
-                        Err(GateError::Store(StoreError::Conflict { .. })) => {
+                    match self.commit(caller.author(), changes, guards, &documents, build).await {
+                        Err(GateError::Store(StoreError::Conflict { kind, .. })) => {
                             reading = Reading::Fresh;
+                            if kind == Control::KIND {
+                                self.read_control().await?;
+                            }
                             token = self.check_token(caller).await?;
                         }
                         done => return done,
@@ -170,10 +185,11 @@ impl Gate {
         Err(busy())
     }
 
-    /// Writes a step, and gives what its build came to.
+    /// Writes a step that was begun when the gate's own state had changed so often, and gives what its build came to.
     async fn commit<T: Send + 'static>(
         &self,
         author: Author,
+        changes: u64,
         guards: Vec<Guard>,
         documents: &[Vec<u8>],
         build: Build<T>,
@@ -181,9 +197,9 @@ impl Gate {
         let attached = if documents.is_empty() { None } else { Some(Packed::of(documents)?) };
         let (answer, mut answered) = oneshot::channel();
         let clock = self.clock.clone();
-        let build = move |end: End<'_>| match write(end, author, &clock, build) {
+        let build = move |end: End<'_>| match write(end, author, changes, &clock, build) {
             Ok((writes, result)) => {
-                let _nobody_waits = answer.send(Ok(result));
+                let _nobody_waits = answer.send(Ok((result, !writes.marks.is_empty())));
                 writes
             }
             Err(error) => {
@@ -195,8 +211,12 @@ impl Gate {
         match (answered.try_recv(), committed) {
             (Ok(Err(refused)), _) => Err(refused),
             (_, Err(error)) => Err(error.into()),
-            (Ok(Ok(result)), Ok(Committed { size, .. })) => {
+            (Ok(Ok((result, changed_gate))), Ok(Committed { size, .. })) => {
                 self.shared.size_seen.fetch_max(size, Ordering::Relaxed);
+                if changed_gate {
+                    // If this fails, so does the next step, which tells its own caller.
+                    let _later = self.read_control().await;
+                }
                 Ok(result)
             }
             (Err(_), Ok(_)) => Err(StoreError::Closed.into()),
@@ -206,7 +226,20 @@ impl Gate {
 
 /// Entries get their time in the writer's turn. A step that was begun earlier and is written later, or on a node whose clock is
 /// behind, would otherwise stand on the ledger with an earlier time than the entry before it.
-fn write<T>(end: End<'_>, author: Author, clock: &Clock, build: Build<T>) -> Result<(Writes, T), GateError> {
+///
+/// The last entry says how often the gate's own state has changed. If that is not what the step was begun with, its guards are not
+/// enough: somebody may have put a record back under the version that it had.
+fn write<T>(
+    end: End<'_>,
+    author: Author,
+    changes: u64,
+    clock: &Clock,
+    build: Build<T>,
+) -> Result<(Writes, T), GateError> {
+    let counted = end.last.map_or(Some(0), changes_of);
+    if counted != Some(changes) {
+        return Err(conflict(Control::KIND, CONTROL_ID.to_owned(), counted.unwrap_or_default()));
+    }
     let last_ms = end.last.map(time_of).unwrap_or_default();
     clock.check(last_ms)?;
     clock.saw(last_ms);
@@ -216,6 +249,8 @@ fn write<T>(end: End<'_>, author: Author, clock: &Clock, build: Build<T>) -> Res
         signed: Vec::new(),
         signed_step: false,
         first_index: end.index,
+        changes,
+        marks: Vec::new(),
         entries: Vec::new(),
         documents: Vec::new(),
         records: Vec::new(),
@@ -240,6 +275,16 @@ pub(crate) fn time_of(entry: &[u8]) -> u64 {
     serde_json::from_slice::<Time>(entry).map_or(0, |time| time.at_ms)
 }
 
+/// How often the gate's own state had changed, as an entry says; none if it does not say.
+pub(crate) fn changes_of(entry: &[u8]) -> Option<u64> {
+    /// No text of an entry has this: a quotation mark inside one has a backslash before it.
+    const NAME: &[u8] = b",\"changes\":";
+    let at = entry.windows(NAME.len()).position(|window| window == NAME)?;
+    let rest = entry.get(at + NAME.len()..)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()
+}
+
 /// The document's canonical bytes, and the hash that names it.
 pub(crate) fn document(value: &impl Serialize) -> Result<(ContentHash, Vec<u8>), GateError> {
     let bytes = Canonicalizer::new().value(value)?.to_vec();
@@ -250,7 +295,7 @@ pub(crate) fn conflict(kind: &str, id: String, version: u64) -> GateError {
     StoreError::Conflict { kind: kind.to_owned(), id, version }.into()
 }
 
-fn busy() -> GateError {
+pub(crate) fn busy() -> GateError {
     GateError::Unavailable(
         "too many others changed the same thing at the same time; try again in a moment".to_owned(),
     )

@@ -114,8 +114,35 @@ impl Forgery {
         at
     }
 
+    /// Counts the changes of the gate's state anew, and gives the marks.
+    fn count_changes(&mut self) -> Vec<(usize, u64)> {
+        const CHANGES: [&str; 7] = [
+            "opened",
+            "policy_changed",
+            "key_rotated",
+            "halted",
+            "resumed",
+            "token_created",
+            "token_revoked",
+        ];
+        let (mut changes, mut marks) = (0, Vec::new());
+        let last = self.entries.len() - 1;
+        for (at, entry) in self.entries.iter_mut().enumerate() {
+            let is_change = CHANGES.contains(&entry["event"]["kind"].as_str().unwrap());
+            if is_change {
+                changes += 1;
+                marks.push((at, changes));
+            }
+            if is_change || at == last || entry.get("changes").is_some() {
+                entry["changes"] = json!(changes);
+            }
+        }
+        marks
+    }
+
     /// What is found in such a store. Its entries, tree and documents are in order.
-    async fn found(self) -> Vec<(Option<u64>, String)> {
+    async fn found(mut self) -> Vec<(Option<u64>, String)> {
+        let marks = self.count_changes();
         let store = Store::open(&Location::Memory).await.unwrap();
         let mut canon = Canonicalizer::new();
         let entries = self.entries.iter().map(|entry| canon.value(entry).unwrap().to_vec()).collect();
@@ -125,7 +152,7 @@ impl Forgery {
         };
         let records = self.records.into_iter().map(record).collect();
         let attached: Vec<Vec<u8>> = self.documents.into_values().collect();
-        let writes = Writes { records, entries, ..Writes::default() };
+        let writes = Writes { records, entries, marks, ..Writes::default() };
         store.commit(Change::new(guards, |_| writes).attach(&attached).unwrap()).await.unwrap();
         assert_eq!(audit(&store, &[], &[], |_, _| {}).await.unwrap().damage, []);
         let damage = check_records(&store).await.unwrap();
@@ -302,4 +329,35 @@ async fn records_are_as_their_entries_say() {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].0 == expected.0 && found[0].1.contains(expected.1), "{pointer}: {found:?}");
     }
+}
+
+#[tokio::test]
+async fn a_ledger_begins_once() {
+    let mut forged = honest().await;
+    let mut entry = forged.entries[0].clone();
+    entry["at_ms"] = forged.entries.last().unwrap()["at_ms"].clone();
+    forged.entries.push(entry);
+    let at = forged.entries.len() as u64 - 1;
+    let found = forged.found().await;
+    let told = |it: &(Option<u64>, String)| it.0 == Some(at) && it.1.contains("a ledger begins once");
+    assert!(found.iter().any(told), "{found:?}");
+}
+
+/// The count of changes stands in the entries: one that is missing is missed.
+#[tokio::test]
+async fn changes_of_the_gate_are_counted_without_a_gap() {
+    let mut forged = honest().await;
+    let marks = forged.count_changes();
+    let (at, _) = *marks.last().unwrap();
+    forged.entries.remove(at);
+    let store = Store::open(&Location::Memory).await.unwrap();
+    let mut canon = Canonicalizer::new();
+    let entries = forged.entries.iter().map(|entry| canon.value(entry).unwrap().to_vec()).collect();
+    let attached: Vec<Vec<u8>> = forged.documents.into_values().collect();
+    let writes = Writes { entries, ..Writes::default() };
+    store.commit(Change::new(Vec::new(), |_| writes).attach(&attached).unwrap()).await.unwrap();
+    let damage = check_records(&store).await.unwrap();
+    let says = |words: &str| damage.iter().any(|damage| damage.problem.contains(words));
+    assert!(says("changes of the gate's state, and there are"), "{damage:?}");
+    assert!(says("has the mark none and should have 1"), "{damage:?}");
 }

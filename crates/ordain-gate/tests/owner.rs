@@ -13,63 +13,9 @@ use ordain_gate::{Caller, Conflict, GateError, check_records, replay};
 use ordain_spec::approval::Verdict;
 use ordain_spec::statement::{ApproverKey, Assurance, NONE, Signed, Statement, reason_hash};
 use ordain_store::{Change, Guard, NewRecord, Writes};
+use scene::owner::{careful, enrol, hash_of, key, new_key, owned, public, signed};
 use scene::{Scene, policies, proposal};
 use serde_json::{Value as Json, json};
-
-fn key(seed: u8) -> SigningKey {
-    SigningKey::from_bytes(&[seed; 32])
-}
-
-fn public(key: &SigningKey) -> String {
-    Base64UrlUnpadded::encode_string(key.verifying_key().as_bytes())
-}
-
-fn new_key(principal: &str, key: &SigningKey, owner: bool) -> NewApproverKey {
-    NewApproverKey { principal: principal.to_owned(), public_key: public(key), owner }
-}
-
-/// A caller that signed an act, on the terms of now.
-async fn signed(scene: &Scene, who: &str, key: &SigningKey, act: OwnerAct, subject: &str) -> Caller {
-    let terms = scene.gate.act_terms(act.name()).await.unwrap();
-    let statement = Statement::Act(terms.statement(who, subject, 0));
-    Caller::local(who).with_statements(vec![Signed::sign(&statement, key).unwrap()])
-}
-
-async fn enrol(
-    scene: &Scene,
-    who: &str,
-    by: &SigningKey,
-    new: &NewApproverKey,
-) -> Result<ApproverKey, GateError> {
-    let caller = signed(scene, who, by, OwnerAct::EnrolApproverKey, &new.subject()).await;
-    scene.gate.enrol_approver_key(&caller, new).await
-}
-
-/// Policies that ask for presence.
-fn careful() -> PolicyFiles {
-    let mut files = policies("2");
-    let cedar = files.get_mut("all.cedar").unwrap();
-    cedar.push_str(
-        r#"@id("erase") @approval("single") @approvers("leads") @assurance("presence")
-permit(principal, action == Action::"delete", resource);
-"#,
-    );
-    files
-}
-
-fn hash_of(files: &PolicyFiles) -> String {
-    ordain_decision::PolicySet::load(files).unwrap().hash().to_string()
-}
-
-/// A gate that `ann` owns, with her policies in force.
-async fn owned() -> (Scene, SigningKey) {
-    let scene = Scene::new().await;
-    let ann = key(1);
-    enrol(&scene, "ann", &ann, &new_key("ann", &ann, true)).await.unwrap();
-    let caller = signed(&scene, "ann", &ann, OwnerAct::PushPolicy, &hash_of(&careful())).await;
-    assert!(scene.gate.set_policy(&caller, &careful()).await.unwrap());
-    (scene, ann)
-}
 
 fn is_presence<T: std::fmt::Debug>(result: Result<T, GateError>) -> String {
     match result {
@@ -361,11 +307,19 @@ async fn plant(scene: &Scene, kind: &str, id: &str, state: &str, change: impl Fn
 }
 
 /// Another process that opens the same store.
-async fn reopened(scene: &Scene) -> ordain_gate::Gate {
+async fn reopened(scene: &Scene) -> Result<ordain_gate::Gate, GateError> {
     let keyring = scene.gate.keyring();
     let clock = ordain_gate::Clock::of(|| scene::NOW);
     let settings = ordain_gate::Settings::default();
-    ordain_gate::Gate::open(scene.gate.store().clone(), keyring, clock, settings).await.unwrap()
+    ordain_gate::Gate::open(scene.gate.store().clone(), keyring, clock, settings).await
+}
+
+fn is_damaged<T>(result: Result<T, GateError>) -> String {
+    match result {
+        Err(GateError::Damaged(problem)) => problem,
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("went through"),
+    }
 }
 
 #[tokio::test]
@@ -389,10 +343,12 @@ async fn rows_written_into_the_store_take_no_effect() {
     let (files, policy) = (event["files_document"].clone(), event["policy_hash"].clone());
     let old = json!({"hash": policy, "files_document": files, "index": index});
     plant(&scene, "control", "gate", "open", |body| body["policy"] = old).await;
-    let gate = reopened(&scene).await;
+    assert!(is_damaged(reopened(&scene).await).contains("other policies"));
     let text = proposal("p1", "read").to_string();
-    let submitted = gate.submit(&scene.operator, text.as_bytes(), None).await;
-    assert!(matches!(submitted, Err(GateError::Unavailable(_))), "{:?}", submitted.err());
+    assert!(
+        is_damaged(scene.gate.submit(&scene.operator, text.as_bytes(), None).await)
+            .contains("other policies")
+    );
     // A key that nobody enrolled.
     let keys = json!({"keys": [{"key_id": ordain_spec::statement::key_id(&public(&mallory)).unwrap(),
         "principal": "ann", "public_key": public(&mallory), "owner": true, "enrolled_index": 1}]});
@@ -405,9 +361,80 @@ async fn rows_written_into_the_store_take_no_effect() {
         body["keys"] = json!({"document": document, "index": 1});
     })
     .await;
-    let gate = reopened(&scene).await;
-    assert!(matches!(gate.approver_key_list().await, Err(GateError::Damaged(_))));
-    // A row without keys would make the gate open again: fsck says that the ledger has others.
+    is_damaged(reopened(&scene).await);
+    is_damaged(scene.gate.approver_key_list().await);
     let damage = check_records(scene.gate.store()).await.unwrap();
     assert!(damage.iter().any(|it| it.problem.contains("keys of approvers")), "{damage:?}");
+}
+
+/// Appends an entry straight to the ledger, with its number and its mark, as somebody could who has the store's file.
+async fn append(scene: &Scene, event: Json) {
+    let (gate, store) = (&scene.gate, scene.gate.store());
+    let last = gate.ledger_entries(gate.size().await.unwrap() - 1, 1).await.unwrap().remove(0);
+    let mut entry = serde_json::to_value(&last.entry).unwrap();
+    let changes = entry["changes"].as_u64().unwrap() + 1;
+    entry["changes"] = json!(changes);
+    entry["event"] = event;
+    entry["how"] = json!("local");
+    entry.as_object_mut().unwrap().remove("signed");
+    let entries = vec![ordain_canon::Canonicalizer::new().value(&entry).unwrap().to_vec()];
+    let writes = Writes { entries, marks: vec![(0, changes)], ..Writes::default() };
+    store.commit(Change::new(Vec::new(), |_| writes)).await.unwrap();
+}
+
+#[tokio::test]
+async fn entries_that_nobody_signed_stop_the_gate() {
+    let hash = format!("sha256:{}", "0".repeat(64));
+    let mallory = public(&key(66));
+    for (event, says) in [
+        (json!({"kind": "opened", "origin": "ordain/0000000000000000"}), "a ledger begins once"),
+        (json!({"kind": "policy_changed", "policy_hash": hash, "files_document": hash}), "push_policy"),
+        (json!({"kind": "resumed", "reason": "go"}), "resume"),
+        (json!({"kind": "key_rotated", "key_id": "00", "public_key": mallory}), "rotate_key"),
+        (json!({"kind": "token_revoked", "token_id": "00"}), "revoke_token"),
+        (
+            json!({"kind": "token_created", "token_id": "00", "principal": "mallory", "names": [],
+                "roles": ["operator"], "secret_hash": hash}),
+            "create_token",
+        ),
+        (
+            json!({"kind": "approver_key_enrolled", "key_id": "00", "principal": "mallory",
+                "public_key": mallory, "owner": true, "keys_document": hash}),
+            "enrol_approver_key",
+        ),
+    ] {
+        let (scene, _ann) = owned().await;
+        append(&scene, event).await;
+        let text = proposal("p1", "read").to_string();
+        let submitted = scene.gate.submit(&scene.operator, text.as_bytes(), None).await;
+        assert!(is_damaged(submitted).contains(says), "{says}");
+        assert!(is_damaged(reopened(&scene).await).contains(says), "{says}");
+    }
+    // A halt needs nobody's signature, and holds things back.
+    let (scene, _ann) = owned().await;
+    append(&scene, json!({"kind": "halted", "reason": "stop"})).await;
+    is_damaged(scene.gate.gate_status().await);
+}
+
+/// The last key of an owner stays, also for somebody who has it and writes the ledger by hand.
+#[tokio::test]
+async fn an_entry_does_not_open_a_gate_again() {
+    let (scene, ann) = owned().await;
+    let own = scene.gate.approver_key_list().await.unwrap().keys.remove(0);
+    let caller = signed(&scene, "ann", &ann, OwnerAct::RevokeApproverKey, &own.key_id).await;
+    let hash = format!("sha256:{}", "0".repeat(64));
+    let event = json!({"kind": "approver_key_revoked", "key_id": own.key_id, "keys_document": hash});
+    let (gate, store) = (&scene.gate, scene.gate.store());
+    let last = gate.ledger_entries(gate.size().await.unwrap() - 1, 1).await.unwrap().remove(0);
+    let mut entry = serde_json::to_value(&last.entry).unwrap();
+    let changes = entry["changes"].as_u64().unwrap() + 1;
+    entry["changes"] = json!(changes);
+    entry["event"] = event;
+    entry["how"] = json!("signed");
+    entry["by"] = json!("ann");
+    entry["signed"] = json!(caller.statements());
+    let entries = vec![ordain_canon::Canonicalizer::new().value(&entry).unwrap().to_vec()];
+    let writes = Writes { entries, marks: vec![(0, changes)], ..Writes::default() };
+    store.commit(Change::new(Vec::new(), |_| writes)).await.unwrap();
+    assert!(is_damaged(gate.gate_status().await).contains("last key of an owner"));
 }

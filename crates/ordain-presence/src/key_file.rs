@@ -199,8 +199,9 @@ pub fn fingerprint(public: &VerifyingKey) -> String {
     digits.chunks(4).map(|group| group.iter().collect::<String>()).collect::<Vec<_>>().join(" ")
 }
 
+/// No links, and no waiting for somebody at the other end of a pipe in the place of the file.
 #[cfg(target_os = "linux")]
-const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
 #[cfg(not(target_os = "linux"))]
 const NO_FOLLOW: i32 = 0;
 
@@ -238,22 +239,25 @@ fn write_new(path: &Path, sealed: &Sealed) -> Result<(), KeyFileError> {
     if !parent.exists() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(
-        |error| match error.kind() {
-            io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
-            _ => failed(error),
-        },
-    )?;
+    if path.symlink_metadata().is_ok() {
+        return Err(KeyFileError::Exists(path.to_owned()));
+    }
+    // It appears whole: half a key file opens nothing, and keeps the next one from being made.
+    let number = u64::from_be_bytes(random::<8>()?);
+    let draft = path.with_extension(format!("{number:016x}.draft"));
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(failed)?;
     let written = serde_json::to_vec(sealed)
         .map_err(io::Error::other)
         .and_then(|text| file.write_all(&text))
         .and_then(|()| file.write_all(b"\n"))
         .and_then(|()| file.sync_all())
-        .and_then(|()| File::open(parent)?.sync_all());
-    written.map_err(|error| {
-        // Half a key file opens nothing, and keeps the next one from being made.
-        let _ = fs::remove_file(path);
-        failed(error)
+        .and_then(|()| fs::hard_link(&draft, path));
+    // The name that counts is another one.
+    let _ = fs::remove_file(&draft);
+    written.and_then(|()| File::open(parent)?.sync_all()).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
+        _ => failed(error),
     })
 }
 
@@ -313,5 +317,25 @@ mod tests {
         let link = folder.path().join("link.key");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(matches!(KeyFile::open(&link), Err(KeyFileError::Io { .. })));
+        // A new key takes no name that is there, wherever it leads.
+        let dangling = folder.path().join("dangling.key");
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &dangling).unwrap();
+        let made = KeyFile::create(&dangling, &passphrase("correct horse battery"));
+        assert!(matches!(made, Err(KeyFileError::Exists(_))));
+        assert!(!folder.path().join("elsewhere").exists());
+        // A pipe in the place of the file would have the program wait for ever.
+        let pipe = folder.path().join("pipe.key");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert!(matches!(KeyFile::open(&pipe), Err(KeyFileError::NotPrivate(_))));
+        let left = fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.file_name());
+        let drafts = left.filter(|name| name.to_string_lossy().contains("draft")).count();
+        assert_eq!(drafts, 0);
     }
 }

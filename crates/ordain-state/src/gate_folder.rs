@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 const SETTINGS: &str = "gate.json";
 const DATABASE: &str = "ordain.db";
 const CHECKPOINT: &str = "checkpoint";
+/// The file that names the gate in the place of this one, and how the name of the folder ends then.
+pub(crate) const REPLACED: &str = "replaced";
 /// Bytes of a settings file or of the registry.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
 
@@ -37,6 +39,30 @@ impl GateFolder {
     /// The folder of a gate in a state directory, which may not be there.
     pub(crate) fn new(state: &Path, id: GateId) -> Self {
         Self { path: state.join(id.as_str()), id }
+    }
+
+    /// The folder of a gate that another one took the place of: its owner has moved it aside.
+    pub(crate) fn replaced(state: &Path, id: GateId) -> Self {
+        Self { path: state.join(format!("{id}.{REPLACED}")), id }
+    }
+
+    /// Keeps the folder as it is, for people to look at, and says which gate came in its place.
+    pub fn retire(&self, successor: &GateId) -> Result<(), StateError> {
+        write_private(&self.path.join(REPLACED), &format!("{successor}\n"))?;
+        for name in [SETTINGS, DATABASE, CHECKPOINT, REPLACED] {
+            let path = self.path.join(name);
+            if let Ok(metadata) = path.symlink_metadata() {
+                let mut permissions = metadata.permissions();
+                permissions.set_readonly(true);
+                std::fs::set_permissions(&path, permissions).map_err(StateError::io(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The gate that came in its place, if one did.
+    pub fn successor(&self) -> Result<Option<GateId>, StateError> {
+        Ok(read_private(&self.path.join(REPLACED))?.and_then(|text| GateId::parse(text.trim_end())))
     }
 
     /// Makes the folder and writes the settings.

@@ -1,7 +1,7 @@
 //! The state directory.
 
 use crate::error::StateError;
-use crate::gate_folder::{GateFolder, GateSettings};
+use crate::gate_folder::{GateFolder, GateSettings, REPLACED};
 use crate::ids::GateId;
 use crate::private::{check_private_folder, check_way, make_private_folder};
 use crate::registry::{Belongs, Registry};
@@ -117,18 +117,33 @@ impl Home {
         GateFolder::new(&self.path, id.clone())
     }
 
-    /// All gates that are here, with or without a project.
-    pub fn gates(&self) -> Result<Vec<GateFolder>, StateError> {
+    /// The folder of a gate that its owner moved aside, which may not be there.
+    pub fn replaced_gate(&self, id: &GateId) -> GateFolder {
+        GateFolder::replaced(&self.path, id.clone())
+    }
+
+    /// The gates that others took the place of.
+    pub fn replaced_gates(&self) -> Result<Vec<GateFolder>, StateError> {
+        let id_of = |name: &str| name.strip_suffix(REPLACED)?.strip_suffix('.').and_then(GateId::parse);
+        Ok(self.names()?.iter().filter_map(|name| id_of(name)).map(|id| self.replaced_gate(&id)).collect())
+    }
+
+    /// The names in the state directory, sorted.
+    fn names(&self) -> Result<Vec<String>, StateError> {
         if !self.exists()? {
             return Ok(Vec::new());
         }
-        let entries = std::fs::read_dir(&self.path).map_err(StateError::io(&self.path))?;
-        let mut gates = Vec::new();
-        for entry in entries {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path).map_err(StateError::io(&self.path))? {
             let entry = entry.map_err(StateError::io(&self.path))?;
-            gates.extend(entry.file_name().to_str().and_then(GateId::parse).map(|id| self.gate(&id)));
+            names.extend(entry.file_name().into_string());
         }
-        gates.sort_by(|a, b| a.id().cmp(b.id()));
-        Ok(gates)
+        names.sort();
+        Ok(names)
+    }
+
+    /// All gates that are here, with or without a project.
+    pub fn gates(&self) -> Result<Vec<GateFolder>, StateError> {
+        Ok(self.names()?.iter().filter_map(|name| GateId::parse(name)).map(|id| self.gate(&id)).collect())
     }
 }

@@ -31,6 +31,7 @@ pub(crate) struct NewEntry {
     pub(crate) leaf_hash: Hash,
     /// The documents that are kept with it, packed.
     pub(crate) attached: Option<Vec<u8>>,
+    pub(crate) mark: Option<u64>,
 }
 
 /// The changes of one transaction, and the rows that they come to.
@@ -122,13 +123,15 @@ impl Batch {
         let writes = (change.build)(End { index: first_index, last: last.map(Vec::as_slice) });
         self.bytes += checks::writes(&change.guards, change.attached.as_ref(), &writes)?;
         let mut attached = change.attached.map(|packed| packed.bytes);
-        for (index, bytes) in (first_index..).zip(writes.entries) {
+        for (at, bytes) in writes.entries.into_iter().enumerate() {
+            let index = self.edge.size();
+            let mark = writes.marks.iter().find(|(marked, _)| *marked == at).map(|(_, mark)| *mark);
             let leaf_hash = Hash::of_leaf(&bytes);
             self.edge.append(leaf_hash, |tile, row| {
                 self.tiles.insert(tile, row.to_vec());
                 self.full_level = self.full_level.max(Some(tile.level));
             });
-            self.entries.push(NewEntry { index, bytes, leaf_hash, attached: attached.take() });
+            self.entries.push(NewEntry { index, bytes, leaf_hash, attached: attached.take(), mark });
         }
         self.documents.extend(writes.documents.into_iter().map(|bytes| (ContentHash::of(&bytes), bytes)));
         let size = self.edge.size();

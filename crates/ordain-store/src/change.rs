@@ -66,6 +66,8 @@ pub struct Writes {
     pub records: Vec<NewRecord>,
     /// Leaves of the ledger, in this order.
     pub entries: Vec<Vec<u8>>,
+    /// Which of them get a mark by which they are found without a search, and that mark: one more than the last on the ledger.
+    pub marks: Vec<(usize, u64)>,
 }
 
 /// A record as it shall be.

@@ -51,6 +51,9 @@ pub(crate) fn writes(
     if writes.entries.is_empty() && attached.is_some() {
         return Err(StoreError::Refused("it attaches documents to no entry".to_owned()));
     }
+    if writes.marks.iter().any(|(at, _)| *at >= writes.entries.len()) {
+        return Err(StoreError::Refused("it marks an entry that it does not write".to_owned()));
+    }
     for document in &writes.documents {
         length("a document", document.len(), DOCUMENT_BYTES_MAX)?;
         bytes += document.len();

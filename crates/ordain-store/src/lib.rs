@@ -23,5 +23,5 @@ pub use change::{Change, Committed, End, Guard, NewRecord, Writes};
 pub use error::StoreError;
 pub use location::Location;
 pub use pack::Packed;
-pub use rows::{Counters, EntryRow, Head, Query, Record};
+pub use rows::{Counters, EntryRow, Head, MarkedView, Query, Record};
 pub use store::Store;

@@ -28,6 +28,8 @@ pub const LIST_MAX: usize = 10_000;
 pub const DOCUMENTS_MAX: usize = 1_000;
 /// Bytes of entries that one call gives, unless the first alone is longer.
 pub const ENTRIES_BYTES_MAX: usize = 4 << 20;
+/// Entries with a mark that one call gives.
+pub const MARKED_MAX: usize = 1_000;
 /// Tiles that are asked for at once; a proof needs far fewer.
 pub const TILES_MAX: usize = 1_024;
 

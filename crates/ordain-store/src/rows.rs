@@ -52,6 +52,19 @@ pub struct EntryRow {
     pub leaf_hash: Hash,
     /// The documents that are kept with it; none if they were altered and cannot be unpacked.
     pub attached: Vec<Vec<u8>>,
+    /// The number by which it is found without a search, if it has one.
+    pub mark: Option<u64>,
+}
+
+/// A record, the last entry, and the entries with a mark after one that is known: all of the same moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MarkedView {
+    /// None: there is no such record.
+    pub record: Option<Record>,
+    /// The last entry of the ledger, without its documents; none on an empty one.
+    pub last: Option<EntryRow>,
+    /// Entries with a mark, in its order, without their documents.
+    pub marked: Vec<EntryRow>,
 }
 
 /// What this handle's writer has done since it was opened.

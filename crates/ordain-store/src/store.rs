@@ -4,7 +4,8 @@ use crate::limits::{DOCUMENTS_MAX, LIST_MAX, TILES_MAX};
 use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
 use crate::{
-    Change, Committed, Counters, EntryRow, Head, Location, Query, Record, StoreError, checks, limits,
+    Change, Committed, Counters, EntryRow, Head, Location, MarkedView, Query, Record, StoreError, checks,
+    limits,
 };
 use ordain_canon::ContentHash;
 use ordain_ledger::{
@@ -126,6 +127,16 @@ impl Store {
         match self.engine.as_ref() {
             Engine::Sqlite(sqlite) => sqlite.entries(from, limit).await,
             Engine::Postgres(postgres) => Box::pin(postgres.entries(from, limit)).await,
+        }
+    }
+
+    /// A record, the last entry, and up to [`limits::MARKED_MAX`] entries whose mark is greater than one that is known: in one
+    /// look at the database, so that they fit each other. Whether a mark is missing, the caller tells.
+    pub async fn marked_view(&self, kind: &str, id: &str, after: u64) -> Result<MarkedView, StoreError> {
+        checks::name(kind, id)?;
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.marked_view(kind, id, after).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.marked_view(kind, id, after)).await,
         }
     }
 

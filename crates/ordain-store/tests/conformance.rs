@@ -59,6 +59,7 @@ on_every_store! {
     a_full_queue_is_busy,
     a_closed_store_has_written_everything,
     beyond_the_end,
+    marked_entries_are_found_with_a_record,
 }
 
 mod shared {
@@ -97,6 +98,7 @@ async fn what_was_written_is_read(place: &Place) {
                 NewRecord::new("permit", "p-1", "open", "{}"),
             ],
             entries: vec![b"one".to_vec(), b"".to_vec(), vec![0, 255]],
+            marks: Vec::new(),
         }
     });
     let attached = vec![b"{\"decided\":1}".to_vec(), vec![0xff, 0xfe], Vec::new()];
@@ -136,6 +138,46 @@ async fn what_was_written_is_read(place: &Place) {
     assert_eq!(store.record("action", "a-1").await.unwrap().unwrap().version, 3);
     let counters = store.counters();
     assert_eq!((counters.batches, counters.changes, counters.entries), (3, 3, 4));
+}
+
+async fn marked_entries_are_found_with_a_record(place: &Place) {
+    let store = place.open().await;
+    let empty = store.marked_view("control", "gate", 0).await.unwrap();
+    assert_eq!((empty.record, empty.last, empty.marked), (None, None, Vec::new()));
+    for number in 1..=limits::MARKED_MAX as u64 + 2 {
+        let guard = Guard::new("control", "gate", number - 1);
+        let change = Change::new(vec![guard], move |_| Writes {
+            records: vec![NewRecord::new("control", "gate", "open", format!("{{\"n\":{number}}}"))],
+            entries: vec![b"before".to_vec(), number.to_string().into_bytes(), b"after".to_vec()],
+            marks: vec![(1, number)],
+            ..Writes::default()
+        });
+        store.commit(change).await.unwrap();
+    }
+    let size = store.head().await.unwrap().size;
+    let all = store.entries(0, usize::try_from(size).unwrap()).await.unwrap();
+    let view = store.marked_view("control", "gate", 0).await.unwrap();
+    assert_eq!(view.record, store.record("control", "gate").await.unwrap());
+    assert_eq!(view.last.as_ref(), all.last());
+    assert_eq!(view.marked.len(), limits::MARKED_MAX);
+    let marked: Vec<_> = all.iter().filter(|row| row.mark.is_some()).cloned().collect();
+    assert_eq!(view.marked, marked[..limits::MARKED_MAX]);
+    let after = store.marked_view("control", "other", limits::MARKED_MAX as u64).await.unwrap();
+    assert_eq!((after.record, after.marked.as_slice()), (None, &marked[limits::MARKED_MAX..]));
+    // A mark belongs to one entry of the change, and to no other.
+    let beyond = Change::new(Vec::new(), |_| Writes {
+        entries: vec![b"x".to_vec()],
+        marks: vec![(1, 5_000)],
+        ..Writes::default()
+    });
+    assert!(matches!(store.commit(beyond).await, Err(StoreError::Refused(_))));
+    let twice = Change::new(Vec::new(), |_| Writes {
+        entries: vec![b"x".to_vec()],
+        marks: vec![(0, 7)],
+        ..Writes::default()
+    });
+    store.commit(twice).await.unwrap_err();
+    assert_eq!(store.head().await.unwrap().size, size);
 }
 
 /// Also where another process wrote it.

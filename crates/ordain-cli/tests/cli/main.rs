@@ -54,6 +54,7 @@ mod steady;
 mod tamper;
 mod transform;
 mod unavailable;
+mod verify_owner;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -203,3 +203,59 @@ fn a_weak_passphrase_makes_no_key() {
         .collect();
     assert!(names.contains(&"open_gate") && names.contains(&"key"), "{names:?}");
 }
+
+/// A gate whose only owner's key is lost. An agent has every command and a terminal of its own, too.
+#[test]
+fn a_lost_gate_is_replaced_after_it_was_moved_aside() {
+    const OTHER: &str = "another passphrase of hers";
+    let room = claimed();
+    let old = room.state();
+    let old_id = old.file_name().unwrap().to_str().unwrap().to_owned();
+    let owner = room.run(&["approver", "list", "--json"]).ended(0).lines()[0]["public_key"].clone();
+    let replace = ["init", "--replace"];
+    let aside = old.with_file_name(format!("{old_id}.replaced"));
+    // While the gate is in its place, the command only says what to do, with a terminal and without.
+    let refused = detached(&room, &replace);
+    assert_ne!(refused.code, 0);
+    on_terminal(&room, &[], &replace).ended(1).says_all(&["is in use", "mv ", ".replaced"]);
+    assert_eq!(room.state(), old);
+    std::fs::rename(&old, &aside).unwrap();
+    // The key that is said to be lost is there.
+    on_terminal(&room, &[], &replace).ended(1).says("is the key of an owner of the old gate");
+    let key = room.state_home().join("config/ordain/approver.key");
+    std::fs::rename(&key, key.with_extension("lost")).unwrap();
+    assert_ne!(detached(&room, &replace).code, 0);
+    on_terminal(&room, &[("to go on: ", "elsewhere")], &replace).ended(64).says("not the name of the folder");
+    assert_eq!(room.state(), old, "nothing was changed");
+
+    let name = room.root.canonicalize().unwrap();
+    let name = name.file_name().unwrap().to_str().unwrap();
+    let steps = [("to go on: ", name), ("New passphrase: ", OTHER), ("The same again: ", OTHER)];
+    on_terminal(&room, &steps, &replace).ended(0).says_all(&[
+        "Nothing of the old one carries over",
+        "took the place of",
+        "owns this gate",
+    ]);
+    let new = room.state();
+    assert_ne!(new, old);
+    let entries = room.entries();
+    let replaces = &entries[0]["entry"]["event"]["replaces"];
+    assert_eq!(replaces["gate_id"], json!(old_id));
+    let checkpoint = replaces["checkpoint"].as_str().unwrap();
+    assert!(checkpoint.starts_with(replaces["origin"].as_str().unwrap()), "{replaces}");
+    // Whatever the workspace holds, no policies are in force.
+    assert_eq!(count(&entries, "policy_changed"), 0);
+    room.write("p.json", &proposal("p1", "crm", 1).to_string());
+    assert_ne!(room.run(&["submit", "p.json"]).code, 0);
+    assert_eq!(count(&room.entries(), "submitted"), 0);
+    assert_ne!(room.run(&["policy", "show"]).code, 0);
+    room.sound();
+    let listed = room.run(&["gate", "list"]).ended(0);
+    let new_id = new.file_name().unwrap().to_str().unwrap();
+    listed.says_all(&[&old_id, &format!("replaced by {new_id}"), new_id]);
+    // The old record can still be checked, and is not changed any more.
+    let verify = ["verify", "--owner", owner.as_str().unwrap(), aside.to_str().unwrap()];
+    room.run(&verify).ended(0).says("every owner act");
+    assert!(std::fs::metadata(aside.join("ordain.db")).unwrap().permissions().readonly());
+    on_terminal(&room, &[], &replace).ended(1).says("is in use");
+}

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
+pub(crate) mod owner;
+
 use ordain_api::{
     ActionState, ActionStatus, NewToken, OutcomeReport, Role, UseOutcome, UseReceipt, VerdictRequest,
 };

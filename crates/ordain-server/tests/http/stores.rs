@@ -66,9 +66,21 @@ fn policies_that_another_version_recorded_are_told_before_anybody_asks() {
         server.wait(store.commit(write)).unwrap();
         json!(hash)
     };
+    // The ledger says so too.
+    let last =
+        server.wait(server.gate.ledger_entries(server.wait(server.gate.size()).unwrap() - 1, 1)).unwrap();
+    let mut entry = serde_json::to_value(&last[0].entry).unwrap();
+    let changes = entry["changes"].as_u64().unwrap() + 1;
+    let (policy_hash, files_document) = (&body["policy"]["hash"], &body["policy"]["files_document"]);
+    entry["event"] =
+        json!({"kind": "policy_changed", "policy_hash": policy_hash, "files_document": files_document});
+    entry["changes"] = json!(changes);
+    body["policy"]["index"] = json!(last[0].index + 1);
+    let entries = vec![ordain_canon::Canonicalizer::new().value(&entry).unwrap().to_vec()];
     let record = NewRecord::new("control", "gate", control.state, body.to_string());
     let guard = Guard::new("control", "gate", control.version);
-    let write = Change::new(vec![guard], move |_| Writes { records: vec![record], ..Writes::default() });
+    let writes = Writes { records: vec![record], entries, marks: vec![(0, changes)], ..Writes::default() };
+    let write = Change::new(vec![guard], move |_| writes);
     server.wait(store.commit(write)).unwrap();
     server.ask_with(None, "GET", "/ready", None).refused(503, "push them again");
     server.post("andy", "/v1/actions", &proposal("p1", "read")).refused(503, "push them again");

@@ -9,7 +9,7 @@ mod tls;
 mod writer;
 
 use crate::queue::{Queue, queue};
-use crate::{EntryRow, Head, Query, Record, StoreError};
+use crate::{EntryRow, Head, MarkedView, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{TileId, Tiles};
 use readers::Readers;
@@ -80,6 +80,15 @@ impl Postgres {
 
     pub(crate) async fn entries(&self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
         self.session().await?.entries(from, limit).await
+    }
+
+    pub(crate) async fn marked_view(
+        &self,
+        kind: &str,
+        id: &str,
+        after: u64,
+    ) -> Result<MarkedView, StoreError> {
+        self.session().await?.marked_view(kind, id, after).await
     }
 
     pub(crate) async fn attached(&self, index: u64) -> Result<Vec<Vec<u8>>, StoreError> {

@@ -3,11 +3,11 @@
 use super::error::of_postgres;
 use super::session::Session;
 use crate::batch::Key;
-use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, STATEMENT_WAIT};
+use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, MARKED_MAX, STATEMENT_WAIT};
 use crate::tree::{
     attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned,
 };
-use crate::{EntryRow, Head, Query, Record, StoreError};
+use crate::{EntryRow, Head, MarkedView, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Hash, TileId, Tiles};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,13 +70,50 @@ impl Session {
     }
 
     fn record_of(&self, row: &Row) -> Result<Record, StoreError> {
+        self.record_from(row, 0)
+    }
+
+    /// Of the columns from the first one on.
+    fn record_from(&self, row: &Row, first: usize) -> Result<Record, StoreError> {
         Ok(Record {
-            kind: self.column(row, 0)?,
-            id: self.column(row, 1)?,
-            version: to_unsigned(self.column(row, 2)?)?,
-            state: self.column(row, 3)?,
-            body: self.column(row, 4)?,
-            changed_at: to_unsigned(self.column(row, 5)?)?,
+            kind: self.column(row, first)?,
+            id: self.column(row, first + 1)?,
+            version: to_unsigned(self.column(row, first + 2)?)?,
+            state: self.column(row, first + 3)?,
+            body: self.column(row, first + 4)?,
+            changed_at: to_unsigned(self.column(row, first + 5)?)?,
+        })
+    }
+
+    /// A record, the last entry and the entries with a later mark: one statement, which sees one moment.
+    pub(super) async fn marked_view(
+        &self,
+        kind: &str,
+        id: &str,
+        after: u64,
+    ) -> Result<MarkedView, StoreError> {
+        let (after, limit) = (to_signed(after)?, i64::try_from(MARKED_MAX).unwrap_or(i64::MAX));
+        let mut view = MarkedView::default();
+        for row in self.query(&self.sql.marked_view, &[&kind, &id, &after, &limit]).await? {
+            match self.column::<String>(&row, 0)?.as_str() {
+                "record" => view.record = Some(self.record_from(&row, 5)?),
+                "last" => view.last = Some(self.bare_entry_of(&row)?),
+                _ => view.marked.push(self.bare_entry_of(&row)?),
+            }
+        }
+        view.marked.sort_by_key(|row| row.mark);
+        Ok(view)
+    }
+
+    fn bare_entry_of(&self, row: &Row) -> Result<EntryRow, StoreError> {
+        let leaf_hash: Vec<u8> = self.column(row, 3)?;
+        let mark: Option<i64> = self.column(row, 4)?;
+        Ok(EntryRow {
+            index: to_unsigned(self.column(row, 1)?)?,
+            bytes: self.column(row, 2)?,
+            leaf_hash: hash_of(&leaf_hash)?,
+            attached: Vec::new(),
+            mark: mark.map(to_unsigned).transpose()?,
         })
     }
 
@@ -102,7 +139,10 @@ impl Session {
             let index = to_unsigned(self.column(row, 0)?)?;
             let packed: Option<Vec<u8>> = self.column(row, 3)?;
             let attached = attached_of(index, packed.as_deref()).unwrap_or_default();
-            Ok(EntryRow { index, bytes: self.column(row, 1)?, leaf_hash: hash_of(&leaf_hash)?, attached })
+            let mark: Option<i64> = self.column(row, 4)?;
+            let mark = mark.map(to_unsigned).transpose()?;
+            let (bytes, leaf_hash) = (self.column(row, 1)?, hash_of(&leaf_hash)?);
+            Ok(EntryRow { index, bytes, leaf_hash, attached, mark })
         };
         rows.iter().map(read).collect()
     }

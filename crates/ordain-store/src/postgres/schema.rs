@@ -11,7 +11,7 @@ use tokio_postgres::{Client, Error, Transaction};
 const LOCK: i64 = 0x6f72_6461_696e;
 
 /// The version of the tables that the first migration makes; see the one of SQLite.
-const FIRST_VERSION: u64 = 2;
+const FIRST_VERSION: u64 = 3;
 
 /// Each leads from one version to the next; the first makes the tables. Names sort by bytes, as in SQLite, whatever the
 /// database's language is.
@@ -22,8 +22,9 @@ CREATE TABLE ordain.head (
     "only" smallint PRIMARY KEY CHECK ("only" = 0), size bigint NOT NULL, root bytea NOT NULL
 ) WITH (fillfactor = 10);
 CREATE TABLE ordain.entries (
-    position bigint PRIMARY KEY, bytes bytea NOT NULL, leaf_hash bytea NOT NULL, attached bytea
+    position bigint PRIMARY KEY, bytes bytea NOT NULL, leaf_hash bytea NOT NULL, attached bytea, mark bigint
 );
+CREATE UNIQUE INDEX entries_by_mark ON ordain.entries (mark) WHERE mark IS NOT NULL;
 CREATE TABLE ordain.tiles (
     level smallint NOT NULL, position bigint NOT NULL, hashes bytea NOT NULL, PRIMARY KEY (level, position)
 );

@@ -133,14 +133,23 @@ statements! {
     records_in_state: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
         WHERE kind = $1 AND (changed_at, id) > ($2, $3) AND state = $5 ORDER BY changed_at, id LIMIT $4",
     documents: "SELECT hash, bytes FROM ordain.documents WHERE hash = ANY($1)",
-    entries: "SELECT position, bytes, leaf_hash, attached FROM (
-            SELECT position, bytes, leaf_hash, attached, sum(length) OVER (ORDER BY position) AS total, length
+    entries: "SELECT position, bytes, leaf_hash, attached, mark FROM (
+            SELECT position, bytes, leaf_hash, attached, mark, sum(length) OVER (ORDER BY position) AS total, length
             FROM (
-                SELECT position, bytes, leaf_hash, attached,
+                SELECT position, bytes, leaf_hash, attached, mark,
                     octet_length(bytes) + coalesce(octet_length(attached), 0) AS length
                 FROM ordain.entries WHERE position >= $1 ORDER BY position LIMIT $2
             ) AS page
         ) AS summed WHERE total <= $3 OR total = length ORDER BY position",
+    marked_view: "SELECT 'record', NULL::bigint, NULL::bytea, NULL::bytea, NULL::bigint,
+            kind, id, version, state, body, changed_at FROM ordain.records WHERE kind = $1 AND id = $2
+        UNION ALL SELECT 'last', position, bytes, leaf_hash, mark, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM ordain.entries WHERE position = (SELECT size - 1 FROM ordain.head)
+        UNION ALL SELECT * FROM (
+            SELECT 'marked', position, bytes, leaf_hash, mark,
+                NULL::text, NULL::text, NULL::bigint, NULL::text, NULL::text, NULL::bigint
+            FROM ordain.entries WHERE mark > $3 ORDER BY mark LIMIT $4
+        ) AS page",
     attached: "SELECT position, attached FROM ordain.entries WHERE position <= $1 AND attached IS NOT NULL
         ORDER BY position DESC LIMIT 1",
     leaf_hashes: "SELECT position, leaf_hash FROM ordain.entries
@@ -152,8 +161,8 @@ statements! {
         JOIN unnest($1::smallint[], $2::bigint[]) AS wanted (level, position) USING (level, position)",
     write: concat!("WITH
         new_entries AS (
-            INSERT INTO ordain.entries (position, bytes, leaf_hash, attached)
-            SELECT * FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $18::bytea[])
+            INSERT INTO ordain.entries (position, bytes, leaf_hash, attached, mark)
+            SELECT * FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $18::bytea[], $19::bigint[])
         ),
         new_tiles AS (
             INSERT INTO ordain.tiles (level, position, hashes)

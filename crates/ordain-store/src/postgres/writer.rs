@@ -246,11 +246,11 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
     let rows = Rows::of(batch)?;
     let root = batch.root();
     let (size, root) = (to_signed(batch.size())?, root.as_bytes().as_slice());
-    let Entries { positions, bytes, leaf_hashes, attached } = &rows.entries;
+    let Entries { positions, bytes, leaf_hashes, attached, marks } = &rows.entries;
     let (levels, tile_positions, hashes) = &rows.tiles;
     let (names, documents) = &rows.documents;
     let Records { kinds, ids, versions, states, bodies, changed_at } = &rows.records;
-    let parameters: [&(dyn ToSql + Sync); 18] = [
+    let parameters: [&(dyn ToSql + Sync); 19] = [
         &size,
         &root,
         positions,
@@ -269,6 +269,7 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
         changed_at,
         &mark,
         attached,
+        marks,
     ];
     let written = session.client.query_one(&session.sql.write, &parameters).await;
     // The connection may have broken after the server had read the statement.
@@ -290,6 +291,7 @@ struct Entries<'a> {
     bytes: Vec<&'a [u8]>,
     leaf_hashes: Vec<&'a [u8]>,
     attached: Vec<Option<&'a [u8]>>,
+    marks: Vec<Option<i64>>,
 }
 
 #[derive(Default)]
@@ -315,6 +317,7 @@ impl<'a> Rows<'a> {
             rows.entries.bytes.push(&entry.bytes);
             rows.entries.leaf_hashes.push(entry.leaf_hash.as_bytes());
             rows.entries.attached.push(entry.attached.as_deref());
+            rows.entries.marks.push(entry.mark.map(to_signed).transpose()?);
         }
         for (tile, row) in &batch.tiles {
             rows.tiles.0.push(i16::from(tile.level));

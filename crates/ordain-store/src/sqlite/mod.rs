@@ -8,7 +8,7 @@ mod schema;
 mod writer;
 
 use crate::queue::{Queue, queue};
-use crate::{EntryRow, Head, Query, Record, StoreError};
+use crate::{EntryRow, Head, MarkedView, Query, Record, StoreError};
 use file::File;
 use ordain_canon::ContentHash;
 use ordain_ledger::{TileId, Tiles};
@@ -129,6 +129,16 @@ impl Sqlite {
             0..=FEW => self.read_few(move |rows| rows.entries(from, limit)).await,
             _ => self.read(move |rows| rows.entries(from, limit)).await,
         }
+    }
+
+    pub(crate) async fn marked_view(
+        &self,
+        kind: &str,
+        id: &str,
+        after: u64,
+    ) -> Result<MarkedView, StoreError> {
+        let (kind, id) = (kind.to_owned(), id.to_owned());
+        self.read_few(move |rows| rows.marked_view(&kind, &id, after)).await
     }
 
     pub(crate) async fn attached(&self, index: u64) -> Result<Vec<Vec<u8>>, StoreError> {

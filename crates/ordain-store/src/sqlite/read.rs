@@ -1,11 +1,11 @@
 //! Reads rows. The writer uses the same inside its transaction.
 
 use super::error::of_sqlite;
-use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX};
+use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, MARKED_MAX};
 use crate::tree::{
     attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned,
 };
-use crate::{EntryRow, Head, Query, Record, StoreError};
+use crate::{EntryRow, Head, MarkedView, Query, Record, StoreError};
 use ordain_canon::ContentHash;
 use ordain_ledger::{Hash, TileId, Tiles};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
@@ -73,7 +73,7 @@ impl Rows<'_> {
         let failed = |error: rusqlite::Error| of_sqlite(self.place, &error);
         let Ok(from) = to_signed(from) else { return Ok(Vec::new()) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let sql = "SELECT position, bytes, leaf_hash, attached FROM entries WHERE position >= ?1 ORDER BY position LIMIT ?2";
+        let sql = "SELECT position, bytes, leaf_hash, attached, mark FROM entries WHERE position >= ?1 ORDER BY position LIMIT ?2";
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
         let mut rows = statement.query((from, limit)).map_err(failed)?;
         let mut entries: Vec<EntryRow> = Vec::new();
@@ -88,7 +88,9 @@ impl Rows<'_> {
             let index = to_unsigned(row.get(0).map_err(failed)?)?;
             let leaf_hash = hash_of(&row.get::<_, Vec<u8>>(2).map_err(failed)?)?;
             let attached = attached_of(index, packed.as_deref()).unwrap_or_default();
-            entries.push(EntryRow { index, bytes, leaf_hash, attached });
+            let mark: Option<i64> = row.get(4).map_err(failed)?;
+            let mark = mark.map(to_unsigned).transpose()?;
+            entries.push(EntryRow { index, bytes, leaf_hash, attached, mark });
         }
         Ok(entries)
     }
@@ -103,6 +105,21 @@ impl Rows<'_> {
             Some((position, packed)) => attached_of(to_unsigned(position)?, Some(&packed)),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// A record, the last entry and the entries with a later mark, in one look at the database.
+    pub(super) fn marked_view(self, kind: &str, id: &str, after: u64) -> Result<MarkedView, StoreError> {
+        let snapshot = self.connection.unchecked_transaction();
+        let _ends_on_drop = snapshot.map_err(|error| of_sqlite(self.place, &error))?;
+        let record = self.record(kind, id)?;
+        let sql = "SELECT position, bytes, leaf_hash, mark FROM entries WHERE position = (SELECT size - 1 FROM head)";
+        let last = self.one(sql, [], bare_row)?.map(bare_entry_of).transpose()?;
+        let sql =
+            "SELECT position, bytes, leaf_hash, mark FROM entries WHERE mark > ?1 ORDER BY mark LIMIT ?2";
+        let limit = i64::try_from(MARKED_MAX).unwrap_or(i64::MAX);
+        let marked = self.all(sql, (to_signed(after)?, limit), bare_row)?;
+        let marked = marked.into_iter().map(bare_entry_of).collect::<Result<_, _>>()?;
+        Ok(MarkedView { record, last, marked })
     }
 
     /// The last entry alone.
@@ -166,6 +183,17 @@ impl Rows<'_> {
         let rows = statement.and_then(|mut statement| statement.query_map(parameters, read)?.collect());
         rows.map_err(|error| of_sqlite(self.place, &error))
     }
+}
+
+type BareRow = (i64, Vec<u8>, Vec<u8>, Option<i64>);
+
+fn bare_row(row: &Row<'_>) -> rusqlite::Result<BareRow> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+}
+
+fn bare_entry_of((index, bytes, leaf_hash, mark): BareRow) -> Result<EntryRow, StoreError> {
+    let (index, mark) = (to_unsigned(index)?, mark.map(to_unsigned).transpose()?);
+    Ok(EntryRow { index, bytes, leaf_hash: hash_of(&leaf_hash)?, attached: Vec::new(), mark })
 }
 
 type RecordRow = (String, String, i64, String, String, i64);

@@ -10,16 +10,17 @@ use rusqlite::{Connection, TransactionBehavior};
 /// `ordn`: says whose file it is.
 const APPLICATION_ID: i64 = 0x6f72_646e;
 
-/// The version of the tables that the first migration makes. Version 1 was that of ordain 0.1, which nobody reads any more.
-const FIRST_VERSION: u64 = 2;
+/// The version of the tables that the first migration makes. Nobody reads the earlier ones any more.
+const FIRST_VERSION: u64 = 3;
 
 /// Each leads from one version to the next; the first makes the tables.
 static MIGRATIONS: &[&str] = &["
 CREATE TABLE meta (only INTEGER PRIMARY KEY CHECK (only = 0), version INTEGER NOT NULL) STRICT;
 CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 0), size INTEGER NOT NULL, root BLOB NOT NULL) STRICT;
 CREATE TABLE entries (
-    position INTEGER PRIMARY KEY, bytes BLOB NOT NULL, leaf_hash BLOB NOT NULL, attached BLOB
+    position INTEGER PRIMARY KEY, bytes BLOB NOT NULL, leaf_hash BLOB NOT NULL, attached BLOB, mark INTEGER
 ) STRICT;
+CREATE UNIQUE INDEX entries_by_mark ON entries (mark) WHERE mark IS NOT NULL;
 CREATE TABLE tiles (
     level INTEGER NOT NULL, position INTEGER NOT NULL, hashes BLOB NOT NULL, PRIMARY KEY (level, position)
 ) STRICT;

@@ -171,10 +171,11 @@ fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
         return run(rows, "ROLLBACK", []);
     }
     batch.seal();
-    let mut put =
-        Put::new(rows, "INSERT INTO entries (position, bytes, leaf_hash, attached) VALUES (?1, ?2, ?3, ?4)")?;
+    let sql = "INSERT INTO entries (position, bytes, leaf_hash, attached, mark) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut put = Put::new(rows, sql)?;
     for entry in &batch.entries {
-        put.row((to_signed(entry.index)?, &entry.bytes, entry.leaf_hash.as_bytes(), &entry.attached))?;
+        let (index, mark) = (to_signed(entry.index)?, entry.mark.map(to_signed).transpose()?);
+        put.row((index, &entry.bytes, entry.leaf_hash.as_bytes(), &entry.attached, mark))?;
     }
     let sql = "INSERT INTO tiles (level, position, hashes) VALUES (?1, ?2, ?3) \
                ON CONFLICT (level, position) DO UPDATE SET hashes = excluded.hashes";

@@ -18,6 +18,7 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
     let home = Home::from_environment()?;
     let registry = home.registry()?;
     let gates = home.gates()?;
+    let replaced = home.replaced_gates()?;
     let of = |gate: &GateFolder| -> Vec<&Project> {
         registry.projects.iter().filter(|project| project.gate == *gate.id()).collect()
     };
@@ -26,6 +27,12 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
             let projects: Vec<_> = of(gate).into_iter().map(as_json).collect();
             print_json(
                 &json!({"gate": gate.id(), "state": gate.path(), "store": store(gate), "projects": projects}),
+            )?;
+        }
+        for gate in &replaced {
+            let by = gate.successor()?;
+            print_json(
+                &json!({"gate": gate.id(), "state": gate.path(), "store": store(gate), "projects": [], "replaced_by": by}),
             )?;
         }
         return Ok(Outcome::Ok);
@@ -42,6 +49,13 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
             let trees = project.worktrees.iter().map(|folder| folder.path.display());
             rows.extend(trees.map(|path| row(format!("worktrees in {path}"))));
         }
+    }
+    for gate in &replaced {
+        let by = match gate.successor()? {
+            Some(by) => format!("replaced by {by}"),
+            None => "moved aside".to_owned(),
+        };
+        rows.push(vec![gate.id().to_string(), by, store(gate)]);
     }
     let mut page = Page::default();
     if rows.is_empty() {

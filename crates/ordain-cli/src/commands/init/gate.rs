@@ -5,6 +5,7 @@ use crate::gateway::{location_of, runtime};
 use crate::policy_folder;
 use crate::project::Project;
 use crate::service;
+use ordain_api::ReplacedGate;
 use ordain_decision::PolicyFiles;
 use ordain_gate::{Caller, Clock, Gate, GateError, Keyring, Settings};
 use ordain_presence::OsUser;
@@ -37,6 +38,11 @@ impl NewGate {
             let failure = Failure::Document { path: dir.display().to_string(), problem };
             return Err(failure.with_hint("an owner of that gate decides; `ordain status` asks it"));
         }
+        Self::of(home, store)
+    }
+
+    /// Without a look at the registry.
+    pub(super) fn of(home: Home, store: Option<&str>) -> Result<Self, Failure> {
         let store = store.map(|url| match Location::parse(url) {
             Location::Postgres(url) => Ok(url),
             other => Err(Failure::Usage(format!("{other} is not the URL of a database"))
@@ -54,7 +60,7 @@ impl NewGate {
             false => None,
         };
         let gate = home.create_gate(&settings)?;
-        let made = begin(&gate, files.as_ref()).and_then(|policy_hash| {
+        let made = begin(&gate, files.as_ref(), None).and_then(|policy_hash| {
             let project = ordain_state::Project::of(dir, settings.id.clone())?;
             home.change_registry(|registry| registry.add(&home, project))?;
             Ok(policy_hash)
@@ -68,8 +74,38 @@ impl NewGate {
     }
 }
 
+impl NewGate {
+    /// Makes the gate in the place of another one, without policies: those of the folder may be anybody's.
+    pub(super) fn replace(self, project: &Path, replaced: ReplacedGate) -> Result<GateId, Failure> {
+        let Self { home, settings } = self;
+        let gate = home.create_gate(&settings)?;
+        let made = begin(&gate, None, Some(replaced.clone())).and_then(|_| {
+            home.change_registry(|registry| {
+                let is_it = |known: &&mut ordain_state::Project| {
+                    known.path == project && known.gate.as_str() == replaced.gate_id
+                };
+                let Some(known) = registry.projects.iter_mut().find(is_it) else {
+                    let problem = "is registered otherwise by now; nothing was changed".to_owned();
+                    return Err(Failure::Document { path: project.display().to_string(), problem });
+                };
+                known.gate = settings.id.clone();
+                Ok(())
+            })
+        });
+        made.inspect_err(|_| {
+            // Nobody knows this gate yet.
+            let _ = std::fs::remove_dir_all(gate.path());
+        })?;
+        Ok(settings.id)
+    }
+}
+
 /// Begins the ledger. The first policies are its first act.
-pub(crate) fn begin(gate: &GateFolder, files: Option<&PolicyFiles>) -> Result<Option<String>, Failure> {
+pub(crate) fn begin(
+    gate: &GateFolder,
+    files: Option<&PolicyFiles>,
+    replaces: Option<ReplacedGate>,
+) -> Result<Option<String>, Failure> {
     let location = location_of(gate)?;
     let keyring = Keyring::open(gate.path()).map_err(|error| Failure::Server(error.to_string()))?;
     let caller = Caller::local(&OsUser::current().name);
@@ -80,7 +116,8 @@ pub(crate) fn begin(gate: &GateFolder, files: Option<&PolicyFiles>) -> Result<Op
             let failure = Failure::Document { path: location.to_string(), problem };
             return Err(failure.with_hint("name an empty database, or run `ordain gate import`"));
         }
-        let opened = Gate::open(store, keyring, Clock::system(), Settings::default()).await?;
+        let (clock, settings) = (Clock::system(), Settings::default());
+        let opened = Gate::open_in_place_of(store, keyring, clock, settings, replaces).await?;
         if let Some(files) = files {
             opened.set_policy(&caller, files).await?;
         }
@@ -92,7 +129,7 @@ pub(crate) fn begin(gate: &GateFolder, files: Option<&PolicyFiles>) -> Result<Op
 }
 
 /// The folder without links, which may not be there yet.
-fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
     let failure = |error| Failure::File { path: dir.display().to_string(), error };
     let whole = std::path::absolute(dir).map_err(failure)?;
     let there = whole.ancestors().find(|step| step.exists()).unwrap_or(&whole);

@@ -1,6 +1,7 @@
 //! `ordain init`: a gate for a folder, and policies to start with.
 
 mod gate;
+mod replace;
 mod starters;
 
 use gate::Made;
@@ -47,6 +48,10 @@ pub(crate) struct Init {
     /// Own the open gate of this project: enrol your key, made on this terminal, and push its policies again in your name
     #[arg(long, conflicts_with_all = ["keep", "store"])]
     pub(crate) claim: bool,
+    /// Make a new gate in the place of one whose owners' keys are all lost. Move the old gate's folder aside by hand first: without
+    /// that, this only says how. Nothing of the old gate carries over: no policy, token, approval or permit
+    #[arg(long, conflicts_with_all = ["keep", "claim"])]
+    pub(crate) replace: bool,
     /// Keep the record in this database: postgres://user@host/database [default: a file in the state directory]
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
@@ -56,6 +61,10 @@ const FOLDER: &str = "policy";
 
 pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
     if args.claim {
+        return claim(&args.dir);
+    }
+    if args.replace {
+        replace::run(&args.dir, args.store.as_deref())?;
         return claim(&args.dir);
     }
     let starter = if args.solo { Starter::Solo } else { Starter::Team };

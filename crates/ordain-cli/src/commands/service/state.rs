@@ -90,7 +90,7 @@ fn stage(
     let home = Home::in_folder(staging);
     let settings = GateSettings { id: gate.clone(), store: None };
     let made = home.create_gate(&settings)?;
-    begin_gate(&made, Some(&files)).map(drop)
+    begin_gate(&made, Some(&files), None).map(drop)
 }
 
 /// Policies to begin with. They name the owner: nobody else can claim the gate.

@@ -25,8 +25,8 @@ use std::path::PathBuf;
 #[command(after_help = exit::help_with("With several files the highest exit code is returned.", &[
     Outcome::Ok.means("every document is valid"),
     Outcome::Failed.means("a file could not be read"),
-    Outcome::NoResult.means("a document does not parse, or its kind is unclear"),
-    Outcome::Violations.means("a document breaks rules"),
+    Outcome::NoResult.means("a document does not parse, its kind is unclear, or part of a ledger could not be checked"),
+    Outcome::Violations.means("a document breaks rules, or a ledger is not its owner's"),
 ]))]
 pub(crate) struct Verify {
     /// Documents; `-` is standard input; a folder is searched for .json, .yaml and .yml, but hidden and linked
@@ -60,9 +60,14 @@ pub(crate) struct Verify {
     /// The keys of approvers, as `ordain approver list --json` writes them: signatures of approvals are checked with them
     #[arg(long, value_name = "FILE")]
     pub(crate) approver_keys: Option<PathBuf>,
-    /// Check every signature of a ledger by the public key of its owner: of an exported folder, or without FILE of this project
+    /// Check a whole ledger by the public key of its owner: an exported folder, the folder of a gate, or without FILE the store of this project. Every owner
+    /// act and signed verdict must be signed by a key that the ledger enrolled, the first of them KEY. In a store, every ALLOW is also
+    /// decided again from its recorded policies, evidence and approvals; an export has no documents, so there only the entries count
     #[arg(long, value_name = "KEY", conflicts_with = "jsonl")]
     pub(crate) owner: Option<String>,
+    /// With --owner: a checkpoint kept elsewhere that the ledger must follow from; may be given several times
+    #[arg(long = "checkpoint", value_name = "FILE", requires = "owner")]
+    pub(crate) checkpoints: Vec<PathBuf>,
     /// The key of the ledger that a proof file comes from, as `ordain keys list` shows it; may be given several times
     #[arg(long = "key", value_name = "VERIFIER", value_parser = note_verifier)]
     pub(crate) keys: Vec<ordain_ledger::NoteVerifier>,
@@ -71,8 +76,8 @@ pub(crate) struct Verify {
 pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     if let Some(owner) = &args.owner {
         return match args.files.as_slice() {
-            [] => owner::verify(None, owner, json),
-            [folder] => owner::verify(Some(folder), owner, json),
+            [] => owner::verify(None, owner, &args.checkpoints, json),
+            [folder] => owner::verify(Some(folder), owner, &args.checkpoints, json),
             _ => Err(Failure::Usage("`--owner` takes one exported ledger".to_owned())),
         };
     }

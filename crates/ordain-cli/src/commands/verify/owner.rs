@@ -1,77 +1,178 @@
-//! `ordain verify --owner KEY`: every signature of a whole ledger, by the key of its owner.
+//! `ordain verify --owner KEY`: a whole ledger by the key of its owner and by checkpoints kept elsewhere.
 
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Place, read_note, runtime};
+use crate::gateway::{Place, location_of, read_note, runtime};
 use crate::output::print_json;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
-use ordain_gate::{Damage, GateError, OwnerAudit};
-use ordain_ledger::{Checkpoint, Edge, Hash, TILE_WIDTH, TilePath, decode_entries};
+use ordain_api::{Entry, Event};
+use ordain_gate::{
+    Audit, Damage, EntriesAudit, GateError, Keyring, NamedNote, OwnerAudit, audit_allowed, note_verifier,
+};
+use ordain_ledger::{Checkpoint, Hash, NoteVerifier, TILE_WIDTH, TilePath, decode_entries};
+use ordain_state::{GateFolder, Home};
 use ordain_store::Store;
 use serde_json::json;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Checks a ledger: a folder that `ordain ledger export` wrote, or the store of this project.
-pub(super) fn verify(folder: Option<&Path>, owner: &str, json: bool) -> Result<Outcome, Failure> {
-    let damage = match folder {
-        Some(folder) => of_folder(folder, owner)?,
-        None => of_store(owner)?,
+/// What a check came to.
+struct Found {
+    size: u64,
+    /// Checkpoints that the ledger agrees with.
+    checkpoints: u64,
+    damage: Vec<Damage>,
+    /// What could not be checked.
+    unchecked: Vec<String>,
+    /// What was not looked at, because it is not there.
+    left_out: Option<&'static str>,
+}
+
+/// Checks a ledger: a folder that `ordain ledger export` wrote, the folder of a gate, or the store of this project.
+pub(super) fn verify(
+    folder: Option<&Path>,
+    owner: &str,
+    checkpoints: &[PathBuf],
+    json: bool,
+) -> Result<Outcome, Failure> {
+    let kept = checkpoints
+        .iter()
+        .map(|path| Ok(NamedNote { name: path.display().to_string(), note: read_note(path)?, own: true }));
+    let kept = kept.collect::<Result<Vec<_>, Failure>>()?;
+    let mut found = match folder {
+        Some(folder) => match gate_in(folder)? {
+            Some(gate) => of_store(owner, kept, &gate)?,
+            None => of_folder(folder, owner, &kept)?,
+        },
+        None => {
+            let place = Place::find()?;
+            place.check_there()?;
+            of_store(owner, kept, &place.gate)?
+        }
     };
-    let outcome = if damage.is_empty() { Outcome::Ok } else { Outcome::Violations };
+    found.damage.sort();
+    found.damage.dedup();
+    let outcome = match (found.damage.is_empty(), found.unchecked.is_empty()) {
+        (true, true) => Outcome::Ok,
+        (true, false) => Outcome::NoResult,
+        (false, _) => Outcome::Violations,
+    };
     if json {
-        print_json(&json!({"ok": damage.is_empty(), "damage": damage}))?;
+        let Found { size, checkpoints, damage, unchecked, .. } = &found;
+        print_json(&json!({"ok": outcome == Outcome::Ok, "size": size, "checkpoints": checkpoints,
+            "damage": damage, "unchecked": unchecked}))?;
         return Ok(outcome);
     }
-    let mut out = anstream::stdout().lock();
-    if damage.is_empty() {
-        writeln!(out, "{GREEN}verified{GREEN:#}  every owner act and signed verdict, by the key {owner}")?;
-        return Ok(outcome);
-    }
-    writeln!(out, "{RED}not verified{RED:#}  {}", count(damage.len() as u64, "problem"))?;
-    for Damage { index, problem } in &damage {
-        let place = index.map_or_else(|| "the ledger".to_owned(), |index| format!("entry {index}"));
-        writeln!(out, "  {place}: {}", printable(problem))?;
-    }
+    tell(&found, owner, outcome)?;
     Ok(outcome)
 }
 
-fn of_store(owner: &str) -> Result<Vec<Damage>, Failure> {
-    let place = Place::find()?;
-    place.check_there()?;
-    let audit = runtime(1)?.block_on(async {
-        let store = Store::open_to_read(&place.location).await?;
-        let damage = ordain_gate::audit_owner(&store, owner).await?;
-        store.close().await?;
-        Ok::<_, GateError>(damage)
-    });
-    Ok(audit?)
+fn tell(found: &Found, owner: &str, outcome: Outcome) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    let left_out = found.left_out.map(|left_out| format!("; {left_out}")).unwrap_or_default();
+    if outcome == Outcome::Ok {
+        let compared = match found.checkpoints {
+            0 => "no checkpoint was compared".to_owned(),
+            number => format!("agrees with {}", count(number, "checkpoint")),
+        };
+        writeln!(
+            out,
+            "{GREEN}verified{GREEN:#}  {}, every owner act and signed verdict by the key {owner}; {compared}{left_out}",
+            count(found.size, "entry")
+        )?;
+        return Ok(());
+    }
+    if !found.damage.is_empty() {
+        writeln!(out, "{RED}not verified{RED:#}  {}", count(found.damage.len() as u64, "problem"))?;
+    }
+    for Damage { index, problem } in &found.damage {
+        let place = index.map_or_else(|| "the ledger".to_owned(), |index| format!("entry {index}"));
+        writeln!(out, "  {place}: {}", printable(problem))?;
+    }
+    if !found.unchecked.is_empty() {
+        writeln!(out, "{RED}not checked{RED:#}  {}", count(found.unchecked.len() as u64, "doubt"))?;
+        for problem in &found.unchecked {
+            writeln!(out, "  {}", printable(problem))?;
+        }
+    }
+    Ok(())
 }
 
-/// The tree over the entries must be the one that the checkpoint beside them names. Compare that one with a checkpoint kept
-/// elsewhere: `ordain ledger verify --checkpoint FILE` does.
-fn of_folder(folder: &Path, owner: &str) -> Result<Vec<Damage>, Failure> {
-    let path = folder.join("checkpoint");
+/// The gate whose own folder this is: one in use, or one that another took the place of.
+fn gate_in(folder: &Path) -> Result<Option<GateFolder>, Failure> {
+    let Ok(folder) = folder.canonicalize() else { return Ok(None) };
+    let home = Home::from_environment()?;
+    let gates = home.gates()?.into_iter().chain(home.replaced_gates()?);
+    Ok(gates.into_iter().find(|gate| gate.path().canonicalize().is_ok_and(|path| path == folder)))
+}
+
+/// The store with everything in it: entries, tree, documents and records, and every ALLOW once more.
+fn of_store(owner: &str, mut notes: Vec<NamedNote>, gate: &GateFolder) -> Result<Found, Failure> {
+    let location = location_of(gate)?;
+    let path = gate.checkpoint();
+    if path.exists() {
+        notes.push(NamedNote { name: path.display().to_string(), note: read_note(&path)?, own: true });
+    }
+    let keyring = Keyring::open_existing(gate.path()).map_err(|error| Failure::Server(error.to_string()))?;
+    let found = runtime(1)?.block_on(async {
+        let store = Store::open_to_read(&location).await?;
+        let verifiers = ordain_gate::verifiers(&store, keyring.as_ref()).await?;
+        let Audit { size, checkpoints, unusable, mut damage, .. } =
+            ordain_gate::audit(&store, &verifiers, &notes, |_, _| {}).await?;
+        damage.extend(ordain_gate::audit_owner(&store, owner).await?);
+        damage.extend(ordain_gate::check_records(&store).await?);
+        let (wrong, unchecked) = audit_allowed(&store).await?;
+        damage.extend(wrong);
+        store.close().await?;
+        let unchecked = unusable.into_iter().chain(unchecked).collect();
+        Ok::<_, GateError>(Found { size, checkpoints, damage, unchecked, left_out: None })
+    });
+    Ok(found?)
+}
+
+/// Entries and checkpoint alone: the documents are not exported, so that nothing can be decided again.
+fn of_folder(folder: &Path, owner: &str, kept: &[NamedNote]) -> Result<Found, Failure> {
     let wrong = |problem: String| Failure::Document { path: folder.display().to_string(), problem };
-    let head = Checkpoint::parse(&read_note(&path)?.text).map_err(|error| wrong(error.to_string()))?;
+    let path = folder.join("checkpoint");
+    let now = read_note(&path)?;
+    let head = Checkpoint::parse(&now.text).map_err(|error| wrong(error.to_string()))?;
     let mut audit = OwnerAudit::new(owner).map_err(|error| Failure::Usage(format!("`--owner`: {error}")))?;
-    let mut edge = Edge::new();
-    while edge.size() < head.size {
-        let first = edge.size();
-        let width = usize::try_from(head.size - first).unwrap_or(TILE_WIDTH).min(TILE_WIDTH);
+    let mut verifiers: Vec<NoteVerifier> = Vec::new();
+    each_entry(folder, head.size, |index, bytes| {
+        audit.add(index, bytes);
+        if let Ok(Entry { event: Event::KeyRotated { public_key, .. }, .. }) = serde_json::from_slice(bytes) {
+            verifiers.extend(note_verifier(&head.origin, &public_key));
+        }
+        true
+    })?;
+    let mut damage = audit.end();
+    let now = NamedNote { name: path.display().to_string(), note: now, own: true };
+    let mut tree = EntriesAudit::new(&verifiers, kept, &now);
+    each_entry(folder, head.size, |index, bytes| tree.check(index, bytes.to_vec(), Hash::of_leaf(bytes)))?;
+    let Audit { size, checkpoints, unusable, damage: in_tree, .. } = tree.end();
+    damage.extend(in_tree);
+    // One of them is the checkpoint of the export itself.
+    let checkpoints = checkpoints.saturating_sub(1);
+    let left_out = "what was allowed was not decided again, because an export has no documents";
+    Ok(Found { size, checkpoints, damage, unchecked: unusable, left_out: Some(left_out) })
+}
+
+/// Hands over the entries of an exported ledger one after the other, while they are wanted.
+fn each_entry(folder: &Path, size: u64, mut each: impl FnMut(u64, &[u8]) -> bool) -> Result<(), Failure> {
+    let wrong = |problem: String| Failure::Document { path: folder.display().to_string(), problem };
+    let mut first = 0;
+    while first < size {
+        let width = usize::try_from(size - first).unwrap_or(TILE_WIDTH).min(TILE_WIDTH);
         let path = folder.join(TilePath::Entries { index: first / TILE_WIDTH as u64, width }.to_string());
         let bundle = std::fs::read(&path)
             .map_err(|error| Failure::File { path: path.display().to_string(), error })?;
         let entries = decode_entries(&bundle, width).map_err(|error| wrong(error.to_string()))?;
-        for bytes in entries {
-            audit.add(edge.size(), bytes);
-            edge.append(Hash::of_leaf(bytes), |_, _| {});
+        for (index, bytes) in (first..).zip(entries) {
+            if !each(index, bytes) {
+                return Ok(());
+            }
         }
+        first += width as u64;
     }
-    let mut damage = audit.end();
-    if edge.root() != head.root {
-        let problem = "the entries are not those that the checkpoint was signed over".to_owned();
-        damage.insert(0, Damage { index: None, problem });
-    }
-    Ok(damage)
+    Ok(())
 }

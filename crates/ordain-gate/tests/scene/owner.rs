@@ -1,0 +1,74 @@
+//! A gate that somebody owns, and what its owner signs.
+
+use super::{Scene, policies};
+use base64ct::{Base64UrlUnpadded, Encoding};
+use ed25519_dalek::SigningKey;
+use ordain_api::{NewApproverKey, OwnerAct};
+use ordain_decision::PolicyFiles;
+use ordain_gate::{Caller, GateError};
+use ordain_spec::statement::{ApproverKey, Signed, Statement};
+
+pub(crate) fn key(seed: u8) -> SigningKey {
+    SigningKey::from_bytes(&[seed; 32])
+}
+
+pub(crate) fn public(key: &SigningKey) -> String {
+    Base64UrlUnpadded::encode_string(key.verifying_key().as_bytes())
+}
+
+pub(crate) fn new_key(principal: &str, key: &SigningKey, owner: bool) -> NewApproverKey {
+    NewApproverKey { principal: principal.to_owned(), public_key: public(key), owner }
+}
+
+/// A caller that signed an act, on the terms of now.
+pub(crate) async fn signed(
+    scene: &Scene,
+    who: &str,
+    key: &SigningKey,
+    act: OwnerAct,
+    subject: &str,
+) -> Caller {
+    let terms = scene.gate.act_terms(act.name()).await.unwrap();
+    let statement = Statement::Act(terms.statement(who, subject, 0));
+    Caller::local(who).with_statements(vec![Signed::sign(&statement, key).unwrap()])
+}
+
+pub(crate) async fn enrol(
+    scene: &Scene,
+    who: &str,
+    by: &SigningKey,
+    new: &NewApproverKey,
+) -> Result<ApproverKey, GateError> {
+    let caller = signed(scene, who, by, OwnerAct::EnrolApproverKey, &new.subject()).await;
+    scene.gate.enrol_approver_key(&caller, new).await
+}
+
+/// Policies that ask for presence.
+pub(crate) fn careful() -> PolicyFiles {
+    let mut files = policies("2");
+    let cedar = files.get_mut("all.cedar").unwrap();
+    cedar.push_str(
+        r#"@id("erase") @approval("single") @approvers("leads") @assurance("presence")
+permit(principal, action == Action::"delete", resource);
+"#,
+    );
+    files
+}
+
+pub(crate) fn hash_of(files: &PolicyFiles) -> String {
+    ordain_decision::PolicySet::load(files).unwrap().hash().to_string()
+}
+
+/// A gate that `ann` owns, with her policies in force.
+pub(crate) async fn owned() -> (Scene, SigningKey) {
+    owned_on(Scene::new().await).await
+}
+
+/// The same on a gate that nobody owns yet.
+pub(crate) async fn owned_on(scene: Scene) -> (Scene, SigningKey) {
+    let ann = key(1);
+    enrol(&scene, "ann", &ann, &new_key("ann", &ann, true)).await.unwrap();
+    let caller = signed(&scene, "ann", &ann, OwnerAct::PushPolicy, &hash_of(&careful())).await;
+    assert!(scene.gate.set_policy(&caller, &careful()).await.unwrap());
+    (scene, ann)
+}
