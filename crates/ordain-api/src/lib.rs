@@ -18,6 +18,7 @@ mod permit;
 mod query;
 mod server;
 mod token;
+mod view;
 
 mod openapi;
 mod operation;
@@ -53,3 +54,4 @@ pub use query::{
 pub use role::Role;
 pub use server::{Health, Jwk, Jwks, PolicyState, Ready};
 pub use token::{CreatedToken, NewToken, TokenList, TokenStatus};
+pub use view::ViewDocument;
