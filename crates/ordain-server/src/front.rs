@@ -18,8 +18,8 @@ use ordain_api::{
 };
 use ordain_gate::{Caller, GateError};
 use std::panic::AssertUnwindSafe;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -32,7 +32,7 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let route = route.unwrap_or("unknown");
     let method = request.method().clone();
     // Who is known already asks without a network.
-    let is_local = request.extensions().get::<Caller>().is_some();
+    let is_local = request.extensions().get::<Arc<Caller>>().is_some();
     let answered = AssertUnwindSafe(answer(&app, request, next, route)).catch_unwind().await;
     let (mut response, principal) = answered.unwrap_or_else(|_| (response_of(broken_off()), None));
     if let Some(error) = response.extensions_mut().remove::<ErrorResponse>() {
@@ -104,13 +104,13 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
             Err(_) => return (response_of(Problem::busy("too many requests at once")), None),
         }
     };
-    let caller = match request.extensions().get::<Caller>() {
-        Some(caller) => Ok(caller.clone()),
+    let caller = match request.extensions().get::<Arc<Caller>>() {
+        Some(caller) => Ok(Arc::clone(caller)),
         // Boxed, because asking the store takes much room, and the request may wait for long after it.
         None => {
             let guarded = operation.is_some_and(|operation| operation.guards_token);
             let peer = request.extensions().get::<Peer>().cloned();
-            Box::pin(authenticate(app, request.headers(), peer, guarded)).await
+            Box::pin(authenticate(app, request.headers(), peer, guarded)).await.map(Arc::new)
         }
     };
     let caller = match caller {
@@ -118,7 +118,7 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
         Err(error) => return (error.into_response(), None),
     };
     let principal = Some(caller.principal().to_owned());
-    let admitted = match present(app, request.headers(), caller.clone(), operation).await {
+    let admitted = match present(app, request.headers(), &caller, operation).await {
         Ok(caller) => admit(app, &mut request, caller, operation),
         Err(error) => Err(error),
     };
@@ -182,16 +182,17 @@ async fn in_time(request: Request, next: Next) -> Response {
 async fn present(
     app: &App,
     headers: &HeaderMap,
-    caller: Caller,
+    caller: &Arc<Caller>,
     operation: Option<&'static Operation>,
-) -> Result<Caller, ErrorResponse> {
+) -> Result<Arc<Caller>, ErrorResponse> {
     let mut given = headers.get_all(STATEMENT_HEADER).iter();
     let caller = match (given.next(), given.next()) {
-        (None, _) => caller,
+        (None, _) => Arc::clone(caller),
         (Some(value), None) => {
             let signed = value.to_str().ok().and_then(read_statement_header);
             let problem = "the header `ordain-statement` holds no signed statements";
-            caller.with_statements(signed.ok_or_else(|| Problem::invalid("", problem))?)
+            let signed = signed.ok_or_else(|| Problem::invalid("", problem))?;
+            Arc::new(caller.as_ref().clone().with_statements(signed))
         }
         (Some(_), Some(_)) => return Err(Problem::invalid("", "there are two `ordain-statement`").into()),
     };
@@ -208,7 +209,7 @@ async fn present(
 fn admit(
     app: &App,
     request: &mut Request,
-    caller: Caller,
+    caller: Arc<Caller>,
     operation: Option<&'static Operation>,
 ) -> Result<Place, ErrorResponse> {
     let place = Place::take(app, caller.principal())?;
