@@ -36,6 +36,7 @@ static PARTS: &[Part] = &[
     },
     Part { name: "memory", about: "a server that decides a million proposals", run: memory },
     Part { name: "http", about: "everything that the description of the interface allows, asked", run: http },
+    Part { name: "panics", about: "a server with a bug, built as users build it", run: panics },
     Part { name: "fuzz", about: "each fuzz target for four minutes", run: fuzz_targets },
 ];
 
@@ -122,6 +123,15 @@ fn http() -> Result<()> {
     let python = tools::python_environment()?;
     let mut tests = tests(&["ordain-server"], "test(strangers)");
     Ok(run_command(tests.env(tools::PYTHON_VARIABLE, python))?)
+}
+
+/// In programs: tests are built with `panic = "unwind"` whatever the profile says.
+fn panics() -> Result<()> {
+    for profile in ["release", "dist"] {
+        let example = ["--package", "ordain-server", "--example", "panics"];
+        run_command(cargo(&["run", "--profile", profile]).args(example))?;
+    }
+    Ok(())
 }
 
 fn fuzz_targets() -> Result<()> {

@@ -3,12 +3,12 @@
 use crate::approver::SigningTerms;
 use crate::limits::REASON_CHARACTERS_MAX;
 use crate::permit::{PermitStatus, UseReceipt};
+use crate::view::ViewDocument;
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::{Decision, Outcome};
 use ordain_spec::statement::Signed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
 /// Where an action stands.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub struct ActionStatus {
     /// The proposal that it took the place of.
     pub supersedes: Option<String>,
     /// What an approver is shown; secrets are hashed.
-    pub view: Json,
+    pub view: ViewDocument,
     /// The digest of `view`, which an approval must name. Empty where `view` only names the evidence: in lists, and for
     /// whoever may not see evidence.
     pub view_digest: String,

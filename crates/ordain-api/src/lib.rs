@@ -19,6 +19,7 @@ mod project;
 mod query;
 mod server;
 mod token;
+mod view;
 
 mod openapi;
 mod operation;
@@ -55,3 +56,4 @@ pub use query::{
 pub use role::Role;
 pub use server::{Health, Jwk, Jwks, PolicyState, Ready};
 pub use token::{CreatedToken, NewToken, TokenList, TokenStatus};
+pub use view::ViewDocument;

@@ -94,6 +94,15 @@ macro_rules! document_hash {
             pub fn of<T: Serialize + ?Sized>(canon: &mut Canonicalizer, value: &T) -> Result<Self, WriteError> {
                 canon.digest_value(value, $suffix).map(Self)
             }
+
+            /// Of a value, with its canonical bytes.
+            pub fn with_bytes<'c, T: Serialize + ?Sized>(
+                canon: &'c mut Canonicalizer,
+                value: &T,
+            ) -> Result<(Self, &'c [u8]), WriteError> {
+                let bytes = canon.value(value)?;
+                Ok((Self(Sha256::new_with_prefix(bytes).chain_update($suffix).finalize().into()), bytes))
+            }
         }
     };
 }

@@ -43,5 +43,6 @@ pub use limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};
 pub use number::with_number_text;
 pub use order::compare_utf16;
 pub use place::{Place, place_of, push_pointer_token, span_of};
+pub use ser::Written;
 pub use value::{Member, Value, sort_utf16};
 pub use writer::Canonicalizer;

@@ -12,7 +12,7 @@ impl Draft {
     pub(crate) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         self.clear();
         self.reserve();
-        value.serialize(ValueWriter { draft: self, depth: 0 })?;
+        value.serialize(ValueWriter { draft: self, depth: 0, written: false })?;
         if self.bytes.len() > DOCUMENT_BYTES_MAX { Err(WriteError::TooLong) } else { Ok(()) }
     }
 
@@ -43,9 +43,41 @@ impl Draft {
     }
 }
 
+/// A value whose canonical text is there already: a [`Canonicalizer`](crate::Canonicalizer) copies the text, and any other
+/// serializer gets the value. The text must be canonical, and the value's.
+pub struct Written<'a, T> {
+    /// Canonical JSON.
+    pub text: &'a str,
+    /// The same.
+    pub value: T,
+}
+
+/// The name by which the two meet.
+const WRITTEN: &str = "$ordain_canon::Written";
+
+impl<T: Serialize> Serialize for Written<'_, T> {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(WRITTEN, &TextOrValue(self))
+    }
+}
+
+struct TextOrValue<'w, 'a, T>(&'w Written<'a, T>);
+
+impl<T: Serialize> Serialize for TextOrValue<'_, '_, T> {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            self.0.value.serialize(serializer)
+        } else {
+            serializer.serialize_str(self.0.text)
+        }
+    }
+}
+
 struct ValueWriter<'d> {
     draft: &'d mut Draft,
     depth: usize,
+    /// The next string is canonical JSON.
+    written: bool,
 }
 
 impl<'d> ValueWriter<'d> {
@@ -53,27 +85,27 @@ impl<'d> ValueWriter<'d> {
         if self.depth == DEPTH_MAX {
             return Err(WriteError::TooDeep);
         }
-        Ok(Self { draft: self.draft, depth: self.depth + 1 })
+        Ok(Self { draft: self.draft, depth: self.depth + 1, written: false })
     }
 
     fn array(self) -> Result<ArrayWriter<'d>> {
-        let Self { draft, depth } = self.enter()?;
+        let Self { draft, depth, .. } = self.enter()?;
         draft.bytes.push(b'[');
         Ok(ArrayWriter { draft, depth, any: false, in_member: None })
     }
 
     fn object(self) -> Result<ObjectWriter<'d>> {
-        let Self { draft, depth } = self.enter()?;
+        let Self { draft, depth, .. } = self.enter()?;
         let object = draft.open_object();
         Ok(ObjectWriter { draft, depth, object, in_member: None })
     }
 
     /// `{"variant": …`: the object around the content of an enum's variant.
     fn variant(self, variant: &'static str) -> Result<(Self, OpenObject)> {
-        let Self { draft, depth } = self.enter()?;
+        let Self { draft, depth, .. } = self.enter()?;
         let mut object = draft.open_object();
         write_key(draft, &mut object, variant);
-        Ok((Self { draft, depth }, object))
+        Ok((Self { draft, depth, written: false }, object))
     }
 }
 
@@ -166,8 +198,17 @@ impl<'d> ser::Serializer for ValueWriter<'d> {
     }
 
     fn serialize_str(self, value: &str) -> Result {
-        self.draft.string(value.as_bytes());
+        if self.written {
+            debug_assert!(crate::is_canonical(value.as_bytes()), "it is said to be canonical");
+            self.draft.bytes.extend_from_slice(value.as_bytes());
+        } else {
+            self.draft.string(value.as_bytes());
+        }
         Ok(())
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.written
     }
 
     fn serialize_bytes(self, _: &[u8]) -> Result {
@@ -195,8 +236,8 @@ impl<'d> ser::Serializer for ValueWriter<'d> {
         self.serialize_str(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result {
-        value.serialize(self)
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result {
+        value.serialize(Self { written: name == WRITTEN, ..self })
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -207,7 +248,7 @@ impl<'d> ser::Serializer for ValueWriter<'d> {
         value: &T,
     ) -> Result {
         let (writer, object) = self.variant(variant)?;
-        value.serialize(ValueWriter { draft: &mut *writer.draft, depth: writer.depth })?;
+        value.serialize(ValueWriter { draft: &mut *writer.draft, depth: writer.depth, written: false })?;
         writer.draft.end_value();
         close(writer.draft, object)
     }
@@ -269,7 +310,7 @@ impl ArrayWriter<'_> {
             self.draft.bytes.push(b',');
         }
         self.any = true;
-        value.serialize(ValueWriter { draft: &mut *self.draft, depth: self.depth })
+        value.serialize(ValueWriter { draft: &mut *self.draft, depth: self.depth, written: false })
     }
 
     fn finish(self) -> Result {
@@ -295,7 +336,7 @@ struct ObjectWriter<'d> {
 impl ObjectWriter<'_> {
     #[inline]
     fn member_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        value.serialize(ValueWriter { draft: &mut *self.draft, depth: self.depth })?;
+        value.serialize(ValueWriter { draft: &mut *self.draft, depth: self.depth, written: false })?;
         self.draft.end_value();
         Ok(())
     }
@@ -355,7 +396,7 @@ impl ser::SerializeMap for ObjectWriter<'_> {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
         let start = self.draft.begin_key(&self.object);
         let at = self.draft.bytes.len();
-        key.serialize(ValueWriter { draft: &mut *self.draft, depth: self.depth })?;
+        key.serialize(ValueWriter { draft: &mut *self.draft, depth: self.depth, written: false })?;
         let written = self.draft.bytes.get(at..).unwrap_or_default();
         if written.first() != Some(&b'"') {
             return Err(WriteError::KeyNotString);

@@ -45,7 +45,7 @@ impl Grant {
     }
 
     /// What a permit of it says.
-    pub fn claims(&self, key: &PublicKey, minting: Minting<'_>) -> Claims {
+    pub fn claims(&self, key_id: &str, minting: Minting<'_>) -> Claims {
         let proposal_hash = self.proposal_hash.to_string();
         let id = ContentHash::of(&[proposal_hash.as_bytes(), b"\n", minting.nonce.as_bytes()].concat());
         // A window that has begun began before the permit was there, to the second or not.
@@ -57,7 +57,7 @@ impl Grant {
             evidence_set_hash: self.evidence_set_hash.to_string(),
             exp: seconds(self.valid_until_ms),
             iat: seconds(whole(self.decided_at_ms)),
-            iss: key.id(),
+            iss: key_id.to_owned(),
             // With the action, so that it is found by the id alone.
             jti: format!("permit_{}_{}", short_id(id), self.proposal_id),
             max_affected_records: self.max_affected_records,
@@ -208,27 +208,50 @@ fn span(ms: u64) -> String {
     unit.map_or_else(|| format!("{ms} ms"), |(unit, name)| format!("{} {name}", ms / unit))
 }
 
+/// A key that mints permits, with everything that is the same in all of them.
+#[derive(Clone)]
+pub struct PermitKey<S> {
+    signer: S,
+    id: String,
+    /// The first part of the token, and the dot after it.
+    header: Vec<u8>,
+}
+
+impl<S: Signer<Signature>> PermitKey<S> {
+    /// Of a public key and a signer with its secret part.
+    pub fn new(public: &PublicKey, signer: S) -> Result<Self, PermitError> {
+        let id = public.id();
+        let header = Header { alg: ALGORITHM.to_owned(), kid: id.clone(), typ: TOKEN_TYPE.to_owned() };
+        let mut encoded = Vec::new();
+        push_base64url(&mut encoded, Canonicalizer::new().value(&header).map_err(unwritable)?);
+        encoded.push(b'.');
+        Ok(Self { signer, id, header: encoded })
+    }
+
+    /// The id of the public key.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 /// Makes a permit. The same arguments give the same bytes.
 pub fn mint(grant: &Grant, key: &SigningKey, minting: Minting<'_>) -> Result<String, PermitError> {
-    mint_with_claims(grant, key, minting).map(|(_, token)| token)
+    let key = PermitKey::new(&PublicKey::of(key), key.clone())?;
+    mint_with_claims(grant, &key, minting).map(|(_, token)| token)
 }
 
 /// Makes a permit, and gives its claims too.
-pub fn mint_with_claims(
+pub fn mint_with_claims<S: Signer<Signature>>(
     grant: &Grant,
-    key: &SigningKey,
+    key: &PermitKey<S>,
     minting: Minting<'_>,
 ) -> Result<(Claims, String), PermitError> {
-    let claims = grant.claims(&PublicKey::of(key), minting);
-    let kid = claims.iss.clone();
-    let header = Header { alg: ALGORITHM.to_owned(), kid, typ: TOKEN_TYPE.to_owned() };
+    let claims = grant.claims(&key.id, minting);
     let mut canon = Canonicalizer::new();
-    let refused = |error: ordain_canon::WriteError| PermitError::Claims(error.to_string());
     let mut token = Vec::with_capacity(2048);
-    push_base64url(&mut token, canon.value(&header).map_err(refused)?);
-    token.push(b'.');
-    push_base64url(&mut token, canon.value(&claims).map_err(refused)?);
-    let signature = key.sign(&token).to_bytes();
+    token.extend_from_slice(&key.header);
+    push_base64url(&mut token, canon.value(&claims).map_err(unwritable)?);
+    let signature = key.signer.try_sign(&token).map_err(|_| PermitError::Key)?.to_bytes();
     token.push(b'.');
     push_base64url(&mut token, &signature);
     if token.len() > PERMIT_BYTES_MAX {
@@ -236,6 +259,10 @@ pub fn mint_with_claims(
     }
     let token = String::from_utf8(token).map_err(|_| PermitError::Form)?;
     Ok((claims, token))
+}
+
+fn unwritable(error: ordain_canon::WriteError) -> PermitError {
+    PermitError::Claims(error.to_string())
 }
 
 /// Base64url without padding. A permit holds no secret, so it need not take the same time for all bytes.

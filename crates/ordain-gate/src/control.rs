@@ -117,7 +117,7 @@ impl Gate {
             && let Some(guard) = self.read_cached(|cached| cached.key.clone())
         {
             let keyring = self.keyring();
-            if guard.id == keyring.public().id() {
+            if guard.id == keyring.permit_key().id() {
                 return Ok((keyring, guard));
             }
         }

@@ -1,9 +1,10 @@
 //! The key that permits and checkpoints are signed with: one file that only its owner can read.
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use ed25519_dalek::SigningKey;
-use ordain_decision::PublicKey;
+use ed25519_dalek::{Signature, SignatureError, Signer, SigningKey};
+use ordain_decision::{PermitKey, PublicKey};
 use ordain_state::{StateError, make_private_folder, open_private};
+use ring::signature::Ed25519KeyPair;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +17,18 @@ const KEY_FILE_BYTES_MAX: u64 = 1 << 10;
 #[derive(Clone)]
 pub struct Keyring {
     key: Arc<SigningKey>,
+    /// The same key, ready to mint.
+    permit_key: Arc<PermitKey<QuickSigner>>,
     folder: Option<PathBuf>,
+}
+
+/// Signs with ring, which takes half as long as `ed25519-dalek`. The signatures are the same, byte for byte.
+pub(super) struct QuickSigner(Ed25519KeyPair);
+
+impl Signer<Signature> for QuickSigner {
+    fn try_sign(&self, message: &[u8]) -> Result<Signature, SignatureError> {
+        Signature::from_slice(self.0.sign(message).as_ref())
+    }
 }
 
 /// A key could not be read or made.
@@ -69,8 +81,7 @@ impl Keyring {
         if decoded.len() != 32 {
             return Err(wrong());
         }
-        let key = Arc::new(SigningKey::from_bytes(&seed));
-        Ok(Some(Self { key, folder: Some(folder.to_owned()) }))
+        Self::of(&seed, Some(folder.to_owned())).map(Some)
     }
 
     /// The key in a folder, which must be there.
@@ -83,14 +94,25 @@ impl Keyring {
 
     /// A key that is gone with the process.
     pub fn ephemeral() -> Result<Self, KeyringError> {
-        Ok(Self { key: Arc::new(SigningKey::from_bytes(&random::<32>()?)), folder: None })
+        Self::of(&random::<32>()?, None)
+    }
+
+    fn of(seed: &[u8; 32], folder: Option<PathBuf>) -> Result<Self, KeyringError> {
+        let key = SigningKey::from_bytes(seed);
+        let public = PublicKey::of(&key);
+        let unusable = |problem: String| KeyringError { path: format!("the key `{}`", public.id()), problem };
+        let pair = Ed25519KeyPair::from_seed_and_public_key(seed, key.verifying_key().as_bytes())
+            .map_err(|error| unusable(error.to_string()))?;
+        let permit_key =
+            PermitKey::new(&public, QuickSigner(pair)).map_err(|error| unusable(error.to_string()))?;
+        Ok(Self { key: Arc::new(key), permit_key: Arc::new(permit_key), folder })
     }
 
     /// Another key, kept beside this one until it takes its place: nothing is lost if what is between fails.
     pub(super) fn next(&self) -> Result<Self, KeyringError> {
         let Some(folder) = &self.folder else { return Self::ephemeral() };
         let seed = random::<32>()?;
-        let next = Self { key: Arc::new(SigningKey::from_bytes(&seed)), folder: Some(folder.clone()) };
+        let next = Self::of(&seed, Some(folder.clone()))?;
         let path = folder.join(draft_name(&next.public().id()));
         let written = write_new(&path, &Base64UrlUnpadded::encode_string(&seed));
         written
@@ -142,6 +164,10 @@ impl Keyring {
         &self.key
     }
 
+    pub(super) fn permit_key(&self) -> &PermitKey<QuickSigner> {
+        &self.permit_key
+    }
+
     /// Its public part.
     pub fn public(&self) -> PublicKey {
         PublicKey::of(&self.key)
@@ -160,7 +186,8 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], KeyringError> {
 
 /// Random letters and digits of hexadecimal numbers.
 pub(super) fn random_hex<const BYTES: usize>() -> Result<String, KeyringError> {
-    Ok(random::<BYTES>()?.iter().map(|byte| format!("{byte:02x}")).collect())
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    Ok(random::<BYTES>()?.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect())
 }
 
 fn draft_name(key_id: &str) -> String {
@@ -198,4 +225,26 @@ fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     // The name that counts is another one.
     let _ = std::fs::remove_file(&draft);
     linked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_libraries_sign_alike() {
+        let keyring = Keyring::ephemeral().unwrap();
+        let signer = QuickSigner(
+            Ed25519KeyPair::from_seed_and_public_key(
+                keyring.key.as_bytes(),
+                keyring.key.verifying_key().as_bytes(),
+            )
+            .unwrap(),
+        );
+        for length in [0, 1, 63, 64, 65, 1_000, 5_000] {
+            let message = vec![b'm'; length];
+            assert_eq!(signer.sign(&message), keyring.key.sign(&message));
+        }
+        assert_eq!(keyring.permit_key.id(), keyring.public().id());
+    }
 }

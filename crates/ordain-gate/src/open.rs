@@ -275,17 +275,17 @@ impl Gate {
         write(&mut self.shared.cached.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The gate's own record.
+    /// The gate's own record: its version, and its content.
     pub(super) async fn control(&self, reading: Reading) -> Result<(Versioned<Control>, Control), GateError> {
         let known = match reading {
             Reading::Cached => self.read_cached(|cached| cached.control.clone()),
             Reading::Fresh => None,
         };
-        let control = match known {
+        let mut control = match known {
             Some(control) => control,
             None => self.read_control().await?,
         };
-        let body = control.body.clone();
+        let body = control.body.take();
         let body = body.ok_or_else(|| GateError::Damaged("the gate's own record is missing".to_owned()))?;
         Ok((control, body))
     }

@@ -30,7 +30,7 @@ impl Gate {
             GateError::invalid("", format!("no permit can be made of this proposal: it {error}"))
         };
         let minting = Minting { audience: &self.settings.audience, nonce: &nonce };
-        let (claims, token) = mint_with_claims(grant, keyring.key(), minting).map_err(refused)?;
+        let (claims, token) = mint_with_claims(grant, keyring.permit_key(), minting).map_err(refused)?;
         let (valid_from_ms, valid_until_ms) = claims.window_ms().map_err(refused)?;
         let document = ContentHash::of(token.as_bytes());
         Ok((Minted { token, claims, document, valid_from_ms, valid_until_ms }, key))

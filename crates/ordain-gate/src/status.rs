@@ -74,7 +74,7 @@ impl Shown {
             submitted_at_ms: action.submitted_at_ms,
             decision,
             approvals,
-            view: view.json,
+            view: view.document,
             view_digest: view.digest,
             signing: None,
             permit,

@@ -5,7 +5,7 @@ use super::error::GateError;
 use super::policy::Loaded;
 use super::records::{Action, Control};
 use super::status::sees_evidence;
-use ordain_api::ProjectName;
+use ordain_api::{ProjectName, ViewDocument};
 use ordain_canon::{Canonicalizer, ContentHash, Value, ViewDigest};
 use ordain_spec::action::RUNNER_SENSOR;
 use serde::Serialize;
@@ -31,7 +31,7 @@ impl Packets {
 
 /// What an approver is shown.
 pub(crate) struct View {
-    pub(crate) json: Json,
+    pub(crate) document: ViewDocument,
     /// Empty where the view does not have all of the evidence.
     pub(crate) digest: String,
 }
@@ -97,10 +97,12 @@ pub(crate) fn view(
         earlier,
         labels,
     };
-    let digest =
-        if is_whole { ViewDigest::of(&mut Canonicalizer::new(), &form)?.to_string() } else { String::new() };
-    let json = serde_json::to_value(&form).map_err(|error| GateError::Damaged(error.to_string()))?;
-    Ok(View { json, digest })
+    let mut canon = Canonicalizer::new();
+    let (digest, bytes) = ViewDigest::with_bytes(&mut canon, &form)?;
+    let damaged = |error: std::str::Utf8Error| GateError::Damaged(error.to_string());
+    let text = std::str::from_utf8(bytes).map_err(damaged)?.to_owned();
+    let digest = if is_whole { digest.to_string() } else { String::new() };
+    Ok(View { document: ViewDocument::of_canonical(text), digest })
 }
 
 /// A run is as good as whoever ran it. Without the signature of a runner's own key, the proposer may have made it up.

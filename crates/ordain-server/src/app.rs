@@ -172,7 +172,7 @@ impl App {
         if body.is_some() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
-        let request = request.extension(caller).body(Body::from(body.unwrap_or_default()));
+        let request = request.extension(Arc::new(caller)).body(Body::from(body.unwrap_or_default()));
         let Ok(request) = request else {
             let problem = Problem::new(ProblemCode::Invalid, format!("`{path}` is not a path"));
             let body = serde_json::to_vec(&problem).unwrap_or_default();

@@ -21,8 +21,8 @@ use ordain_api::{
 use ordain_gate::{Caller, GateError};
 use ordain_spec::statement::How;
 use std::panic::AssertUnwindSafe;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -35,7 +35,7 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let route = route.unwrap_or("unknown");
     let method = request.method().clone();
     // Who is known already asks without a network.
-    let is_local = request.extensions().get::<Caller>().is_some();
+    let is_local = request.extensions().get::<Arc<Caller>>().is_some();
     let answered = AssertUnwindSafe(answer(&app, request, next, route)).catch_unwind().await;
     let (mut response, principal) = answered.unwrap_or_else(|_| (response_of(broken_off()), None));
     if let Some(error) = response.extensions_mut().remove::<ErrorResponse>() {
@@ -107,13 +107,13 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
             Err(_) => return (response_of(Problem::busy("too many requests at once")), None),
         }
     };
-    let caller = match request.extensions().get::<Caller>() {
-        Some(caller) => Ok(caller.clone()),
+    let caller = match request.extensions().get::<Arc<Caller>>() {
+        Some(caller) => Ok(Arc::clone(caller)),
         // Boxed, because asking the store takes much room, and the request may wait for long after it.
         None => {
             let guarded = operation.is_some_and(|operation| operation.guards_token);
             let peer = request.extensions().get::<Peer>().cloned();
-            Box::pin(authenticate(app, request.headers(), peer, guarded)).await
+            Box::pin(authenticate(app, request.headers(), peer, guarded)).await.map(Arc::new)
         }
     };
     let caller = match caller {
@@ -126,7 +126,7 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
         Err(error) => return (error.into_response(), principal),
     };
     let admitted =
-        match present(app, request.headers(), request.extensions().get(), caller.clone(), operation).await {
+        match present(app, request.headers(), request.extensions().get(), &caller, operation).await {
             Ok(caller) => admit(app, &mut request, caller, operation),
             Err(error) => Err(error),
         };
@@ -191,16 +191,17 @@ async fn present(
     app: &App,
     headers: &HeaderMap,
     peer: Option<&Peer>,
-    caller: Caller,
+    caller: &Arc<Caller>,
     operation: Option<&'static Operation>,
-) -> Result<Caller, ErrorResponse> {
+) -> Result<Arc<Caller>, ErrorResponse> {
     let mut given = headers.get_all(STATEMENT_HEADER).iter();
     let caller = match (given.next(), given.next()) {
-        (None, _) => caller,
+        (None, _) => Arc::clone(caller),
         (Some(value), None) => {
             let signed = value.to_str().ok().and_then(read_statement_header);
             let problem = "the header `ordain-statement` holds no signed statements";
-            caller.with_statements(signed.ok_or_else(|| Problem::invalid("", problem))?)
+            let signed = signed.ok_or_else(|| Problem::invalid("", problem))?;
+            Arc::new(caller.as_ref().clone().with_statements(signed))
         }
         (Some(_), Some(_)) => return Err(Problem::invalid("", "there are two `ordain-statement`").into()),
     };
@@ -219,7 +220,10 @@ async fn present(
     }
     // A user of the machine has no role for owner acts: the statement carries the act. Without an owner there is only the claim.
     let may_claim = || operation.id == OperationId::EnrolApproverKey && is_claimant(app, peer);
-    if owned || may_claim() { Ok(caller.for_owner_act()) } else { Err(unclaimed(app).into()) }
+    if !owned && !may_claim() {
+        return Err(unclaimed(app).into());
+    }
+    Ok(Arc::new(Arc::unwrap_or_clone(caller).for_owner_act()))
 }
 
 /// Whether the user at the other end of the socket may claim the gate.
@@ -245,9 +249,9 @@ fn unclaimed(app: &App) -> Problem {
 async fn about_project(
     app: &App,
     request: &mut Request,
-    caller: Caller,
+    caller: Arc<Caller>,
     operation: Option<&'static Operation>,
-) -> Result<Caller, ErrorResponse> {
+) -> Result<Arc<Caller>, ErrorResponse> {
     let peer = request.extensions().get::<Peer>().cloned();
     let (Some(peer), Some(projects), Some(operation)) = (peer, app.projects.clone(), operation) else {
         return Ok(caller);
@@ -269,7 +273,7 @@ async fn about_project(
             let status = status(&located);
             let (project_id, path) = (status.project_id.clone(), status.path.clone());
             request.extensions_mut().insert(status);
-            Ok(caller.about_project(ProjectName { project_id, path }))
+            Ok(Arc::new(Arc::unwrap_or_clone(caller).about_project(ProjectName { project_id, path })))
         }
         Err(problem) if is_invalid || operation.workspace => Err(problem.into()),
         Err(_) => Ok(caller),
@@ -280,7 +284,7 @@ async fn about_project(
 fn admit(
     app: &App,
     request: &mut Request,
-    caller: Caller,
+    caller: Arc<Caller>,
     operation: Option<&'static Operation>,
 ) -> Result<Place, ErrorResponse> {
     let place = Place::take(app, caller.principal())?;

@@ -1,6 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![expect(clippy::result_large_err, reason = "a problem is made once, for a request that ends with it")]
 
+// A panic is answered with status 500; the server goes on. A build in which it would end the process is refused.
+#[cfg(not(panic = "unwind"))]
+compile_error!("the server catches panics: build it with `panic = \"unwind\"`");
+
 pub mod limits;
 
 mod app;

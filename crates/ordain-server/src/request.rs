@@ -15,6 +15,7 @@ use ordain_gate::Caller;
 use ordain_spec::name::violation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 
 /// The bytes of a JSON body.
 pub(crate) struct JsonBytes(pub(crate) Vec<u8>);
@@ -143,13 +144,13 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
 }
 
 /// Who asks; the front has found out.
-pub(crate) struct By(pub(crate) Caller);
+pub(crate) struct By(pub(crate) Arc<Caller>);
 
 impl<S: Sync> FromRequestParts<S> for By {
     type Rejection = ErrorResponse;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ErrorResponse> {
-        parts.extensions.get::<Caller>().cloned().map(Self).ok_or_else(|| no_token().into())
+        parts.extensions.get::<Arc<Caller>>().cloned().map(Self).ok_or_else(|| no_token().into())
     }
 }
 

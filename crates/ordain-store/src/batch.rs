@@ -16,12 +16,8 @@ pub(crate) struct Tip {
     pub(crate) edge: Edge,
     /// The last entry; none on an empty ledger.
     pub(crate) last: Option<Vec<u8>>,
-}
-
-impl Tip {
-    pub(crate) fn head(&self) -> Head {
-        Head { size: self.edge.size(), root: self.edge.root() }
-    }
+    /// Of the edge.
+    pub(crate) head: Head,
 }
 
 /// An entry as it is written.
@@ -39,7 +35,10 @@ pub(crate) struct Batch {
     edge: Edge,
     /// The last entry that was there before.
     last: Option<Vec<u8>>,
-    versions: BTreeMap<Key, u64>,
+    /// Before the changes; after [`Batch::seal`] with them.
+    head: Head,
+    /// Of records by kind and id, so that a lookup needs no key of its own.
+    versions: BTreeMap<String, BTreeMap<String, u64>>,
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     bytes: usize,
     /// The highest level of a tile that became full.
@@ -52,10 +51,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(Tip { edge, last }: Tip) -> Self {
+    pub(crate) fn new(Tip { edge, last, head }: Tip) -> Self {
         Self {
             edge,
             last,
+            head,
             versions: BTreeMap::new(),
             answers: Vec::new(),
             bytes: 0,
@@ -69,13 +69,17 @@ impl Batch {
 
     /// The guarded records whose version must still be read.
     pub(crate) fn unknown(&self, guards: &[Guard]) -> Vec<Key> {
-        let keys = guards.iter().map(|guard| (guard.kind.clone(), guard.id.clone()));
-        keys.filter(|key| !self.versions.contains_key(key)).collect()
+        let unknown = guards.iter().filter(|guard| self.version(&guard.kind, &guard.id).is_none());
+        unknown.map(|guard| (guard.kind.clone(), guard.id.clone())).collect()
+    }
+
+    fn version(&self, kind: &str, id: &str) -> Option<u64> {
+        self.versions.get(kind)?.get(id).copied()
     }
 
     /// A record's version in the database; 0 if it is not there.
-    pub(crate) fn learn(&mut self, key: Key, version: u64) {
-        self.versions.insert(key, version);
+    pub(crate) fn learn(&mut self, (kind, id): Key, version: u64) {
+        self.versions.entry(kind).or_default().insert(id, version);
     }
 
     /// Whether the transaction takes no further change.
@@ -87,17 +91,14 @@ impl Batch {
         !(self.entries.is_empty() && self.documents.is_empty() && self.records.is_empty())
     }
 
-    pub(crate) fn size(&self) -> u64 {
-        self.edge.size()
-    }
-
     /// How many it has, those that it refuses among them.
     pub(crate) fn changes(&self) -> usize {
         self.answers.len()
     }
 
-    pub(crate) fn root(&self) -> Hash {
-        self.edge.root()
+    /// The end of the ledger, once the batch is sealed.
+    pub(crate) fn head(&self) -> Head {
+        self.head
     }
 
     /// Adds a change, or keeps why it is refused. The versions of its guards are known.
@@ -113,7 +114,7 @@ impl Batch {
 
     fn apply(&mut self, change: Change) -> Answer {
         for Guard { kind, id, version } in &change.guards {
-            let found = self.versions.get(&(kind.clone(), id.clone())).copied().unwrap_or_default();
+            let found = self.version(kind, id).unwrap_or_default();
             if found != *version {
                 return Err(StoreError::Conflict { kind: kind.clone(), id: id.clone(), version: found });
             }
@@ -136,10 +137,14 @@ impl Batch {
         self.documents.extend(writes.documents.into_iter().map(|bytes| (ContentHash::of(&bytes), bytes)));
         let size = self.edge.size();
         for new in writes.records {
-            let key = (new.kind.clone(), new.id.clone());
-            let version = self.versions.get(&key).copied().unwrap_or_default() + 1;
-            self.versions.insert(key.clone(), version);
             let crate::NewRecord { kind, id, state, body } = new;
+            // It is guarded, and so its version is known.
+            let known = self.versions.get_mut(&kind).and_then(|ids| ids.get_mut(&id));
+            let version = known.as_deref().copied().unwrap_or_default() + 1;
+            if let Some(known) = known {
+                *known = version;
+            }
+            let key = (kind.clone(), id.clone());
             self.records.insert(key, Record { kind, id, version, state, body, changed_at: size });
         }
         Ok(Committed { first_index, size })
@@ -147,6 +152,9 @@ impl Batch {
 
     /// After the last change: adds the tiles above level 0 that grew and are not full. Level 0 is read from entries.
     pub(crate) fn seal(&mut self) {
+        if !self.entries.is_empty() {
+            self.head = Head { size: self.edge.size(), root: self.edge.root() };
+        }
         let Some(full_level) = self.full_level else { return };
         for (tile, row) in self.edge.partial_tiles() {
             if tile.level > 0 && tile.level <= full_level + 1 {
@@ -166,7 +174,8 @@ impl Batch {
             // Whoever does not wait any more need not know.
             let _gone = caller.send(answer);
         }
-        Tip { edge: self.edge, last: self.entries.pop().map(|entry| entry.bytes).or(self.last) }
+        let last = self.entries.pop().map(|entry| entry.bytes).or(self.last);
+        Tip { edge: self.edge, last, head: self.head }
     }
 
     /// Nothing was written, or nobody knows. A conflict is no answer either: it may be with a change that failed.

@@ -58,3 +58,5 @@ pub(crate) const TURN: Duration = Duration::from_millis(2);
 pub(crate) const GATHER_SHARE: u32 = 8;
 /// … and at most this.
 pub(crate) const GATHER_WAIT_MAX: Duration = Duration::from_micros(200);
+/// Between two looks.
+pub(crate) const GATHER_STEP: Duration = Duration::from_micros(50);

@@ -123,20 +123,19 @@ fn push_part(plain: &mut Vec<u8>, text: &[u8], part: &mut Vec<u8>) {
 }
 
 fn shorten(text: &[u8], shortened: &mut Vec<u8>) {
+    const RUN_MIN: usize = HEX_PAIRS_MIN * 2;
     // Everything before this is written.
     let mut written = 0;
+    // No run begins before this.
     let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        if hex_value(*byte).is_none() {
-            at += 1;
+    while let Some(window) = text.get(at..at + RUN_MIN) {
+        // From its end: most windows are passed over after one look.
+        if let Some(gap) = window.iter().rposition(|byte| hex_value(*byte).is_none()) {
+            at += gap + 1;
             continue;
         }
         let rest = text.get(at..).unwrap_or_default();
         let run = hex_run(rest);
-        if run / 2 < HEX_PAIRS_MIN {
-            at += run;
-            continue;
-        }
         let before = text.get(written..at).unwrap_or_default();
         let pairs = match before.strip_suffix(HASH_PREFIX) {
             Some(before) if run >= HASH_DIGITS => {
@@ -193,12 +192,21 @@ fn hex_run(text: &[u8]) -> usize {
 }
 
 fn hex_value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
+    HEX_VALUES.get(usize::from(digit)).copied().filter(|value| *value < 16)
 }
+
+/// What each byte is worth as a lower-case hexadecimal digit; 16 for any other byte.
+#[expect(clippy::indexing_slicing, reason = "computed by the compiler")]
+const HEX_VALUES: [u8; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut values = [16; 256];
+    let mut value = 0_u8;
+    while value < 16 {
+        values[digits[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
 
 /// Writes pairs of digits as bytes.
 fn push_hex(shortened: &mut Vec<u8>, text: &[u8], pairs: usize) {

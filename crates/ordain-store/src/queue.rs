@@ -1,10 +1,10 @@
 //! The bounded queue before the writer, and what it counts.
 
-use crate::limits::{BATCH_CHANGES_MAX, GATHER_SHARE, GATHER_WAIT_MAX, QUEUE_MAX};
+use crate::limits::{BATCH_CHANGES_MAX, GATHER_SHARE, GATHER_STEP, GATHER_WAIT_MAX, QUEUE_MAX};
 use crate::{Change, Committed, Counters, StoreError, checks};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
@@ -43,6 +43,8 @@ pub(crate) struct Counts {
     refused: AtomicU64,
     failed: AtomicU64,
     reads: AtomicU64,
+    /// Whether the writer has taken changes out of the queue that are not written yet.
+    taken: AtomicBool,
 }
 
 pub(crate) fn queue() -> (Queue, Inbox) {
@@ -71,6 +73,16 @@ impl Queue {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.sender.is_closed()
+    }
+
+    /// Whether it takes changes, and none waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        let none_waits = self.sender.capacity() == QUEUE_MAX && !self.counts.taken.load(Ordering::Acquire);
+        none_waits && !self.sender.is_closed()
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     pub(crate) fn count_read(&self) {
@@ -130,7 +142,8 @@ impl Inbox {
         let expected = jobs.len() + self.waiting() + answered;
         self.drain_into(jobs);
         while jobs.len() < expected.min(BATCH_CHANGES_MAX) && start.elapsed() < wait {
-            std::thread::yield_now();
+            // Asleep: those who are waited for need the processors.
+            std::thread::sleep(GATHER_STEP);
             self.drain_into(jobs);
         }
     }
@@ -168,5 +181,10 @@ impl Counts {
 
     pub(crate) fn failed(&self, changes: u64) {
         self.failed.fetch_add(changes, Ordering::Relaxed);
+    }
+
+    /// The writer has taken changes, or has written them all: while it has some, nobody writes before them.
+    pub(crate) fn taken(&self, taken: bool) {
+        self.taken.store(taken, Ordering::Release);
     }
 }

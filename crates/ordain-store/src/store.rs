@@ -63,7 +63,7 @@ impl Store {
     /// that was accepted is written even if nobody waits for the answer any more.
     pub async fn commit(&self, change: Change) -> Result<Committed, StoreError> {
         match self.engine.as_ref() {
-            Engine::Sqlite(sqlite) => sqlite.queue().commit(change).await,
+            Engine::Sqlite(sqlite) => sqlite.commit(change).await,
             Engine::Postgres(postgres) => postgres.queue().commit(change).await,
         }
     }

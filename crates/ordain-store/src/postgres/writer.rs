@@ -95,7 +95,7 @@ impl Writer {
             Ok(mark) => {
                 self.session = Some(session);
                 let tip = batch.succeed(&inbox.counts);
-                self.known = Some(tip.head());
+                self.known = Some(tip.head);
                 self.end = Some(End { tip, mark });
                 if self.turn.is_some_and(|began| began.elapsed() >= TURN) {
                     self.end_turn().await;
@@ -234,7 +234,7 @@ async fn begin_turn(
             edge_of(size, root, session.tiles(&edge_tiles(size), size).await?)?
         }
     };
-    Ok((End { tip: Tip { edge, last }, mark }, versions))
+    Ok((End { tip: Tip { edge, last, head }, mark }, versions))
 }
 
 /// One statement, which is a transaction of its own; gives the new mark of the head. The server refuses it if the head is
@@ -244,8 +244,8 @@ async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String,
         return Ok(mark);
     }
     let rows = Rows::of(batch)?;
-    let root = batch.root();
-    let (size, root) = (to_signed(batch.size())?, root.as_bytes().as_slice());
+    let Head { size, root } = batch.head();
+    let (size, root) = (to_signed(size)?, root.as_bytes().as_slice());
     let Entries { positions, bytes, leaf_hashes, attached, marks } = &rows.entries;
     let (levels, tile_positions, hashes) = &rows.tiles;
     let (names, documents) = &rows.documents;

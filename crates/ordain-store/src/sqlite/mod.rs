@@ -1,4 +1,4 @@
-//! The store on SQLite: one writer thread with group commit, and readers beside it.
+//! The store on SQLite: one writer with group commit, and readers beside it.
 
 mod error;
 mod file;
@@ -7,8 +7,8 @@ mod readers;
 mod schema;
 mod writer;
 
-use crate::queue::{Queue, queue};
-use crate::{EntryRow, Head, MarkedView, Query, Record, StoreError};
+use crate::queue::{Answer, Queue, queue};
+use crate::{Change, EntryRow, Head, MarkedView, Query, Record, StoreError, checks};
 use file::File;
 use ordain_canon::ContentHash;
 use ordain_ledger::{TileId, Tiles};
@@ -18,8 +18,9 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use tokio::task::spawn_blocking;
-use writer::Writer;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::{block_in_place, spawn_blocking};
+use writer::{SharedWriter, Writer};
 
 /// How messages name a store without a file.
 const IN_MEMORY: &str = "the store in memory";
@@ -31,6 +32,7 @@ type Shared = Arc<Mutex<Connection>>;
 
 pub(crate) struct Sqlite {
     queue: Queue,
+    writer: SharedWriter,
     readers: Arc<Readers>,
 }
 
@@ -80,11 +82,28 @@ impl Sqlite {
 
     fn start(writer: Writer, readers: Readers) -> Result<Self, StoreError> {
         let (queue, inbox) = queue();
+        let writer = Arc::new(Mutex::new(Some(writer)));
+        let shared = Arc::clone(&writer);
         let thread = std::thread::Builder::new().name("ordain-writer".to_owned());
-        thread.spawn(move || writer.run(inbox)).map_err(|error| {
+        thread.spawn(move || writer::write_queued(&shared, inbox)).map_err(|error| {
             StoreError::Unavailable(format!("the thread that writes to the store does not start: {error}"))
         })?;
-        Ok(Self { queue, readers: Arc::new(readers) })
+        Ok(Self { queue, writer, readers: Arc::new(readers) })
+    }
+
+    /// A caller that is alone writes in its own thread: it would wait for two changes of thread otherwise. The others share
+    /// transactions.
+    pub(crate) async fn commit(&self, change: Change) -> Answer {
+        let may_block = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+        if may_block
+            && self.queue.is_empty()
+            && let Ok(mut writer) = self.writer.try_lock()
+        {
+            let Some(writer) = writer.as_mut() else { return Err(StoreError::Closed) };
+            checks::guards(&change.guards)?;
+            return block_in_place(|| writer.write_alone(change, self.queue.counts()));
+        }
+        self.queue.commit(change).await
     }
 
     pub(crate) fn queue(&self) -> &Queue {

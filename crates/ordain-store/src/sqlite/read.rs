@@ -37,26 +37,34 @@ impl Rows<'_> {
         self.one(sql, (kind, id), record_row)?.map(record_of).transpose()
     }
 
+    /// Records of all states come from one list for each state: another index would cost every write more than it spares a listing.
     pub(super) fn records(self, query: &Query) -> Result<Vec<Record>, StoreError> {
+        let limit = query.limit.min(LIST_MAX);
+        if let Some(state) = &query.state {
+            return self.records_in(query, state, limit);
+        }
+        let states = "WITH RECURSIVE found (state) AS ( \
+                      SELECT min(state) FROM records WHERE kind = ?1 \
+                      UNION ALL SELECT (SELECT min(state) FROM records WHERE kind = ?1 AND state > found.state) \
+                      FROM found WHERE found.state IS NOT NULL) SELECT state FROM found WHERE state IS NOT NULL";
+        let mut records = Vec::new();
+        for state in self.all(states, [&query.kind], |row| row.get::<_, String>(0))? {
+            records.extend(self.records_in(query, &state, limit)?);
+        }
+        records.sort_by(|left, right| (left.changed_at, &left.id).cmp(&(right.changed_at, &right.id)));
+        records.truncate(limit);
+        Ok(records)
+    }
+
+    fn records_in(self, query: &Query, state: &str, limit: usize) -> Result<Vec<Record>, StoreError> {
         let (changed_at, id) = match &query.after {
             Some((changed_at, id)) => (to_signed(*changed_at)?, id.as_str()),
             None => (-1, ""),
         };
-        let limit = i64::try_from(query.limit.min(LIST_MAX)).unwrap_or_default();
-        let columns = "SELECT kind, id, version, state, body, changed_at FROM records";
-        let page = "(changed_at, id) > (?2, ?3) ORDER BY changed_at, id LIMIT ?4";
-        let rows = match &query.state {
-            Some(state) => self.all(
-                &format!("{columns} WHERE kind = ?1 AND state = ?5 AND {page}"),
-                (&query.kind, changed_at, id, limit, state),
-                record_row,
-            )?,
-            None => self.all(
-                &format!("{columns} WHERE kind = ?1 AND {page}"),
-                (&query.kind, changed_at, id, limit),
-                record_row,
-            )?,
-        };
+        let limit = i64::try_from(limit).unwrap_or_default();
+        let sql = "SELECT kind, id, version, state, body, changed_at FROM records WHERE kind = ?1 AND state = ?2 \
+                   AND (changed_at, id) > (?3, ?4) ORDER BY changed_at, id LIMIT ?5";
+        let rows = self.all(sql, (&query.kind, state, changed_at, id, limit), record_row)?;
         rows.into_iter().map(record_of).collect()
     }
 

@@ -29,7 +29,6 @@ CREATE TABLE records (
     kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL,
     changed_at INTEGER NOT NULL, PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX records_by_change ON records (kind, changed_at, id);
 CREATE INDEX records_by_state ON records (kind, state, changed_at, id);
 INSERT INTO meta (only, version) VALUES (0, 0);
 "];

@@ -1,4 +1,4 @@
-//! The one thread that writes: drains the queue into a transaction, commits, answers.
+//! Writing: a thread drains the queue into a transaction, commits, answers. A caller that is alone writes in its own thread.
 
 use super::error::of_sqlite;
 use super::file::File;
@@ -6,14 +6,18 @@ use super::read::Rows;
 use super::{IN_MEMORY, Shared};
 use crate::batch::{Batch, Tip, fail_all};
 use crate::limits::CATCH_UP_MAX;
-use crate::queue::{Inbox, Job};
+use crate::queue::{Answer, Counts, Inbox, Job};
 use crate::tree::{check_grown, edge_of, edge_tiles, same_root, tiles_before, to_bytes, to_signed};
-use crate::{Head, StoreError};
+use crate::{Change, Head, StoreError};
 use ordain_ledger::Edge;
 use rusqlite::{CachedStatement, Connection, ErrorCode, Params};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// The writer, which the thread and a caller that is alone use in turn. None: the store is closed.
+pub(super) type SharedWriter = Arc<Mutex<Option<Writer>>>;
 
 pub(super) struct Writer {
     /// None: in memory.
@@ -31,30 +35,19 @@ impl Writer {
         Self { file, connection, tip: None, known: None }
     }
 
-    pub(super) fn run(mut self, mut inbox: Inbox) {
-        let mut jobs = VecDeque::new();
-        while let Some(job) = inbox.blocking_next() {
-            jobs.push_back(job);
-            while !jobs.is_empty() {
-                inbox.drain_into(&mut jobs);
-                let start = Instant::now();
-                let answered = self.batch(&mut jobs, &inbox);
-                if self.file.is_some() {
-                    inbox.gather_into(&mut jobs, answered, start.elapsed());
-                }
-            }
-        }
-        // The file is closed before anybody hears that the store is.
-        drop(self);
-        inbox.end();
+    /// Writes one change at once, in the caller's thread.
+    pub(super) fn write_alone(&mut self, change: Change, counts: &Counts) -> Answer {
+        let (answer, mut answered) = oneshot::channel();
+        self.batch(&mut VecDeque::from([Job { change, answer }]), counts);
+        answered.try_recv().unwrap_or(Err(StoreError::Closed))
     }
 
     /// One transaction with as many of the changes as it takes; gives the number of those who were answered.
-    fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &Inbox) -> usize {
+    fn batch(&mut self, jobs: &mut VecDeque<Job>, counts: &Counts) -> usize {
         let connection = match self.connection() {
             Ok(connection) => connection,
             Err(error) => {
-                fail_all(jobs.drain(..), &error, &inbox.counts);
+                fail_all(jobs.drain(..), &error, counts);
                 return 0;
             }
         };
@@ -67,7 +60,7 @@ impl Writer {
             Err(error) => {
                 give_up(&locked);
                 self.connection = self.connection_after_failure();
-                fail_all(jobs.drain(..), &error, &inbox.counts);
+                fail_all(jobs.drain(..), &error, counts);
                 return 0;
             }
         };
@@ -81,15 +74,15 @@ impl Writer {
         match written.and_then(|()| self.check_file().map_err(lost)) {
             Ok(()) => {
                 drop(locked);
-                let tip = batch.succeed(&inbox.counts);
-                self.known = Some(tip.head());
+                let tip = batch.succeed(counts);
+                self.known = Some(tip.head);
                 self.tip = Some(tip);
                 answered
             }
             Err(error) => {
                 give_up(&locked);
                 self.connection = self.connection_after_failure();
-                batch.fail(&error, &inbox.counts);
+                batch.fail(&error, counts);
                 0
             }
         }
@@ -115,17 +108,44 @@ impl Writer {
     }
 }
 
+/// Writes what comes through the queue, until it is closed.
+pub(super) fn write_queued(writer: &SharedWriter, mut inbox: Inbox) {
+    let mut jobs = VecDeque::new();
+    while let Some(job) = inbox.blocking_next() {
+        jobs.push_back(job);
+        inbox.counts.taken(true);
+        // Kept until nobody waits: callers that come meanwhile share the next transaction.
+        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(writer) = writer.as_mut() else { break };
+        while !jobs.is_empty() {
+            inbox.drain_into(&mut jobs);
+            let start = Instant::now();
+            let answered = writer.batch(&mut jobs, &inbox.counts);
+            if writer.file.is_some() {
+                inbox.gather_into(&mut jobs, answered, start.elapsed());
+            }
+        }
+        inbox.counts.taken(false);
+    }
+    // The file is closed before anybody hears that the store is.
+    drop(writer.lock().unwrap_or_else(PoisonError::into_inner).take());
+    inbox.end();
+}
+
 /// Begins a transaction at the end of the ledger: other processes may have appended.
 fn begin(rows: Rows<'_>, tip: Option<Tip>, known_head: Option<Head>) -> Result<Tip, StoreError> {
     run(rows, "BEGIN IMMEDIATE", [])?;
     let head = rows.head()?;
-    let (edge, known) = tip.map(|tip| (tip.edge, tip.last)).unzip();
-    let grown = edge.as_ref().is_none_or(|edge: &Edge| edge.size() != head.size);
-    let last = match head.size.checked_sub(1) {
-        Some(last) if grown => rows.last_entry(last)?,
-        _ => known.flatten(),
+    // Nobody has written meanwhile: the head is the one that was computed then.
+    let tip = match tip {
+        Some(tip) if tip.head == head => return Ok(tip),
+        tip => tip,
     };
-    Ok(Tip { edge: edge_at(rows, edge, head, known_head)?, last })
+    let last = match head.size.checked_sub(1) {
+        Some(last) => rows.last_entry(last)?,
+        None => None,
+    };
+    Ok(Tip { edge: edge_at(rows, tip.map(|tip| tip.edge), head, known_head)?, last, head })
 }
 
 fn edge_at(rows: Rows<'_>, edge: Option<Edge>, head: Head, known: Option<Head>) -> Result<Edge, StoreError> {
@@ -197,8 +217,8 @@ fn write(rows: Rows<'_>, batch: &mut Batch) -> Result<(), StoreError> {
         put.row((&record.kind, &record.id, version, &record.state, &record.body, changed_at))?;
     }
     if !batch.entries.is_empty() {
-        let sql = "UPDATE head SET size = ?1, root = ?2";
-        run(rows, sql, (to_signed(batch.size())?, batch.root().as_bytes()))?;
+        let Head { size, root } = batch.head();
+        run(rows, "UPDATE head SET size = ?1, root = ?2", (to_signed(size)?, root.as_bytes()))?;
     }
     commit(rows)
 }

@@ -1,7 +1,8 @@
 //! The service under load, each figure beside a peer of the same run: decisions by 64 clients beside the same server's
-//! `/health` and a bare axum handler, one client beside a raw `fdatasync`, bytes stored, and a store that grows.
+//! `/health`, a bare axum handler and the floor, one client beside a raw `fdatasync`, the cost of a decision, bytes stored, and a
+//! store that grows.
 //!
-//! `cargo bench -p ordain-bench --bench serve [-- PART…]`; the parts are `load`, `single`, `storage` and `growth`.
+//! `cargo bench -p ordain-bench --bench serve [-- PART…]`; the parts are `load`, `single`, `cost`, `storage` and `growth`.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +11,9 @@
     clippy::print_stdout,
     reason = "a benchmark may fail loudly"
 )]
+
+mod cost;
+mod floor;
 
 use ordain_api::{NewToken, OutcomeReport, Role, UseOutcome};
 use ordain_decision::PolicyFiles;
@@ -25,9 +29,9 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-/// As in the program.
+/// As in the program, but that it can count.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: cost::Counting = cost::Counting;
 
 /// Rounds of all contestants in turn; the median of each counts.
 const ROUNDS: usize = 7;
@@ -38,7 +42,8 @@ const STORED: u64 = 100_000;
 
 type Part = (&'static str, fn(&Path));
 
-const PARTS: [Part; 4] = [("load", load), ("single", single), ("storage", storage), ("growth", growth)];
+const PARTS: [Part; 5] =
+    [("load", load), ("single", single), ("cost", cost::cost), ("storage", storage), ("growth", growth)];
 
 fn main() {
     let wanted: Vec<String> =
@@ -74,10 +79,13 @@ fn load(folder: &Path) {
         let number = numbers();
         let bare = bare_axum().await;
         let sqlite = Server::start(&Location::File(folder.join("ordain.db")), &Keyring::ephemeral().unwrap(), None).await;
+        let address = floor::start(&folder.join("floor.db")).await;
+        let floor = Target { address, request: sqlite.decisions().request };
         let mut all = vec![
             Contestant::new("bare axum handler", vec![Target::get(bare, "/health")]),
             Contestant::new("/health", vec![Target::get(sqlite.address, "/health")]),
             Contestant::new("decisions, SQLite", vec![sqlite.decisions()]),
+            Contestant::new("floor: signed and stored, SQLite", vec![floor]),
         ];
         let mut nodes = Vec::new();
         if let Ok(url) = std::env::var("ORDAIN_TEST_POSTGRES") {
