@@ -238,6 +238,8 @@ impl Event {
             | Self::Applied { .. }
             | Self::Undone { .. }
             | Self::EvidenceReceived { .. }
+            // Projects stand in the registry of the state directory.
+            | Self::ProjectRegistered { .. }
             | Self::Drafted { .. } => false,
         }
     }

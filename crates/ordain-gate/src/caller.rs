@@ -218,8 +218,8 @@ impl Gate {
             return Err(GateError::Unauthenticated(problem));
         }
         let (_, control) = self.control(Reading::Fresh).await?;
-        let trusted = self.approver_keys(&control).await?;
-        let owner = trusted.keys.in_force().find(|key| key.owner).map(|key| key.principal.clone());
+        let keys = self.approver_keys(&control)?;
+        let owner = keys.in_force().find(|key| key.owner).map(|key| key.principal.clone());
         let caller = Caller::local(&owner.unwrap_or_else(|| user.to_owned()));
         let (roles, sensors) = ([Role::Approver].into(), Some(BTreeSet::new()));
         Ok(Caller { roles, sensors, how: How::Peer, signs_only: true, ..caller })

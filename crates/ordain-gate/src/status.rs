@@ -152,8 +152,9 @@ impl Gate {
         let proposal =
             Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let evidence = self.shared_documents(&action.evidence_documents).await?;
-        let keys = &self.approver_keys(control).await?.keys;
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &documents.approvals, keys };
+        let keys = self.approver_keys(control)?;
+        let approvals = &documents.approvals;
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys: &keys };
         let judged = judge(loaded, &Inputs::of(action, loaded, control, now_ms), &texts)?;
         Ok(judged.assurance.unwrap_or(Assurance::Presence))
     }
