@@ -86,6 +86,8 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         let listening = listen(app, &args.listen).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
         let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
+        // Whoever reads the addresses may stop us from then on.
+        let stopped = stopped();
         // Nobody may read it any more; the gate serves all the same.
         if let Err(error) = told(&addresses, tokens, json) {
             tracing::warn!(error = %error, "cannot write the addresses to standard output");
@@ -93,7 +95,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         for address in addresses {
             tracing::info!(address, store = place.location.to_string(), "listening");
         }
-        listening.run(Background { checkpoint_file: Some(place.checkpoint()) }, stopped()).await;
+        listening.run(Background { checkpoint_file: Some(place.checkpoint()) }, stopped).await;
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })
@@ -147,20 +149,23 @@ fn told(addresses: &[String], tokens: usize, json: bool) -> Result<(), Failure> 
     Ok(stdout.flush()?)
 }
 
-/// Until somebody wants it to end.
-async fn stopped() {
+/// Until somebody wants it to end. It listens from now on.
+fn stopped() -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut terminate), Ok(mut interrupt)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+        async move {
+            let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
+                return std::future::pending().await;
+            };
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        }
     }
     #[cfg(not(unix))]
     {
-        let _ = tokio::signal::ctrl_c().await;
+        async {
+            let _ = tokio::signal::ctrl_c().await;
+        }
     }
 }
