@@ -370,6 +370,7 @@ async fn sql_in_every_string(place: &Place) {
             documents: vec![text.as_bytes().to_vec()],
             records: vec![NewRecord::new(*text, *text, *text, *text)],
             entries: vec![text.as_bytes().to_vec()],
+            marks: Vec::new(),
         });
         store.commit(change.attach(&[text.as_bytes().to_vec()]).unwrap()).await.unwrap();
         let record = store.record(text, text).await.unwrap().unwrap();
@@ -842,6 +843,7 @@ fn three_stores_agree() {
                         .map(|guard| NewRecord::new(guard.kind, guard.id, &state, first.to_string()))
                         .collect(),
                     entries: (0..entries).map(|number| format!("{step} {number}").into_bytes()).collect(),
+                    marks: Vec::new(),
                 });
                 let attached = if entries > 0 {
                     change.attach(std::slice::from_ref(&state_of_step)).unwrap()

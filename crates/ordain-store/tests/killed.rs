@@ -112,6 +112,7 @@ async fn count(store: Store, task: u64) {
             documents: vec![bytes.repeat(20)],
             records: vec![record],
             entries: vec![bytes],
+            marks: Vec::new(),
         });
         let change = change.attach(&[entry.repeat(20).into_bytes()]).unwrap();
         match store.commit(change).await {

@@ -184,7 +184,7 @@ fn entries_and_tree(store: &Store) {
     });
     check(Some(10), "exchanged", &|it| it.execute_batch(swap).unwrap());
     check(Some(size), "beyond the head", &|it| {
-        let sql = "INSERT INTO entries SELECT (SELECT size FROM head), bytes, leaf_hash, NULL FROM entries WHERE position = 5";
+        let sql = "INSERT INTO entries SELECT (SELECT size FROM head), bytes, leaf_hash, NULL, NULL FROM entries WHERE position = 5";
         it.execute_batch(sql).unwrap();
     });
     check(Some(11), "exchanged", &|it| {
