@@ -8,7 +8,9 @@
 )]
 
 use ordain_canon::Value;
-use ordain_decision::{Case, Judgement, PolicyFiles, PolicySet, decide, is_policy_file};
+use ordain_decision::{Case, Judgement, PolicyFiles, PolicySet, decide, decide_own_undo, is_policy_file};
+use ordain_spec::decision::{Outcome, gate};
+use ordain_spec::statement::NO_KEYS;
 use ordain_spec::{Facts, Kind, verify_value};
 use ordain_testkit::conformance_folder;
 use serde_json::Value as Json;
@@ -145,6 +147,36 @@ fn every_case_is_decided_as_expected() {
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
+/// An owner's undo needs no policy. Everything else that is wrong denies it, a halt included.
+#[test]
+fn an_owners_undo_is_judged_without_the_policies() {
+    let nothing = PolicySet::load(&PolicyFiles::new()).unwrap();
+    let judged = |path: &str, halted: bool| {
+        let text = format!(
+            r#"{{"proposal_id": "undo-1", "ts_ms": 1767614400000, "actor": "olga", "action_type": "write",
+            "target": {{"resource_type": "patch_set", "resource_id": "000001", "domain": "workspace", "constraints": {{}}}},
+            "parameters": {{"operations": [{{"op": "delete", "path": "{path}"}}], "undo": true}}}}"#
+        );
+        let document = &Value::read(text.as_bytes()).unwrap();
+        let now_ms = 1_767_614_400_000;
+        let (policies, approver_keys) = (&nothing, &NO_KEYS);
+        let case = Case { document, policies, evidence: &[], approvals: &[], approver_keys, now_ms, halted };
+        assert_eq!(decide(&case).decision.outcome, Outcome::Deny);
+        let judgement = decide_own_undo(&case, "apply-1");
+        let text = serde_json::to_vec(&judgement.decision).unwrap();
+        let report = verify_value(Kind::Decision, &Facts::default(), &Value::read(&text).unwrap());
+        assert!(report.ok(), "{:?}", report.violations());
+        judgement
+    };
+    let allowed = judged("docs/a.md", false);
+    assert_eq!((allowed.decision.outcome, allowed.grant.is_some()), (Outcome::Allow, true));
+    let reasons: Vec<&str> = allowed.decision.reasons.iter().map(|it| it.rule_id.as_str()).collect();
+    assert_eq!(reasons, ["G16"]);
+    for denied in [judged("docs/../.env", false), judged("docs/a.md", true)] {
+        assert_eq!((denied.decision.outcome, denied.grant.is_some()), (Outcome::Deny, false));
+    }
+}
+
 /// What people read: every message of every case, so that a change of words is looked at.
 #[test]
 fn messages_say_what_to_change() {
@@ -160,7 +192,9 @@ fn messages_say_what_to_change() {
         }
     }
     assert!(!page.contains("never in a message"));
-    for rule in ordain_spec::decision::gate::GATES {
+    // No document says that it is an owner's undo; the gate does, and a test below is about it.
+    let by_documents = |rule: &&ordain_spec::decision::gate::Gate| rule.id != gate::OWN_UNDO;
+    for rule in gate::GATES.iter().filter(by_documents) {
         assert!(seen.contains(rule.id.name().as_ref()), "no case has {}", rule.id);
     }
     for rule in Kind::Action.rules().iter().chain(Kind::Packet.rules()) {

@@ -58,27 +58,21 @@ fn list(waiting: &[ActionStatus], json: bool) -> Result<(), Failure> {
     print_page(&page)
 }
 
-/// An action that can be approved now, or why not.
-type Prepared<'a> = Result<(&'a ActionStatus, Option<Signed>), (&'a ActionStatus, Failure)>;
+/// An action that was chosen: its signed statement, where there is one, or why it cannot be approved now.
+struct Prepared<'a> {
+    shown: &'a ActionStatus,
+    signed: Result<Option<Signed>, Failure>,
+}
 
 /// Approves each by itself. If one fails, the others are still approved.
 fn approve(client: &Client, chosen: &[&ActionStatus], reason: &str, json: bool) -> Result<Outcome, Failure> {
     let mut worst = Outcome::Ok;
-    for prepared in sign(client, chosen, reason)? {
-        let (shown, done) = match prepared {
-            Ok((shown, signed)) => {
-                let view_digest = shown.view_digest.clone();
-                let verdict = VerdictRequest {
-                    verdict: Verdict::Approve,
-                    reason: reason.to_owned(),
-                    view_digest,
-                    signed,
-                };
-                let recorded = client.record_verdict(&shown.action_id, &verdict);
-                (shown, recorded.map_err(Failure::from))
-            }
-            Err((shown, failure)) => (shown, Err(failure)),
-        };
+    for Prepared { shown, signed } in sign(client, chosen, reason)? {
+        let done = signed.and_then(|signed| {
+            let (reason, view_digest) = (reason.to_owned(), shown.view_digest.clone());
+            let verdict = VerdictRequest { verdict: Verdict::Approve, reason, view_digest, signed };
+            Ok(client.record_verdict(&shown.action_id, &verdict)?)
+        });
         worst = worst.max(done.as_ref().map_or_else(Failure::outcome, submit::outcome));
         tell(shown, &done, json)?;
     }
@@ -91,31 +85,30 @@ fn sign<'a>(
     chosen: &[&'a ActionStatus],
     reason: &str,
 ) -> Result<Vec<Prepared<'a>>, Failure> {
-    let Some(signer) = Signer::find(client)? else {
-        return Ok(chosen.iter().map(|shown| Ok((*shown, None))).collect());
-    };
+    let unsigned = |shown: &&'a ActionStatus| Prepared { shown, signed: Ok(None) };
+    let Some(signer) = Signer::find(client)? else { return Ok(chosen.iter().map(unsigned).collect()) };
     let started = Instant::now();
     let given = Given { verdict: Verdict::Approve, reason, assurance: Assurance::Presence };
     let mut statements = Vec::new();
     let mut prepared: Vec<Prepared<'a>> = Vec::new();
     for shown in chosen {
-        match fresh(client, shown) {
-            Ok(now) => {
-                if let Some(terms) = &now.signing {
-                    statements.push(statement(&signer, &now, terms, given, started));
-                }
-                prepared.push(Ok((*shown, None)));
-            }
-            Err(failure) => prepared.push(Err((*shown, failure))),
+        let now = fresh(client, shown);
+        if let Ok(now) = &now
+            && let Some(terms) = &now.signing
+        {
+            statements.push(statement(&signer, now, terms, given, started));
         }
+        prepared.push(Prepared { shown, signed: now.map(|_| None) });
     }
     if statements.is_empty() {
         return Ok(prepared);
     }
-    let mut signed = signer.sign(&statements)?.into_iter();
-    for (shown, place) in prepared.iter_mut().flatten() {
-        if shown.signing.is_some() {
-            *place = signed.next();
+    let mut made = signer.sign(&statements)?.into_iter();
+    for Prepared { shown, signed } in &mut prepared {
+        if let Ok(place) = signed
+            && shown.signing.is_some()
+        {
+            *place = made.next();
         }
     }
     Ok(prepared)
