@@ -56,7 +56,7 @@ impl Gated<'_> {
             (None, None) => None,
         };
         let place = project.as_ref().map(|project| project.path_within(workspace)).transpose()?;
-        let gateway = Gateway::open_in(project, connect, Purpose::Decide)?;
+        let gateway = Gateway::open_about(workspace, project, connect, Purpose::Decide)?;
         let actor = actor.unwrap_or_else(|| gateway.principal());
         let gated = GatedWorkspace {
             client: gateway.client(),
@@ -93,7 +93,7 @@ pub(crate) fn report_interrupted(workspace: &Path, connect: &Connect) {
         return;
     }
     let reported = Project::registered_above(workspace)
-        .and_then(|project| Gateway::open_in(project, connect, Purpose::Write))
+        .and_then(|project| Gateway::open_about(workspace, project, connect, Purpose::Write))
         .and_then(|gateway| {
             let agent = Agent { client: gateway.client(), server: gateway.server() };
             Ok(interrupted.report(agent, workspace, &mut show_note)?)
