@@ -60,7 +60,7 @@ pub(crate) struct Place {
 impl Gateway {
     pub(crate) fn open(args: &Connect, purpose: Purpose) -> Result<Self, Failure> {
         let project = if args.server.is_some() { None } else { Project::find()? };
-        Self::open_in(project, args, purpose)
+        Self::open_about(Path::new("."), project, args, purpose)
     }
 
     /// As seen from a project.
@@ -69,8 +69,18 @@ impl Gateway {
         args: &Connect,
         purpose: Purpose,
     ) -> Result<Self, Failure> {
+        Self::open_about(Path::new("."), project, args, purpose)
+    }
+
+    /// As seen from a project; a server behind a unix socket is told that it is about this folder.
+    pub(crate) fn open_about(
+        folder: &Path,
+        project: Option<Project>,
+        args: &Connect,
+        purpose: Purpose,
+    ) -> Result<Self, Failure> {
         if let Some(url) = &args.server {
-            let transport = connect(url, args)?;
+            let transport = connect(url, args, folder)?;
             let server = Some(transport.address().to_string());
             return Ok(Self { client: Client::new(transport), server, local: None });
         }
@@ -372,14 +382,14 @@ pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     Ok(builder.enable_all().build()?)
 }
 
-fn connect(url: &str, args: &Connect) -> Result<HttpTransport, Failure> {
+fn connect(url: &str, args: &Connect, folder: &Path) -> Result<HttpTransport, Failure> {
     let token = match &args.token_file {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|error| Failure::File { path: path.display().to_string(), error })?,
         None => match std::env::var("ORDAIN_TOKEN") {
             Ok(token) => token,
             Err(_) if url.starts_with("unix:") => {
-                let transport = HttpTransport::as_user(url, Some(Path::new(".")));
+                let transport = HttpTransport::as_user(url, Some(folder));
                 return transport.map_err(|error| Failure::from(ClientError::from(error)));
             }
             Err(_) => {

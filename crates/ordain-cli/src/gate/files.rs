@@ -63,7 +63,7 @@ impl Gated<'_> {
             (None, _) => None,
         };
         let place = project.as_ref().map(|project| project.path_within(workspace)).transpose()?;
-        let gateway = Gateway::open_in(project, connect, Purpose::Decide)?;
+        let gateway = Gateway::open_about(workspace, project, connect, Purpose::Decide)?;
         let unnamed = || if by_person { gateway.principal() } else { gateway.default_actor() };
         let actor = actor.unwrap_or_else(unnamed);
         let gated = GatedWorkspace {
@@ -101,7 +101,7 @@ pub(crate) fn report_interrupted(workspace: &Path, connect: &Connect) {
         return;
     }
     let reported = Project::registered_above(workspace)
-        .and_then(|project| Gateway::open_in(project, connect, Purpose::Write))
+        .and_then(|project| Gateway::open_about(workspace, project, connect, Purpose::Write))
         .and_then(|gateway| {
             let agent = Agent { client: gateway.client(), server: gateway.server() };
             Ok(interrupted.report(agent, workspace, &mut show_note)?)

@@ -207,6 +207,17 @@ fn a_service_lets_other_users_only_ask() {
     assert!(project.is_string());
     assert_eq!(of("project_registered")[0]["how"], "signed");
     assert_eq!((&of("approved")[0]["by"], &of("approved")[0]["how"]), (&json!("olga"), &json!("signed")));
+    // Policies that forget the owner do not lock them out: they can still sign.
+    let forgotten = std::fs::read_to_string(more.join("entities.json")).unwrap();
+    std::fs::write(
+        more.join("entities.json"),
+        forgotten.replace(r#""os_user":"olga""#, r#""os_user":"somebody""#),
+    )
+    .unwrap();
+    machine.on_terminal("olga", &shop, &pass, &push).ended(0);
+    machine.ordain("olga", &shop, &["submit", "p.json"]).ended(1).says("do not name the user");
+    std::fs::write(more.join("entities.json"), forgotten).unwrap();
+    machine.on_terminal("olga", &shop, &pass, &push).ended(0);
     gate(&["ledger", "fsck"]).ended(0);
     gate(&["gate", "export", "/var/lib/ordain/backup"]).ended(0);
     server.stop();
