@@ -135,11 +135,11 @@ impl Batch {
         let size = self.edge.size();
         for new in writes.records {
             let crate::NewRecord { kind, id, state, body } = new;
-            // It is guarded, and so its version is known.
-            let known = self.versions.get_mut(&kind).and_then(|ids| ids.get_mut(&id));
-            let version = known.as_deref().copied().unwrap_or_default() + 1;
-            if let Some(known) = known {
-                *known = version;
+            let version = self.version(&kind, &id).unwrap_or_default() + 1;
+            // The next change of the batch sees it: of two that want the same version one gets it.
+            match self.versions.get_mut(&kind).and_then(|ids| ids.get_mut(&id)) {
+                Some(known) => *known = version,
+                None => self.learn((kind.clone(), id.clone()), version),
             }
             let key = (kind.clone(), id.clone());
             self.records.insert(key, Record { kind, id, version, state, body, changed_at: size });
