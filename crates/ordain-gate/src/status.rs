@@ -22,7 +22,7 @@ use ordain_spec::decision::Decision;
 use ordain_spec::limits::STATEMENT_MS_MAX;
 use ordain_store::{Query, Record};
 
-/// What tells whether the status of an action has changed.
+/// Tells whether the status of an action has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusFingerprint {
     /// How far it is.

@@ -16,7 +16,7 @@ pub(crate) struct Tip {
     pub(crate) edge: Edge,
     /// The last entry; none on an empty ledger.
     pub(crate) last: Option<Vec<u8>>,
-    /// Of the edge.
+    /// The size and the root of the edge.
     pub(crate) head: Head,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Batch {
     last: Option<Vec<u8>>,
     /// Before the changes; after [`Batch::seal`] with them.
     head: Head,
-    /// Of records by kind and id, so that a lookup needs no key of its own.
+    /// Versions of records by kind and id, so that a lookup needs no key of its own.
     versions: BTreeMap<String, BTreeMap<String, u64>>,
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     bytes: usize,
@@ -185,7 +185,7 @@ impl Batch {
     }
 }
 
-/// Whoever reads gets the error as it is. Whoever writes is told that nothing was, unless nobody knows.
+/// The error for a caller that writes: it adds that nothing was written, unless nobody knows.
 fn unwritten(error: &StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(problem) => {
