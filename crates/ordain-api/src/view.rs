@@ -17,7 +17,7 @@ pub struct ViewDocument {
 }
 
 impl ViewDocument {
-    /// Of canonical text.
+    /// Makes one of canonical text.
     pub fn of_canonical(text: String) -> Self {
         Self { text, json: OnceLock::new() }
     }

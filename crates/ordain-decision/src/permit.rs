@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const ALGORITHM: &str = "EdDSA";
 const TOKEN_TYPE: &str = "ordain-permit+jwt";
 
-/// What an ALLOW grants. Only a decision makes one.
+/// The grant of an ALLOW. Only a decision makes one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Grant {
     pub(crate) actor: String,
@@ -44,7 +44,7 @@ impl Grant {
         self.max_executions
     }
 
-    /// What a permit of it says.
+    /// The claims of a permit made of it.
     pub fn claims(&self, key_id: &str, minting: Minting<'_>) -> Claims {
         let proposal_hash = self.proposal_hash.to_string();
         let id = ContentHash::of(&[proposal_hash.as_bytes(), b"\n", minting.nonce.as_bytes()].concat());
@@ -75,7 +75,7 @@ impl Grant {
     }
 }
 
-/// What minting needs besides a grant and a key.
+/// Minting needs these besides a grant and a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Minting<'a> {
     /// The class of worker that may use the permit.
@@ -148,7 +148,7 @@ impl PublicKey {
         if key.is_weak() { Err(PermitError::Key) } else { Ok(Self(key)) }
     }
 
-    /// Of a signing key.
+    /// The public part of a signing key.
     pub fn of(key: &SigningKey) -> Self {
         Self(key.verifying_key())
     }
@@ -218,7 +218,7 @@ pub struct PermitKey<S> {
 }
 
 impl<S: Signer<Signature>> PermitKey<S> {
-    /// Of a public key and a signer with its secret part.
+    /// A key made of its public part and a signer with its secret part.
     pub fn new(public: &PublicKey, signer: S) -> Result<Self, PermitError> {
         let id = public.id();
         let header = Header { alg: ALGORITHM.to_owned(), kid: id.clone(), typ: TOKEN_TYPE.to_owned() };
@@ -358,7 +358,7 @@ impl VerifiedPermit {
     }
 }
 
-/// What was signed by a known key is still no permit if it does not say what permits say.
+/// Checks that signed claims say what permits say. A signature alone does not make a permit.
 fn check_claims(claims: &Claims, key_id: &str) -> Result<(), PermitError> {
     let wrong = |message: String| Err(PermitError::Claims(message));
     let hashes = [

@@ -206,7 +206,7 @@ fn new_seed() -> Result<String, KeyringError> {
     Ok(Base64UrlUnpadded::encode_string(&random::<32>()?))
 }
 
-/// Whoever comes first writes it; the others read it. It appears whole: a process that is killed leaves no half of a key.
+/// The first process writes it; the others read it. It appears whole: a killed process leaves no half of a key.
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let random = random_hex::<8>().map_err(|error| std::io::Error::other(error.to_string()))?;
     let draft = path.with_extension(format!("{random}.draft"));

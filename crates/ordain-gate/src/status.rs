@@ -24,7 +24,7 @@ use ordain_spec::limits::STATEMENT_MS_MAX;
 use ordain_spec::statement::Assurance;
 use ordain_store::{Query, Record};
 
-/// What tells whether the status of an action has changed.
+/// Tells whether the status of an action has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusFingerprint {
     /// How far it is.

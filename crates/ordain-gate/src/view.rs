@@ -1,4 +1,4 @@
-//! What an approver is shown: the proposal and its evidence with secrets hashed, and the policies it is judged by.
+//! The view that an approver is shown: the proposal and its evidence with secrets hashed, and the policies it is judged by.
 
 use super::caller::Caller;
 use super::error::GateError;
@@ -29,7 +29,7 @@ impl Packets {
     }
 }
 
-/// What an approver is shown.
+/// The view that an approver is shown.
 pub(crate) struct View {
     pub(crate) document: ViewDocument,
     /// Empty where the view does not have all of the evidence.
@@ -43,7 +43,7 @@ struct Form<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<Json>,
     evidence: Vec<Json>,
-    /// What to think of packets, by their ids.
+    /// Warnings about packets, by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     labels: BTreeMap<String, &'static str>,
     policy_hash: String,

@@ -36,7 +36,7 @@ pub struct App {
     pub(crate) gate: Gate,
     pub(crate) shared: Arc<Shared>,
     pub(crate) notes: Option<Arc<Notes>>,
-    /// What each principal may put on record.
+    /// Limits the bytes that each principal puts on record.
     pub(crate) quota: Arc<Quota>,
     /// The projects of the gate, for callers over a unix socket.
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! What every request passes: it gets an id, limits hold, it is found out who asks, and it is logged without its content.
+//! The front that every request passes: it gives the request an id, enforces limits, identifies the caller, and logs without content.
 
 use crate::app::App;
 use crate::error::ErrorResponse;

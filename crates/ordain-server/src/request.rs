@@ -143,7 +143,7 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
     }
 }
 
-/// Who asks; the front has found out.
+/// The caller, as the front identified it.
 pub(crate) struct By(pub(crate) Arc<Caller>);
 
 impl<S: Sync> FromRequestParts<S> for By {

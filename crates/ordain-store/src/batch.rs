@@ -16,7 +16,7 @@ pub(crate) struct Tip {
     pub(crate) edge: Edge,
     /// The last entry; none on an empty ledger.
     pub(crate) last: Option<Vec<u8>>,
-    /// Of the edge.
+    /// The size and the root of the edge.
     pub(crate) head: Head,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Batch {
     last: Option<Vec<u8>>,
     /// Before the changes; after [`Batch::seal`] with them.
     head: Head,
-    /// Of records by kind and id, so that a lookup needs no key of its own.
+    /// Versions of records by kind and id, so that a lookup needs no key of its own.
     versions: BTreeMap<String, BTreeMap<String, u64>>,
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     bytes: usize,
@@ -138,11 +138,11 @@ impl Batch {
         let size = self.edge.size();
         for new in writes.records {
             let crate::NewRecord { kind, id, state, body } = new;
-            // It is guarded, and so its version is known.
-            let known = self.versions.get_mut(&kind).and_then(|ids| ids.get_mut(&id));
-            let version = known.as_deref().copied().unwrap_or_default() + 1;
-            if let Some(known) = known {
-                *known = version;
+            let version = self.version(&kind, &id).unwrap_or_default() + 1;
+            // The next change of the batch sees it: of two that want the same version one gets it.
+            match self.versions.get_mut(&kind).and_then(|ids| ids.get_mut(&id)) {
+                Some(known) => *known = version,
+                None => self.learn((kind.clone(), id.clone()), version),
             }
             let key = (kind.clone(), id.clone());
             self.records.insert(key, Record { kind, id, version, state, body, changed_at: size });
@@ -188,7 +188,7 @@ impl Batch {
     }
 }
 
-/// Whoever reads gets the error as it is. Whoever writes is told that nothing was, unless nobody knows.
+/// The error for a caller that writes: it adds that nothing was written, unless nobody knows.
 fn unwritten(error: &StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(problem) => {

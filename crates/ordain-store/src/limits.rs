@@ -1,4 +1,4 @@
-//! What the store takes at most. Everything above is refused with an error that names the limit.
+//! The limits of the store. Everything above is refused with an error that names the limit.
 
 use std::time::Duration;
 

@@ -31,7 +31,7 @@ const TOKEN: u8 = 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packed {
     pub(crate) bytes: Vec<u8>,
-    /// Of the documents as they were.
+    /// The bytes of the documents as they were.
     pub(crate) plain_bytes: usize,
 }
 
@@ -195,7 +195,7 @@ fn hex_value(digit: u8) -> Option<u8> {
     HEX_VALUES.get(usize::from(digit)).copied().filter(|value| *value < 16)
 }
 
-/// What each byte is worth as a lower-case hexadecimal digit; 16 for any other byte.
+/// The value of each byte as a lower-case hexadecimal digit; 16 for any other byte.
 #[expect(clippy::indexing_slicing, reason = "computed by the compiler")]
 const HEX_VALUES: [u8; 256] = {
     let digits = b"0123456789abcdef";
@@ -237,7 +237,7 @@ fn base64url(bytes: &[u8]) -> String {
     Base64UrlUnpadded::encode_string(bytes)
 }
 
-/// What each byte is worth as a digit of base64url; 64 for any other byte.
+/// The value of each byte as a digit of base64url; 64 for any other byte.
 #[expect(clippy::indexing_slicing, reason = "computed by the compiler")]
 const BASE64URL: [u8; 256] = {
     let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

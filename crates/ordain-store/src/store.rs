@@ -186,7 +186,7 @@ impl Store {
         }
     }
 
-    /// What the writer has done since this store was opened.
+    /// Counts of the writer's work since this store was opened.
     pub fn counters(&self) -> Counters {
         match self.engine.as_ref() {
             Engine::Sqlite(sqlite) => sqlite.queue().counters(),

@@ -144,7 +144,7 @@ impl Rows<'_> {
         leaf_hashes_of(range, rows)
     }
 
-    /// Of a ledger of that size, in one look at the database.
+    /// Tiles of a ledger of that size, in one look at the database.
     pub(super) fn tiles_of_snapshot(self, ids: &BTreeSet<TileId>, size: u64) -> Result<Tiles, StoreError> {
         let snapshot = self.connection.unchecked_transaction();
         let _ends_on_drop = snapshot.map_err(|error| of_sqlite(self.place, &error))?;

@@ -26,7 +26,7 @@ pub(super) struct Writer {
     connection: Option<Shared>,
     /// None: read it from the tables.
     tip: Option<Tip>,
-    /// What the ledger was after the last change; stays when something fails.
+    /// The ledger's head after the last change; stays when something fails.
     known: Option<Head>,
 }
 
