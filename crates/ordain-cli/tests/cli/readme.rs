@@ -6,7 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The commands of the console blocks with the output that follows each; a trailing backslash continues a command.
-fn commands(readme: &str) -> Vec<(String, String)> {
+pub(crate) fn commands(readme: &str) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     let (mut in_block, mut continues) = (false, false);
     for line in readme.lines() {
@@ -37,7 +37,7 @@ fn commands(readme: &str) -> Vec<(String, String)> {
 }
 
 /// The `yaml` and `json` blocks that are files: those after a paragraph that ends in `` `NAME` `` or names one last.
-fn files(readme: &str) -> Vec<(String, String)> {
+pub(crate) fn files(readme: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for fence in ["\n```yaml\n", "\n```json\n"] {
         for (start, _) in readme.match_indices(fence) {
