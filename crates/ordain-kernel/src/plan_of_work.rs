@@ -86,8 +86,9 @@ pub struct PutBack {
     pub protected: Vec<String>,
 }
 
-/// Puts protected files back: those that existed before stay as they were, files of the intent are as the intent has them,
-/// and new files that change how builds and tests run are left out unless the intent names them.
+/// Puts protected files back: those that existed before stay as they were, also files that a criterion runs unless the intent's
+/// words name them; files of the intent are as the intent has them; and new files that change how builds and tests run are left
+/// out unless the words name them.
 pub fn put_back(bundle: &Verified<Bundle>, intent: &Value<'_>, set: &PatchSet) -> Result<PutBack, PlanError> {
     let canon = &mut Canonicalizer::new();
     let (_, context) = read_intent(canon, bundle, intent)?;
@@ -142,9 +143,9 @@ enum Judged {
 struct Rules<'i> {
     files: BTreeMap<&'i str, &'i str>,
     deletes: BTreeSet<&'i str>,
-    /// Scripts that a criterion runs.
-    scripts: BTreeSet<String>,
-    /// Names in the goal and the constraints.
+    /// Files that a criterion runs.
+    run: BTreeSet<String>,
+    /// Names in the goal and the constraints, but for those in criteria.
     named: BTreeSet<String>,
 }
 
@@ -154,16 +155,28 @@ impl<'i> Rules<'i> {
         let commands = ordered.actions.iter().filter(|action| !is_file(action)).map(|action| &action.target);
         let tests = ordered.acceptance_tests.iter();
         let tests = tests.filter(|test| test.test_type == TestType::CommandSuccess).map(|test| &test.target);
-        let mut scripts = BTreeSet::new();
+        let mut run = BTreeSet::new();
+        let mut lines = Vec::new();
         for line in commands.chain(tests) {
-            let words = split_command(line).unwrap_or_default();
-            let words = words.iter().map(|word| word.strip_prefix("./").unwrap_or(word));
-            scripts.extend(words.filter(|word| is_script(word)).map(str::to_owned));
+            for word in split_command(line).unwrap_or_default() {
+                let module = word.replace('.', "/");
+                run.extend([
+                    format!("{module}.py"),
+                    format!("{module}/__init__.py"),
+                    format!("{module}/__main__.py"),
+                ]);
+                run.insert(word.strip_prefix("./").unwrap_or(&word).to_owned());
+            }
+            lines.push(line.clone());
         }
-        let text = |value: Option<&Value<'_>>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut said = vec![text(intent.get("goal"))];
+        // A criterion that stands in the words names what judges the work, not what the work is about.
+        let words = |value: Option<&Value<'_>>| {
+            let text = value.and_then(Value::as_str).unwrap_or_default().to_owned();
+            lines.iter().fold(text, |text, line| text.replace(line.as_str(), " "))
+        };
+        let mut said = vec![words(intent.get("goal"))];
         let constraints = intent.get("constraints").and_then(Value::as_array).unwrap_or_default();
-        said.extend(constraints.iter().map(|it| text(Some(it))));
+        said.extend(constraints.iter().map(|it| words(Some(it))));
         let of_path = |character: char| character.is_alphanumeric() || "._-/".contains(character);
         let mut named = BTreeSet::new();
         for text in &said {
@@ -175,7 +188,7 @@ impl<'i> Rules<'i> {
         Ok(Self {
             files: context.files.iter().flatten().map(|it| (it.path.as_str(), it.content.as_str())).collect(),
             deletes: context.delete.iter().flatten().map(String::as_str).collect(),
-            scripts,
+            run,
             named,
         })
     }
@@ -195,7 +208,7 @@ impl<'i> Rules<'i> {
             (Some(kind), PatchOp::Create) if shapes(kind) && !self.is_named(path) => Judged::Drop,
             (_, PatchOp::Create) => Judged::Keep,
             (Some(_), _) => Judged::Drop,
-            (None, _) if self.scripts.contains(path) => Judged::Drop,
+            (None, _) if self.run.contains(path) && !self.is_named(path) => Judged::Drop,
             (None, _) => Judged::Keep,
         }
     }
@@ -204,15 +217,5 @@ impl<'i> Rules<'i> {
         let path = path.to_lowercase();
         let file = path.rsplit('/').next().unwrap_or(&path);
         self.named.contains(&path) || self.named.contains(file)
-    }
-}
-
-/// A program that the criteria run by its name: what it says cannot be left to the agent. A source file that a criterion
-/// runs may be what the work is about.
-fn is_script(word: &str) -> bool {
-    let file = word.rsplit('/').next().unwrap_or(word);
-    match file.rsplit_once('.') {
-        Some((_, extension)) => matches!(extension, "sh" | "bash" | "zsh" | "fish" | "bat" | "ps1"),
-        None => true,
     }
 }

@@ -130,7 +130,7 @@ fn a_diff_becomes_a_patch_set_and_is_applied() {
     ordain(&["undo", "--workspace", &workspace], "").ended(0);
     bench.apply(&[&diff]).ended(0);
     // A diff that was applied fits no longer.
-    bench.apply(&[&diff]).ended(1).says("line 6 of the diff: line 2 of `src/a.txt` is not as the diff says");
+    bench.apply(&[&diff]).ended(1).says("line 7 of the diff: line 2 of `src/a.txt` is not as the diff says");
 }
 
 #[test]

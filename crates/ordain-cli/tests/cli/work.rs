@@ -148,7 +148,7 @@ fn a_wrong_agent_hears_why_and_is_accepted_in_round_two() {
          if [ \"$ORDAIN_ROUND\" = 1 ]; then test -z \"$ORDAIN_FEEDBACK\" || exit 2; echo '# tried' >> calc.py; \
          else grep -q 'AssertionError: -1 != 5' \"$ORDAIN_FEEDBACK\" || exit 3; grep -q 'Round 1 was not accepted' || exit 4; {RIGHT}; fi"
     );
-    let result = bench.agent(0, &["--apply"], "true");
+    let result = bench.agent(1, &["--apply"], "true");
     refused(&result, "the agent changed nothing in the copy");
     fs::remove_dir_all(bench.path("order")).unwrap();
     let ran = bench.work(&["--apply", "--", "sh", "-c", &script]).ended(0);
@@ -220,6 +220,16 @@ fn a_protected_file_cannot_turn_a_failure_into_success() {
         let feedback = bench.folder(&result).join("rounds/1/feedback.md");
         assert!(fs::read_to_string(feedback).unwrap().contains(protected), "the agent is told");
     }
+    // A file that the criterion runs judges the work, whatever it is called; one that the goal names is what to work on.
+    let bench = Bench::new();
+    fs::write(bench.workspace.join("verdict.py"), "import calc\nassert calc.add(1, 1) == 2\n").unwrap();
+    bench.intent(&json!({"tests": [test("python3 verdict.py")]}));
+    let result = bench.agent(1, &["--rounds", "1"], "echo pass > verdict.py; echo >> calc.py");
+    assert_eq!(rounds(&result)[0]["protected"], json!(["verdict.py"]));
+    fs::remove_dir_all(bench.path("order")).unwrap();
+    bench.intent(&json!({"tests": [test("python3 calc.py")]}));
+    let result = bench.agent(0, &[], RIGHT);
+    assert_eq!(rounds(&result)[0]["protected"], json!([]));
     // Nothing is left but the test.
     let result = Bench::new().agent(1, &["--rounds", "1"], "echo 'import unittest' > tests/test_calc.py");
     refused(&result, "nothing is left of the change with protected files put back");
@@ -377,6 +387,7 @@ fn an_order_is_prepared_and_submitted() {
     let acceptance = read(Path::new(folder), "acceptance.json");
     assert_eq!(acceptance["tests"][0]["target"], CRITERION);
     bench.work(&[]).ended(2).says("is not empty");
+    assert!(Path::new(copy).join("calc.py").exists(), "what is there stays");
     let submit =
         |more: &[&str]| ordain_with_system_tools(&[&["work", "submit", folder, "--json"], more].concat());
     refused(&submit(&[]).ended(1).json(), "the agent changed nothing");
@@ -393,6 +404,34 @@ fn an_order_is_prepared_and_submitted() {
     );
     bench.folder(&result);
     assert!(!Path::new(folder).exists());
+}
+
+/// A work order that is killed leaves the workspace as it was, and can still be submitted.
+#[test]
+fn an_interrupted_order_can_be_submitted() {
+    let bench = Bench::new();
+    let before = listing(&bench.workspace);
+    let (intent, order, pid) = (bench.path("intent.json"), bench.path("order"), bench.path("pid"));
+    let script = format!("{RIGHT}; echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 100");
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_ordain"))
+        .args(["work", &intent, "--workspace", bench.workspace.to_str().unwrap(), "--folder", &order])
+        .args(["--", "sh", "-c", &script])
+        .env("XDG_STATE_HOME", NO_STATE)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while !Path::new(&pid).exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the agent does not start");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let agent = fs::read_to_string(&pid).unwrap();
+    ran(Command::new("kill").arg(agent.trim())).ended(0);
+    assert_eq!(listing(&bench.workspace), before);
+    let result = ordain_with_system_tools(&["work", "submit", &order, "--json"]).ended(0).json();
+    bench.folder(&result);
 }
 
 #[test]

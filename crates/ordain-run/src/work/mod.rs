@@ -124,6 +124,11 @@ impl WorkOrder {
     pub fn prepare(file: OrderFile, folder: &Path, now_ms: u64) -> Result<Self, RunError> {
         prepare_run_folder(&file.workspace)?;
         let folder = WorkFolder::make(folder, &file.workspace)?;
+        // Nobody can go on with half of it. What `make` refuses was there before, and stays.
+        Self::fill(file, folder.clone(), now_ms).inspect_err(|_| drop(folder.remove()))
+    }
+
+    fn fill(file: OrderFile, folder: WorkFolder, now_ms: u64) -> Result<Self, RunError> {
         let made = copy_workspace(&file.workspace, &folder.copy());
         let start =
             made.map_err(|error| RunError::Order(format!("the workspace cannot be copied: {error}")))?;

@@ -180,10 +180,7 @@ fn order(args: &Work, json: bool) -> Result<Outcome, Failure> {
         Some(folder) => folder.clone(),
         None => default_folder()?,
     };
-    let order = WorkOrder::prepare(order_file, &folder, now_ms()).inspect_err(|_| {
-        // Nobody can go on with half of it. Only an empty folder of the user's choice was taken.
-        let _ = std::fs::remove_dir_all(&folder);
-    })?;
+    let order = WorkOrder::prepare(order_file, &folder, now_ms())?;
     if args.agent.is_empty() {
         return prepared(&order, json);
     }

@@ -94,7 +94,11 @@ pub(super) fn print_work(
     let rounds = work.result.work.iter().flat_map(|order| &order.rounds);
     for (number, round) in (1..).zip(rounds) {
         let word = if round.accepted { "accepted" } else { "not accepted" };
-        page.label(&format!("round {number}"), &format!("{word}; the agent {}", round.agent.as_str()));
+        let agent = match round.agent.as_str() {
+            "submitted" => "submitted".to_owned(),
+            end => format!("the agent {end}"),
+        };
+        page.label(&format!("round {number}"), &format!("{word}; {agent}"));
     }
     if !work.round.document.protected.is_empty() {
         page.section("Protected files that changed");
