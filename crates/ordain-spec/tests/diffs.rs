@@ -1,6 +1,12 @@
 //! Git's diffs: real ones give what git gives, and hostile ones name their line.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly, and this one asks git"
+)]
 
 use ordain_spec::patch::{FileChange, parse_diff};
 use proptest::prelude::*;

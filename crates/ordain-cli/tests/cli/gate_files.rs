@@ -202,7 +202,10 @@ fn a_work_order_ends_at_the_gate_with_all_its_rounds() {
     assert_eq!(payload["bundle_hash"], result["work"]["bundle_hash"]);
     assert_eq!(payload["patch_hash"], held["view"]["proposal"]["parameters"]["patch_hash"]);
     let rounds = payload["rounds"].as_array().unwrap();
-    assert_eq!((rounds.len(), &rounds[0]["accepted"], &rounds[1]["accepted"]), (2, &json!(false), &json!(true)));
+    assert_eq!(
+        (rounds.len(), &rounds[0]["accepted"], &rounds[1]["accepted"]),
+        (2, &json!(false), &json!(true))
+    );
     assert_eq!(rounds[1]["patch_hash"], payload["patch_hash"]);
     assert_eq!(approve(&project, "carol"), 0);
     let run = project.path(".ordain/runs").join(result["run_id"].as_str().unwrap());
@@ -215,7 +218,8 @@ fn a_work_order_ends_at_the_gate_with_all_its_rounds() {
 fn a_git_diff_waits_for_its_approval() {
     let project = Project::started();
     project.write("docs/a.md", "old\n");
-    let diff = "diff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1 +1 @@\n-old\n+new\n";
+    let diff =
+        "diff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1 +1 @@\n-old\n+new\n";
     project.write("change.diff", diff);
     project.run(&["apply", "change.diff"]).ended(20);
     assert_eq!(project.read("docs/a.md"), "old\n");

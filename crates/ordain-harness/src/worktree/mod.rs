@@ -12,9 +12,11 @@ use std::io;
 use std::path::Path;
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::copy_workspace;
+use elsewhere as system;
 #[cfg(target_os = "linux")]
-pub use linux::copy_workspace;
+use linux as system;
+
+pub use system::copy_workspace;
 
 use ordain_spec::patch::FileChange;
 
@@ -50,10 +52,7 @@ pub struct SnapshotFile {
 impl Snapshot {
     /// Looks at all of a tree, without following a link.
     pub fn take(folder: &Path) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        return linux::snapshot(folder);
-        #[cfg(not(target_os = "linux"))]
-        return elsewhere::snapshot(folder);
+        system::snapshot(folder)
     }
 
     /// What has to happen to this tree to make it the other one.
