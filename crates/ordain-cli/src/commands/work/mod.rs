@@ -7,7 +7,7 @@ use crate::clock::now_ms;
 use crate::commands::apply::apply_asked;
 use crate::commands::run::{Live, named, random};
 use crate::document::{check_stdin_once, load};
-use crate::exit::{self, Failure, Outcome};
+use crate::exit::{self, Failure, Meaning, Outcome};
 use crate::facts::load_profile;
 use crate::gate::files::Asker;
 use crate::input::Source;
@@ -31,16 +31,18 @@ use std::time::Duration;
 
 const EXECUTOR: &str = concat!("ordain ", env!("CARGO_PKG_VERSION"));
 
+const ENDS: &[Meaning] = &[
+    Outcome::Ok.means("accepted, or prepared"),
+    Outcome::Failed.means("not accepted, also untested or with open questions"),
+    Outcome::NoResult.means("an error, or accepted and not applied"),
+    Outcome::Hold.means("accepted; with --apply, held by the gate"),
+    Outcome::Deny.means("accepted; with --apply, denied by the gate"),
+];
+
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = exit::help(&[
-        Outcome::Ok.means("accepted, or prepared"),
-        Outcome::Failed.means("not accepted, also untested or with open questions"),
-        Outcome::NoResult.means("an error, or accepted and not applied"),
-        Outcome::Hold.means("accepted; with --apply, held by the gate"),
-        Outcome::Deny.means("accepted; with --apply, denied by the gate"),
-    ])
+    after_help = exit::help(ENDS)
 )]
 pub(crate) struct Work {
     #[command(subcommand)]
@@ -94,6 +96,7 @@ pub(crate) enum WorkCommand {
     ///
     /// The folder of the order is believed, and an agent of the same user can change it: name the bundle that you agreed to
     /// with `--bundle`.
+    #[command(after_help = exit::help(ENDS))]
     Submit(Submit),
 }
 
