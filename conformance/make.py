@@ -527,6 +527,17 @@ def brought_run() -> dict:
     return run(intent=None, source=source, bundle=None)
 
 
+def work_run() -> dict:
+    """An agent that was wrong at first, and changed a test."""
+    order = "sha256:" + hex_with_lf(bundle())
+    wrong = {"agent": "exited with 0", "patch_hash": hash_of("a first patch set"), "protected": [],
+             "evidence_hash": hash_of(failed_evidence()), "accepted": False, "reasons": ["a required test failed"]}
+    right = {"agent": "exited with 0", "patch_hash": hash_of(patch()), "evidence_hash": hash_of(evidence()),
+             "protected": ["tests/test_limits.py"], "restored_evidence_hash": hash_of("the other tree"),
+             "accepted": True, "reasons": ["every required action and test passed"]}
+    return run(work={"bundle_hash": order, "rounds": [wrong, right]})
+
+
 def failed_run() -> dict:
     return run(
         execution={"evidence_hash": hash_of(failed_evidence()), "status": "failed"},
@@ -679,6 +690,8 @@ CASES = [
     Case("intent", "IN7", put("/context/tests/0/expected", "true")),
     Case("intent", "IN8", put("/constraints/0", LONGEST_CONSTRAINT + "e"),
          accept=start(intent, put("/constraints/0", LONGEST_CONSTRAINT))),
+    Case("intent", "IN9", put("/context/delete/0", "config/rate_limit.toml"),
+         accept=start(intent, put("/context/delete", ["config/old_limits.toml"]))),
     Case("intent", "SCHEMA", rename("/constraints", "constraint")),
     #
     Case("bundle", "BS1", put("/schema_version", "1.0.0")),
@@ -723,6 +736,9 @@ CASES = [
          facts={"profile": SMALL_PROFILE}),
     Case("patch", "PS8", swap_first_two("/operations")),
     Case("patch", "PS9", put("/operations/0/op", "symlink")),
+    Case("patch", "PS11", put("/source_bundle_hash", hash_of("another bundle")),
+         accept=start(patch, put("/source_bundle_hash", "sha256:" + hex_with_lf(bundle()))),
+         facts={"bundle": bundle()}),
     Case("patch", "SCHEMA", put("/operations/1/mode", "0755")),
     #
     Case("action", "V-PROP-000", rename("/risk_envelope", "risk_envelop")),
@@ -813,6 +829,7 @@ CASES = [
     Case("run", "RN6", drop("/clarify_questions"), accept=clarify_run),
     Case("run", "RN7", put("/execution", run()["execution"]), accept=clarify_run),
     Case("run", "RN8", put("/decision/accepted", True), accept=failed_run),
+    Case("run", "RN9", drop("/work/rounds/1/restored_evidence_hash"), accept=work_run),
     Case("run", "SCHEMA", put("/hostname", "build-07")),
     #
     Case("note", "NP1", put("/version", 2)),

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: feeds the readers, the verifiers, the kernel, the gate, the ledger and the vault with what nobody would
+//! `cargo xtask fuzz`: feeds the readers, the verifiers, the reader of diffs, the kernel, the gate, the ledger and the vault with what nobody would
 //! write.
 
 use crate::generate::files_below;
@@ -32,6 +32,8 @@ enum FirstByte {
     Claims,
     /// It belongs to what a ledger publishes.
     Published,
+    /// It belongs to a diff of git.
+    Diff,
     /// It belongs to the proposal of a note.
     Note,
     /// It picks what follows: an intent, a goal, or a goal and constraints in lines.
@@ -40,6 +42,7 @@ enum FirstByte {
 
 static TARGETS: &[Target] = &[
     Target { name: "decide", first_byte: FirstByte::Case },
+    Target { name: "diff", first_byte: FirstByte::Diff },
     Target { name: "ledger", first_byte: FirstByte::Published },
     Target { name: "note", first_byte: FirstByte::Note },
     Target { name: "permit", first_byte: FirstByte::Claims },
@@ -123,6 +126,7 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
                 | FirstByte::Note
                 | FirstByte::Case
                 | FirstByte::Claims
+                | FirstByte::Diff
                 | FirstByte::Published => continue,
             };
             save(&corpus.join(format!("{kind}-{name}")), &bytes)?;
@@ -138,6 +142,9 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
         for (name, text) in PUBLISHED {
             save(&corpus.join(name), text.as_bytes())?;
         }
+    }
+    if matches!(target.first_byte, FirstByte::Diff) {
+        save(&corpus.join("diff"), DIFF.as_bytes())?;
     }
     if matches!(target.first_byte, FirstByte::Shape) {
         for rule in CLARITY_RULES {
@@ -156,6 +163,15 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
 
 /// What a proposal replaces, after the zero between them.
 const OLD_NOTE: &[u8] = b"\0---\ntitle: Old\n# a remark\ntags: [a, 'b c']\naliases:\n  - other\nauthor: >-\n  somebody\n---\n\n# Old\n\nText with a [link](https://example.com).\n";
+
+/// Each thing that a diff can say.
+const DIFF: &str = "\
+diff --git a/ab b/ab\nindex 1..2 100644\n--- a/ab\n+++ b/ab\n@@ -1,3 +1,3 @@ f\n 1\n-2\n+two\n 3\n\
+diff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n\
+diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-1\n-2\n-3\n\
+diff --git \"a/q\\\"o\\303\\274\" \"b/r\"\nsimilarity index 90%\nrename from \"q\\\"o\\303\\274\"\nrename to r\n\
+diff --git a/cc b/d\nsimilarity index 100%\ncopy from cc\ncopy to d\n\
+diff --git a/ef b/ef\nold mode 100644\nnew mode 100755\n-- \n2.43.0\n";
 
 /// The claims of a permit that holds.
 const CLAIMS: &str = r#"{"iss":"81e7b9fbce7dfd11","sub":"agent","aud":"worker","jti":"permit_0123456789abcdef","iat":1705171260,"nbf":1705171260,"exp":1705171560.5,"proposal_id":"1","proposal_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","action_type":"write","target_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","parameters_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","evidence_set_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","policy_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","max_executions":1,"nonce":"n"}"#;

@@ -48,6 +48,7 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::npm_packages(&[
             ("jose", "5.9.6"),
             ("@copilotkit/aimock", "1.43.0"),
+            ("@openai/codex", "0.166.0"),
             ("openapi-typescript", "7.13.0"),
             ("openapi-fetch", "0.17.0"),
             ("typescript", "5.9.3"),

@@ -7,7 +7,7 @@ use ordain_spec::action::RUNNER_SENSOR;
 use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
 use ordain_spec::packet::{EvidencePacket, PacketType};
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction};
-use ordain_spec::run::{RunResult, UNTESTED};
+use ordain_spec::run::{RunResult, UNTESTED, WorkRound};
 use ordain_spec::{NonEmpty, Sha256};
 use serde::Serialize;
 
@@ -42,6 +42,23 @@ struct Payload<'a> {
     commands_in_all: usize,
     tests: Vec<Test>,
     tests_in_all: usize,
+    /// The bundle that a work order was about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle_hash: Option<&'a str>,
+    /// What the agent did for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rounds: Vec<Round<'a>>,
+}
+
+/// A round of a work order.
+#[derive(Serialize)]
+struct Round<'a> {
+    agent: String,
+    patch_hash: Option<&'a str>,
+    evidence_hash: Option<&'a str>,
+    restored_evidence_hash: Option<&'a str>,
+    protected: Vec<String>,
+    accepted: bool,
 }
 
 /// A command of the plan. One that did not run has neither status nor exit code.
@@ -91,6 +108,8 @@ pub fn evidence_of(trial: &Trial<'_>, patch_hash: &str) -> Result<EvidencePacket
         commands_in_all: commands.len(),
         tests: plan.acceptance_tests.iter().take(STEPS_MAX).map(test).collect(),
         tests_in_all: plan.acceptance_tests.len(),
+        bundle_hash: run.work.as_ref().map(|work| work.bundle_hash.as_str()),
+        rounds: run.work.iter().flat_map(|work| &work.rounds).map(round).collect(),
     };
     let payload_hash = Sha256::from(PayloadHash::of(&mut canon, &payload)?);
     let observed_at_ms = ordain_canon::time::milliseconds(&run.completed_at).unwrap_or_else(now_ms);
@@ -107,6 +126,17 @@ pub fn evidence_of(trial: &Trial<'_>, patch_hash: &str) -> Result<EvidencePacket
         context: None,
         sensor_signature: None,
     })
+}
+
+fn round(round: &WorkRound) -> Round<'_> {
+    Round {
+        agent: shortened(round.agent.as_str()),
+        patch_hash: round.patch_hash.as_ref().map(Sha256::as_str),
+        evidence_hash: round.evidence_hash.as_ref().map(Sha256::as_str),
+        restored_evidence_hash: round.restored_evidence_hash.as_ref().map(Sha256::as_str),
+        protected: round.protected.iter().take(STEPS_MAX).map(|path| shortened(path)).collect(),
+        accepted: round.accepted,
+    }
 }
 
 fn is_command(action: &ProposedAction) -> bool {

@@ -15,6 +15,7 @@ mod input;
 mod lines;
 mod output;
 mod page;
+mod patch_source;
 mod policy_folder;
 mod progress;
 mod project;

@@ -19,6 +19,10 @@ mod transform;
 mod plan;
 mod plan_of_patch;
 
+mod protected;
+
+mod plan_of_work;
+
 mod patch;
 
 mod validate;
@@ -27,5 +31,7 @@ pub use outcome::{Refusal, RefusalCode, Transformed};
 pub use patch::{PatchError, patch};
 pub use plan::{PlanError, plan};
 pub use plan_of_patch::plan_of_patch;
+pub use plan_of_work::{PutBack, bundle_hash, plan_of_work, put_back, undone};
+pub use protected::{Protection, protection};
 pub use transform::{KERNEL_VERSION, transform};
 pub use validate::{Criterion, Reason, Recommendation, Validation, validate};

@@ -2,12 +2,9 @@
 
 use crate::plan::clash_messages;
 use ordain_canon::{Canonicalizer, ContentHash, PlanHash, WriteError, compare_utf16};
-use ordain_spec::patch::{PatchOp, PatchOperation, PatchSet};
+use ordain_spec::patch::{PATCH_SCHEMA_VERSION, PatchOp, PatchOperation, PatchSet};
 use ordain_spec::plan::{ActionType, Proposal, ProposedAction};
 use ordain_spec::{NonEmpty, Verified};
-
-/// The version of the format that is written.
-const PATCH_SCHEMA_VERSION: &str = "1.0.0";
 
 /// No patch set can be extracted.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -42,6 +39,7 @@ pub fn patch(plan: &Verified<Proposal>) -> Result<PatchSet, PatchError> {
         patch_schema_version: PATCH_SCHEMA_VERSION.to_owned(),
         source_proposal_id: NonEmpty::of(plan.id.clone()),
         source_proposal_hash: PlanHash::of(&mut Canonicalizer::new(), &**plan)?.into(),
+        source_bundle_hash: None,
         total_bytes: operations.iter().filter_map(|operation| operation.size_bytes).sum(),
         operations,
     })

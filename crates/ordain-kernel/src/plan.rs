@@ -61,6 +61,12 @@ pub enum PlanError {
         /// Why.
         error: CommandError,
     },
+    /// The patch set was made for something else.
+    #[error("the patch set was made for another bundle than `{0}`")]
+    AnotherBundle(String),
+    /// Nothing is left to try.
+    #[error("the patch set changes nothing, and the bundle has no command")]
+    NothingToTry,
     /// The kernel refuses the intent that it made itself.
     #[error("{0}")]
     Refused(Refusal),
@@ -88,7 +94,7 @@ fn first_of(report: &Report) -> String {
     first.map(|it| format!("{} at `{}`: {}{more}", it.rule, it.path, it.message)).unwrap_or_default()
 }
 
-/// The plan proposal for a bundle: its outputs as files to write, then the commands of the intent in their order, and
+/// The plan proposal for a bundle: its outputs as files to write, files that the intent deletes, then the commands of the intent in their order, and
 /// what must hold afterwards. `existing` holds the paths that exist; they are modified, all others created.
 ///
 /// Commands and tests are not in the bundle, so the intent is needed too, and must be the one that the bundle names.
@@ -99,9 +105,10 @@ pub fn plan(
 ) -> Result<Proposal, PlanError> {
     let canon = &mut Canonicalizer::new();
     let (goal, context) = read_intent(canon, bundle, intent)?;
-    check_outputs(bundle)?;
+    check_outputs(bundle, context.delete.as_deref().unwrap_or_default())?;
     let commands = context.commands.unwrap_or_default();
     let mut actions = file_actions(canon, &bundle.outputs, existing)?;
+    actions.extend(delete_actions(canon, context.delete.unwrap_or_default())?);
     actions.extend(command_actions(canon, &commands)?);
     actions
         .sort_by(|left, right| left.order.cmp(&right.order).then_with(|| compare_utf16(&left.id, &right.id)));
@@ -125,7 +132,7 @@ pub fn plan(
 }
 
 /// The normalized goal and the known part of the normalized context.
-fn read_intent(
+pub(crate) fn read_intent(
     canon: &mut Canonicalizer,
     bundle: &Bundle,
     intent: &Value<'_>,
@@ -144,14 +151,15 @@ fn read_intent(
 }
 
 /// What the rules of bundles leave open and a plan cannot.
-fn check_outputs(bundle: &Bundle) -> Result<(), PlanError> {
+fn check_outputs(bundle: &Bundle, deletes: &[String]) -> Result<(), PlanError> {
     if bundle.status == BundleStatus::Error {
         return Err(PlanError::BundleFailed);
     }
     if let Some(command) = bundle.outputs.iter().find(|output| output.output_type == OutputType::Command) {
         return Err(PlanError::CommandOutput(command.path.clone()));
     }
-    let paths: Vec<&str> = bundle.outputs.iter().map(|output| output.path.as_str()).collect();
+    let outputs = bundle.outputs.iter().map(|output| output.path.as_str());
+    let paths: Vec<&str> = outputs.chain(deletes.iter().map(String::as_str)).collect();
     match clash_messages(&paths) {
         messages if messages.is_empty() => Ok(()),
         messages => Err(PlanError::Clash(messages)),
@@ -200,6 +208,21 @@ fn file_actions(
         )?);
     }
     Ok(actions)
+}
+
+/// That a file to delete is there is for whoever carries the plan out to find.
+fn delete_actions(canon: &mut Canonicalizer, paths: Vec<String>) -> Result<Vec<ProposedAction>, PlanError> {
+    let action = |path: String| ProposedAction {
+        id: String::new(),
+        action_type: ActionType::DeleteFile,
+        description: format!("Delete {path}"),
+        target: path,
+        content: None,
+        expected_hash: None,
+        required: true,
+        order: ORDER_OF_FILES,
+    };
+    paths.into_iter().map(|path| with_id(canon, action(path))).collect()
 }
 
 /// Each command has an order of its own: commands run as the intent lists them, and two equal ones stay two actions.

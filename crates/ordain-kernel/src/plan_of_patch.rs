@@ -63,7 +63,7 @@ fn bundle_of(canon: &mut Canonicalizer, hash: &PatchHash) -> Result<Verified<Bun
     verify_as(&Facts::default(), &Value::read(&text)?).map_err(PlanError::Invalid)
 }
 
-fn action(operation: &PatchOperation) -> ProposedAction {
+pub(crate) fn action(operation: &PatchOperation) -> ProposedAction {
     let (action_type, verb) = match operation.op {
         PatchOp::Create => (ActionType::CreateFile, "Create"),
         PatchOp::Modify => (ActionType::ModifyFile, "Replace"),
@@ -82,7 +82,7 @@ fn action(operation: &PatchOperation) -> ProposedAction {
     }
 }
 
-fn test(operation: &PatchOperation) -> Option<IntentTest> {
+pub(crate) fn test(operation: &PatchOperation) -> Option<IntentTest> {
     let content = operation.content.as_ref()?;
     Some(IntentTest {
         name: format!("{} has the content of the patch set", operation.path),

@@ -17,6 +17,21 @@ pub(crate) const BASE: &str = "base.json";
 pub(crate) const EVIDENCE: &str = "evidence.json";
 pub(crate) const RESULT: &str = "result.json";
 
+/// A file of a round of a work order.
+pub(crate) fn round_file(number: usize, name: &str) -> String {
+    format!("rounds/{number}/{name}")
+}
+
+/// A file of the trial with protected files put back.
+pub(crate) fn restored_file(number: usize, name: &str) -> String {
+    format!("rounds/{number}/restored/{name}")
+}
+
+/// A stream of the agent.
+pub(crate) fn agent_file(number: usize, name: &str) -> String {
+    format!("rounds/{number}/agent/{name}")
+}
+
 /// Names and bytes. Documents are in canonical form without a line feed, so that `sha256sum` agrees with the result.
 #[derive(Default)]
 pub(crate) struct Artefacts(pub(crate) Vec<(String, Vec<u8>)>);
@@ -31,10 +46,10 @@ impl Artefacts {
         self.0.push((name.to_owned(), bytes.to_vec()));
     }
 
-    /// What commands wrote, as far as it was kept.
-    pub(crate) fn outputs(&mut self, report: &Report) {
+    /// What commands wrote, as far as it was kept, in a folder whose name ends in `/`, or in that of the run.
+    pub(crate) fn outputs(&mut self, before: &str, report: &Report) {
         for (name, stream) in outputs(report) {
-            self.text(&name, &stream.kept);
+            self.text(&format!("{before}{name}"), &stream.kept);
         }
     }
 }

@@ -1,19 +1,18 @@
 //! The steps of a run, one after the other.
 
 use crate::artefacts::{Artefacts, BASE, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
+use crate::attempt::Attempt;
 use crate::error::RunError;
 use crate::event::Event;
-use crate::evidence::{Occasion, evidence};
 use crate::outcome::{Planned, Run, Tried};
 use crate::request::{IntentText, Mode, Origin, Request, World};
 use crate::run_id::run_id;
-use crate::trial::{Trial, blocked, is_file_action, look};
+use crate::trial::{is_file_action, look};
 use crate::verdict::{Judged, beyond_profile, only_planned, questions_open, refused, verdict};
 use crate::verified::{evidence_hash, file_hash, first_of, judged, verified};
 use ordain_canon::time::rfc3339;
 use ordain_canon::{Canonicalizer, ContentHash, PatchHash, PlanHash, Value};
 use ordain_harness::apply::{Base, Problem};
-use ordain_harness::sandbox::{Report, StepEvent};
 use ordain_harness::{prepare_run_folder, write_run_folder};
 use ordain_kernel::{
     KERNEL_VERSION, Refusal, RefusalCode, Transformed, patch, plan, plan_of_patch, transform,
@@ -27,7 +26,7 @@ use ordain_spec::{Facts, Kind, NonEmpty, Nullable, Verified};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
-const RUN_SCHEMA_VERSION: &str = "1.0.0";
+pub(crate) const RUN_SCHEMA_VERSION: &str = "1.0.0";
 
 /// Takes what was brought through all steps, and keeps everything in a folder of the workspace.
 pub fn run(
@@ -170,41 +169,18 @@ impl Chain<'_, '_> {
         base: &Base,
         problems: &[Problem],
     ) -> Result<Tried, RunError> {
-        let (workspace, profile) = (&self.request.workspace, &self.request.profile);
-        let mut trial = Trial::new(plan, profile, workspace, blocked(plan, base, problems))?;
-        if self.request.allow_landlock_only {
-            trial.session.allow_landlock_only();
-        }
-        let started_ms = (self.world.now_ms)();
-        let report = if trial.stopped { None } else { Some(self.session(&trial)?) };
-        let completed_ms = (self.world.now_ms)().max(started_ms);
-        let occasion = Occasion { started_ms, completed_ms, executor: self.world.executor, base };
-        let evidence = evidence(plan, &trial, report.as_ref(), &occasion)?;
-        self.files.document(EVIDENCE, &*evidence)?;
-        if let Some(report) = &report {
-            self.files.outputs(report);
-        }
-        Ok(Tried { evidence, report })
-    }
-
-    fn session(&mut self, trial: &Trial) -> Result<Report, RunError> {
-        let total = trial.session.steps.len();
-        let lines: Vec<String> = trial.session.steps.iter().map(|step| step.argv.join(" ")).collect();
-        let command = |step: usize| lines.get(step).map(String::as_str).unwrap_or_default();
-        let watch = &mut self.watch;
-        let mut tell = |event: StepEvent| match event {
-            StepEvent::Began { step } => {
-                if let Some(purpose) = trial.purposes.get(step) {
-                    let (number, command) = (step + 1, command(step));
-                    watch(Event::Began { number, total, command, purpose: *purpose });
-                }
-            }
-            StepEvent::Ended { step, status, end, duration_ms } => {
-                let (number, command) = (step + 1, command(step));
-                watch(Event::Ended { number, total, command, status, end: &end, duration_ms });
-            }
+        let attempt = Attempt {
+            workspace: &self.request.workspace,
+            profile: &self.request.profile,
+            allow_landlock_only: self.request.allow_landlock_only,
+            world: self.world,
         };
-        Ok((self.world.sandbox)(&trial.session, &mut tell)?)
+        let tried = attempt.try_it(plan, base, problems, self.watch)?;
+        self.files.document(EVIDENCE, &*tried.evidence)?;
+        if let Some(report) = &tried.report {
+            self.files.outputs("", report);
+        }
+        Ok(tried)
     }
 
     fn end(
@@ -235,6 +211,7 @@ impl Chain<'_, '_> {
             policy: self.request.profile.clone(),
             intent: Nullable(intent),
             source,
+            work: None,
             bundle: Nullable(bundle.as_deref().map(bundle_ref).transpose()?),
             kernel_result_kind: kind,
             execution: Nullable(tried.as_ref().map(|it| execution_ref(&it.evidence)).transpose()?),
@@ -254,10 +231,10 @@ pub(crate) fn existing(base: &Base) -> BTreeSet<String> {
     base.files.iter().filter(|(_, hash)| hash.is_some()).map(|(path, _)| path.clone()).collect()
 }
 
-fn bundle_ref(bundle: &Bundle) -> Result<BundleRef, RunError> {
+pub(crate) fn bundle_ref(bundle: &Bundle) -> Result<BundleRef, RunError> {
     Ok(BundleRef { bundle_id: bundle.id.clone(), sha256: file_hash(bundle)? })
 }
 
-fn execution_ref(evidence: &ExecutionEvidence) -> Result<ExecutionRef, RunError> {
+pub(crate) fn execution_ref(evidence: &ExecutionEvidence) -> Result<ExecutionRef, RunError> {
     Ok(ExecutionRef { evidence_hash: evidence_hash(evidence)?, status: evidence.status })
 }

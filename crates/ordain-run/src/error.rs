@@ -31,6 +31,12 @@ pub enum RunError {
         /// The first thing that is wrong with it.
         problem: String,
     },
+    /// A work order cannot be prepared or judged.
+    #[error("{0}")]
+    Order(String),
+    /// The workspace is not what the agent's copy was made of.
+    #[error("`{0}` changed in the workspace since the copy was made")]
+    Changed(String),
     /// A document has no canonical form: it is too long.
     #[error("a document cannot be written: {0}")]
     Write(#[from] WriteError),

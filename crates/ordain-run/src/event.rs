@@ -13,6 +13,8 @@ pub enum Event<'e> {
     Bundled(&'e Bundle),
     /// There are a plan and its patch set.
     Planned(&'e Proposal, &'e PatchSet),
+    /// These files are put back before the next trial.
+    PutBack(&'e [String]),
     /// A command begins.
     Began {
         /// Counted from 1.

@@ -9,6 +9,8 @@ mod chain;
 
 mod trial;
 
+mod attempt;
+
 mod evidence;
 mod results;
 
@@ -18,6 +20,8 @@ mod verdict;
 mod artefacts;
 
 mod links;
+
+mod work;
 
 mod verified;
 
@@ -31,3 +35,4 @@ pub use request::{IntentText, Mode, Origin, Request, Runner, World};
 pub use run_id::run_id;
 pub use trial::plan_of_command;
 pub use verdict::VerdictReason;
+pub use work::{AgentWords, OrderFile, Round, WorkFolder, WorkOrder, WorkRun};

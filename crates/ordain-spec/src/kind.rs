@@ -150,7 +150,7 @@ impl Kind {
         match self {
             Self::Intent => &["goal"],
             Self::Bundle => &["root_node", "terminal_nodes", "source_intent_hash"],
-            Self::Plan => &["source_bundle_id", "source_bundle_hash", "acceptance_tests", "actions"],
+            Self::Plan => &["source_bundle_id", "acceptance_tests", "actions"],
             Self::Patch => {
                 &["patch_schema_version", "source_proposal_id", "source_proposal_hash", "operations"]
             }

@@ -9,6 +9,14 @@ pub const CONSTRAINT_CHARS_MAX: usize = 4_000;
 /// Bytes of an intent's text.
 pub const INTENT_BYTES_MAX: usize = 1 << 20;
 
+/// Paths that an intent deletes.
+pub const DELETES_MAX: usize = 1_000;
+
+/// Files of one diff.
+pub const DIFF_FILES_MAX: usize = 10_000;
+/// Bytes of a line of a diff that a message shows.
+pub const DIFF_LINE_BYTES_SHOWN: usize = 80;
+
 /// Canonical bytes of an action's `parameters`, and of its `target.constraints`.
 pub const OPEN_OBJECT_BYTES_MAX: usize = 64 * 1024;
 /// Levels of an action's `parameters`, and of its `target.constraints`.

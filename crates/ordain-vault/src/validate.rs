@@ -82,6 +82,7 @@ impl Validation {
             source_proposal_id: NonEmpty::of(proposal.id.clone()),
             source_proposal_hash: ContentHash::parse(&format!("{SHA256_PREFIX}{}", proposal.hash.as_str()))?
                 .into(),
+            source_bundle_hash: None,
             total_bytes: content.len() as u64,
             operations: vec![PatchOperation {
                 op: if before.is_some() { PatchOp::Modify } else { PatchOp::Create },

@@ -7,6 +7,7 @@ use crate::document::load;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::files::{self, Asker, Changed};
 use crate::input::Source;
+use crate::patch_source::{is_diff, of_diff};
 use crate::report::RED;
 use clap::Args;
 use ordain_agent::Trial;
@@ -29,12 +30,15 @@ use std::path::{Path, PathBuf};
     Outcome::Deny.means("denied by the gate; nothing is changed"),
 ]))]
 pub(crate) struct Apply {
-    /// A patch set, or the folder of an accepted run; `-` is standard input
-    #[arg(value_name = "PATCH|RUN")]
+    /// A patch set, a git diff, or the folder of an accepted run; `-` is standard input
+    #[arg(value_name = "PATCH|DIFF|RUN")]
     pub(crate) what: PathBuf,
     /// The folder to change; without it the one that the run was tried on, or this one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+    /// It is a git diff, which is also seen by what stands in a file
+    #[arg(long)]
+    pub(crate) diff: bool,
     /// Only if the files are as this list says, as `plan --base` writes it; a run has one of its own
     #[arg(long, value_name = "BASE")]
     pub(crate) if_unchanged: Option<PathBuf>,
@@ -113,12 +117,17 @@ impl Wanted {
         let here = || PathBuf::from(".");
         if !args.what.is_dir() {
             let base = args.if_unchanged.as_deref().map(read_base).transpose()?;
-            let patch = load::<PatchSet>(&args.what, json)?.document;
             let workspace = args.workspace.clone().unwrap_or_else(here);
+            let source = Source::of(&args.what);
+            if args.diff || (source != Source::Stdin && is_diff(&source.bytes()?)) {
+                let (patch, seen) = of_diff(&source.bytes()?, &source.name(), &workspace)?;
+                return Ok(Self { workspace, patch, base: base.or(Some(seen)), run: None });
+            }
+            let patch = load::<PatchSet>(&args.what, json)?.document;
             return Ok(Self { workspace, patch, base, run: None });
         }
         if !is_run_folder(&args.what) {
-            let problem = "is neither a patch set nor the folder of a run".to_owned();
+            let problem = "is neither a patch set, a git diff nor the folder of a run".to_owned();
             let failure = Failure::Document { path: args.what.display().to_string(), problem };
             return Err(failure.with_hint("the folders of runs are in `.ordain/runs`"));
         }

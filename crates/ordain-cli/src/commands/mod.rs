@@ -42,6 +42,7 @@ pub(crate) mod undo;
 pub(crate) mod validate;
 pub(crate) mod verify;
 pub(crate) mod watch;
+pub(crate) mod work;
 
 use crate::exit::{Failure, Outcome};
 use clap::Subcommand;
@@ -63,7 +64,7 @@ pub(crate) enum Command {
     Clarify(clarify::Clarify),
     /// Make the plan for a bundle: files to write, commands to run, tests that must pass
     Plan(plan::Plan),
-    /// Make the patch set of a plan: its file operations
+    /// Make the patch set of a plan, a folder, a git diff or a git repository
     Patch(patch::Patch),
     /// Judge the evidence of an execution against its plan: accept, review or reject
     ///
@@ -75,7 +76,13 @@ pub(crate) enum Command {
     /// The workspace stays as it is. The folder of the run, in `.ordain/runs`, has everything that the run made;
     /// `ordain verify` checks such a folder.
     Run(run::Run),
-    /// Change a workspace by a patch set or an accepted run: entirely or not at all
+    /// Give an intent to an agent in a copy of the workspace, try what it did, and return failures to it
+    ///
+    /// The agent edits the copy. Its changes become a patch set that names the bundle. The criteria of the bundle run in the
+    /// sandbox on the agent's tree, and once more with the tests, test configuration, build scripts and CI files that were there
+    /// before put back. The agent runs as you, with your environment, and can leave the copy; only changes in the copy count.
+    Work(work::Work),
+    /// Change a workspace by a patch set, a git diff or an accepted run: entirely or not at all
     ///
     /// First every operation is checked, with links, names that differ only by case, free space and permissions. Then
     /// the new contents are staged, and a journal is written. After a crash the next command uses it to finish the
@@ -174,6 +181,7 @@ impl Command {
             Self::Patch(args) => patch::run(args, json),
             Self::Validate(args) => validate::run(args, json),
             Self::Run(args) => run::run(args, json).map_err(|failure| Failure::NoResult(Box::new(failure))),
+            Self::Work(args) => work::run(args, json).map_err(|failure| Failure::NoResult(Box::new(failure))),
             Self::Apply(args) => apply::run(args, json),
             Self::Undo(args) => undo::run(args, json),
             Self::Recover(args) => recover::run(args, json),
@@ -220,6 +228,8 @@ impl Command {
             Self::Apply(args) => Some(args.workspace.as_deref().unwrap_or(here)),
             Self::Undo(args) => Some(&args.workspace),
             Self::Run(args) => Some(&args.workspace),
+            Self::Patch(args) => Some(&args.workspace),
+            Self::Work(args) => args.workspace(),
             Self::Sandbox(args) => Some(args.workspace().unwrap_or(here)),
             _ => Some(here),
         }

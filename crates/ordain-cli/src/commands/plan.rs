@@ -43,7 +43,9 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
         Some(path) => (load::<Bundle>(&args.file, json)?.document, load::<Intent>(path, json)?),
         None => of_intent(&args.file, json)?,
     };
-    let base = Base::read(&args.workspace, bundle.outputs.iter().map(|output| output.path.as_str()));
+    let deletes = deletes(&intent.document);
+    let outputs = bundle.outputs.iter().map(|output| output.path.as_str());
+    let base = Base::read(&args.workspace, outputs.chain(deletes.iter().map(String::as_str)));
     let base = told(base, json)?;
     let there = base.files.iter().filter(|(_, hash)| hash.is_some());
     let existing: BTreeSet<String> = there.map(|(path, _)| path.clone()).collect();
@@ -67,6 +69,12 @@ pub(crate) fn run(args: &Plan, json: bool) -> Result<Outcome, Failure> {
     }
     emit(&proposal, args.output.as_deref(), json, made)?;
     Ok(Outcome::Ok)
+}
+
+/// The files that an intent deletes.
+fn deletes(intent: &Intent) -> Vec<String> {
+    let paths = intent.context.as_ref().and_then(|context| context.get("delete")?.as_array());
+    paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect()
 }
 
 /// Without its intent only an intent itself can be planned: it says everything that its bundle says.

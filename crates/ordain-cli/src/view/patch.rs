@@ -7,6 +7,9 @@ use ordain_spec::patch::{PatchOperation, PatchSet};
 pub(super) fn show(page: &mut Page, patch: &PatchSet, full: bool) {
     page.title("patch set", &format!("from {}", patch.source_proposal_id.as_str()));
     page.label("source", &short_hash(patch.source_proposal_hash.as_str()));
+    if let Some(bundle) = &patch.source_bundle_hash {
+        page.label("made for", &format!("bundle {}", short_hash(bundle.as_str())));
+    }
     let operations = count(patch.operations.len() as u64, "operation");
     page.label("total", &format!("{operations}, {}", exact_size(patch.total_bytes)));
 

@@ -42,6 +42,17 @@ pub(super) fn show(page: &mut Page, run: &RunResult) {
         }
         None => page.label("execution", "nothing was tried"),
     }
+    if let Some(work) = &run.work {
+        page.counted_section("Rounds", work.rounds.len());
+        for (number, round) in (1..).zip(&work.rounds) {
+            let word = if round.accepted { "accepted" } else { "not accepted" };
+            let patch = round.patch_hash.as_ref().map_or("none".to_owned(), |hash| short_hash(hash.as_str()));
+            page.item(&format!("{number}: {word}; patch set {patch}; the agent {}", round.agent.as_str()));
+            if !round.protected.is_empty() {
+                page.item(&format!("{number}: put back: {}", round.protected.join(", ")));
+            }
+        }
+    }
     if !run.decision.reasons.is_empty() {
         page.section("Reasons");
         for reason in &run.decision.reasons {

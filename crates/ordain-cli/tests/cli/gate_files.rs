@@ -185,6 +185,52 @@ fn a_run_of_an_intent_can_be_approved() {
     project.run(&["apply", run.path().to_str().unwrap()]).ended(0).says_all(&["applied"]);
 }
 
+/// The evidence of a work order names the bundle, the patch set and every round.
+#[test]
+fn a_work_order_ends_at_the_gate_with_all_its_rounds() {
+    let project = Project::started();
+    let intent = json!({"goal": "Add `docs/port.md`, which names the port 7171",
+        "context": {"commands": [{"argv": ["grep", "-q", "7171", "docs/port.md"]}]}});
+    project.write("intent.json", &intent.to_string());
+    let folder = crate::harness::folder();
+    let order = folder.path().join("order");
+    let agent = "mkdir -p docs; echo 7$((ORDAIN_ROUND * 100 - 29)) > docs/port.md";
+    let order = order.to_str().unwrap();
+    let work = ["work", "intent.json", "--folder", order, "--apply", "--json", "--", "sh", "-c", agent];
+    let ran = project.run(&work).ended(20);
+    let result = ran.lines()[0].clone();
+    let held = held(&project);
+    let payload = &held["view"]["evidence"][0]["payload"];
+    assert_eq!(payload["accepted"], true, "{payload}");
+    assert_eq!(payload["bundle_hash"], result["work"]["bundle_hash"]);
+    assert_eq!(payload["patch_hash"], held["view"]["proposal"]["parameters"]["patch_hash"]);
+    let rounds = payload["rounds"].as_array().unwrap();
+    assert_eq!(
+        (rounds.len(), &rounds[0]["accepted"], &rounds[1]["accepted"]),
+        (2, &json!(false), &json!(true))
+    );
+    assert_eq!(rounds[1]["patch_hash"], payload["patch_hash"]);
+    assert_eq!(approve(&project, "carol"), 0);
+    let run = project.path(".ordain/runs").join(result["run_id"].as_str().unwrap());
+    project.run(&["apply", run.to_str().unwrap()]).ended(0).says_all(&["applied"]);
+    assert_eq!(project.read("docs/port.md"), "7171\n");
+}
+
+/// A git diff goes through the gate as any patch set.
+#[test]
+fn a_git_diff_waits_for_its_approval() {
+    let project = Project::started();
+    project.write("docs/a.md", "old\n");
+    let diff =
+        "diff --git a/docs/a.md b/docs/a.md\n--- a/docs/a.md\n+++ b/docs/a.md\n@@ -1 +1 @@\n-old\n+new\n";
+    project.write("change.diff", diff);
+    project.run(&["apply", "change.diff"]).ended(20);
+    assert_eq!(project.read("docs/a.md"), "old\n");
+    assert_eq!(approve(&project, "carol"), 0);
+    project.run(&["apply", "change.diff"]).ended(0).says_all(&["applied"]);
+    assert_eq!(project.read("docs/a.md"), "new\n");
+}
+
 /// Whoever approves sees the lines that change, and what is applied then is that or nothing.
 #[test]
 fn an_approver_sees_the_lines() {

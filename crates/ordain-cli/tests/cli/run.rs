@@ -380,7 +380,7 @@ fn a_changed_folder_is_found_out() {
 fn rules_explain_the_links() {
     let ran = ordain(&["rules", "rl6"], "");
     assert!(ran.stdout.starts_with("RL6: the patch set"), "{}", ran.stdout);
-    assert_eq!(ordain(&["rules", "--kind", "run"], "").stdout.matches("\nRL").count(), 10);
+    assert_eq!(ordain(&["rules", "--kind", "run"], "").stdout.matches("\nRL").count(), 11);
     assert_eq!(ordain(&["rules", "--kind", "patch"], "").stdout.matches("\nRL").count(), 0);
 }
 

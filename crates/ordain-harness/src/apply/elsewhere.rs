@@ -67,3 +67,8 @@ pub fn kept_uses(_: &Path) -> Result<Vec<KeptUse>, ApplyError> {
 pub fn done_under(_: &Path, _: &OpenUse) -> Result<Done, ApplyError> {
     Ok(Done::NotMade)
 }
+
+/// Only that a path is safe can be said here.
+pub fn unpatchable(path: &str) -> Option<String> {
+    ordain_spec::path_problem(path)
+}

@@ -45,6 +45,7 @@ pub use outcome::{Applied, Change, ChangedFile, Copies, Done, OpenUse, Record, R
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{
     KeptUse, apply, done_under, keep_use, kept_uses, preview, preview_undo, records, recover, undo,
+    unpatchable,
 };
 #[cfg(target_os = "linux")]
 pub use perform::{apply, preview};
@@ -54,6 +55,8 @@ pub use record::records;
 pub use recover::recover;
 #[cfg(target_os = "linux")]
 pub(crate) use tree::because;
+#[cfg(target_os = "linux")]
+pub use tree::forbidden as unpatchable;
 #[cfg(target_os = "linux")]
 pub use undo::{preview_undo, undo};
 #[cfg(target_os = "linux")]

@@ -169,8 +169,8 @@ fn what_it_is(stat: &Stat) -> Option<&'static str> {
     }
 }
 
-/// Paths that no patch may touch, wherever they lead.
-pub(crate) fn forbidden(path: &str) -> Option<String> {
+/// Why no patch may touch a path, wherever it leads: it is not safe, or holds agents, or belongs to git or to ordain.
+pub fn forbidden(path: &str) -> Option<String> {
     if let Some(problem) = path_problem(path) {
         return Some(problem);
     }

@@ -100,6 +100,12 @@ fn steps_of(
     }
     let Changes { produced, deleted, refused, dropped, .. } = moments.before.since(&moments.start, view);
     let inspected = harvest::inspect(&order.inspect, &moments.before, &workspace);
+    let kept = match order.keep {
+        true => {
+            harvest::keep(&produced, &workspace, order.output_bytes_max).stage("reading what was left")?
+        }
+        false => Vec::new(),
+    };
     Ok(Answer::Report(Box::new(Report {
         protections,
         steps: reports,
@@ -109,6 +115,7 @@ fn steps_of(
         dropped,
         inspected,
         failed_writes,
+        kept,
     })))
 }
 

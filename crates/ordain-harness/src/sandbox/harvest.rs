@@ -5,7 +5,7 @@ use super::copy::{Content, Original};
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
 use super::room::unlock;
 use super::root::{Lower, View};
-use super::{FileState, Inspected, OWN, ProducedFile, Refused};
+use super::{FileState, Inspected, KeptFile, OWN, ProducedFile, Refused};
 use crate::beneath::{FOLDER, REGULAR, beneath, beneath_far, hash_file, is_git, is_own, joined, names};
 use ordain_canon::compare_utf16;
 use ordain_spec::path_problem;
@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, FileType, Mode, Stat, readlinkat, statat};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What a path is, as far as it differs from the workspace.
@@ -174,7 +174,7 @@ impl Changes {
 }
 
 /// A name as evidence shows it: what could be taken for something else is written as `\xNN` or `\u{…}`.
-fn escaped(path: &[u8]) -> String {
+pub(crate) fn escaped(path: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in path.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -502,7 +502,7 @@ fn is_opaque(folder: BorrowedFd<'_>) -> io::Result<bool> {
 
 /// Whether a link at this path leads out of the workspace, by its text. A text that goes up through another link is
 /// taken at its word, since nothing is ever followed.
-fn leaves(path: &[u8], target: &[u8]) -> bool {
+pub(crate) fn leaves(path: &[u8], target: &[u8]) -> bool {
     if target.first() == Some(&b'/') {
         return true;
     }
@@ -518,6 +518,22 @@ fn leaves(path: &[u8], target: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// The contents of what was left behind. More than there is room for is none: the command has failed then.
+pub(crate) fn keep(produced: &[ProducedFile], workspace: &str, room: u64) -> io::Result<Vec<KeptFile>> {
+    if produced.iter().map(|file| file.size).sum::<u64>() > room {
+        return Ok(Vec::new());
+    }
+    let top = rustix::fs::open(workspace, FOLDER, Mode::empty())?;
+    let mut kept = Vec::new();
+    for file in produced {
+        let opened = beneath(top.as_fd(), file.path.as_bytes(), REGULAR)?;
+        let mut content = Vec::new();
+        std::fs::File::from(opened).take(file.size + 1).read_to_end(&mut content)?;
+        kept.push(KeptFile { path: file.path.clone(), content });
+    }
+    Ok(kept)
 }
 
 /// What is at these paths of the workspace as commands see it. What was left behind has been read already.

@@ -253,6 +253,7 @@ fn order_of(session: &Session, workspace: &Path, places: &Places, base: Option<&
             .collect(),
         steps,
         inspect: session.inspect.clone(),
+        keep: session.keep,
         binds: toolbox.binds,
         links: toolbox.links,
         path: toolbox.path,

@@ -59,17 +59,21 @@ mod elsewhere;
 pub use event::StepEvent;
 pub use level::{Feature, Level, Probe};
 pub use report::{
-    Captured, End, FailedWrite, FileState, Inspected, LeftOutside, Limit, ProducedFile, Protections, Refused,
-    Report, StepReport,
+    Captured, End, FailedWrite, FileState, Inspected, KeptFile, LeftOutside, Limit, ProducedFile,
+    Protections, Refused, Report, StepReport,
 };
 pub use session::{SandboxError, Session, Step, Write};
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{enter_if_asked, probe, run, run_watched};
 #[cfg(target_os = "linux")]
+pub(crate) use harvest::{escaped, leaves};
+#[cfg(target_os = "linux")]
 pub use init::enter_if_asked;
 #[cfg(target_os = "linux")]
 pub use launch::{probe, run, run_watched};
+#[cfg(target_os = "linux")]
+pub(crate) use processes::Processes;
 
 /// The folder that commands find the workspace in. It is the same everywhere, so that what they build is too.
 pub const WORKSPACE: &str = "/workspace";

@@ -27,6 +27,9 @@ pub struct Report {
     /// Writes between two steps that could not be made.
     #[serde(default)]
     pub failed_writes: Vec<FailedWrite>,
+    /// The contents of the produced files, where they are asked for.
+    #[serde(default)]
+    pub kept: Vec<KeptFile>,
 }
 
 impl Report {
@@ -257,6 +260,16 @@ pub struct ProducedFile {
     pub size: u64,
     /// Whether it may be executed.
     pub executable: bool,
+}
+
+/// A produced file with its content.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KeptFile {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Its bytes.
+    #[serde(with = "base64")]
+    pub content: Vec<u8>,
 }
 
 /// Something left behind that is not taken over.

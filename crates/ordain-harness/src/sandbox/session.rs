@@ -18,6 +18,8 @@ pub struct Session {
     pub steps: Vec<Step>,
     /// Files to look at after the last step.
     pub inspect: Vec<String>,
+    /// Whether the contents of what the commands left behind are wanted.
+    pub keep: bool,
     /// Less protection than that is refused.
     pub level_min: Level,
 }
@@ -32,6 +34,7 @@ impl Session {
             writes: Vec::new(),
             steps: Vec::new(),
             inspect: Vec::new(),
+            keep: false,
             level_min,
         }
     }

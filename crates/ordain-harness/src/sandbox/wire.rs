@@ -36,6 +36,7 @@ pub(crate) struct RunOrder {
     pub(crate) writes: Vec<WriteOrder>,
     pub(crate) steps: Vec<StepOrder>,
     pub(crate) inspect: Vec<String>,
+    pub(crate) keep: bool,
     pub(crate) binds: Vec<Bind>,
     pub(crate) links: Vec<(String, String)>,
     pub(crate) path: Vec<String>,

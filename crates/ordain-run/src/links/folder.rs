@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Deeper than any run's folder.
-const DEPTH_MAX: usize = 3;
+const DEPTH_MAX: usize = 4;
 
 /// A run's folder while it is checked.
 pub(super) struct Folder<'p> {

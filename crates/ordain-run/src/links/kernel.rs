@@ -7,7 +7,9 @@ use crate::verdict::{questions_open, refused};
 use crate::verified::file_hash;
 use ordain_canon::{Canonicalizer, ContentHash, PatchHash, PlanHash, Value};
 use ordain_harness::apply::Base;
-use ordain_kernel::{KERNEL_VERSION, RefusalCode, Transformed, patch, plan, plan_of_patch, transform};
+use ordain_kernel::{
+    KERNEL_VERSION, RefusalCode, Transformed, patch, plan, plan_of_patch, plan_of_work, transform,
+};
 use ordain_spec::bundle::Bundle;
 use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
 use ordain_spec::patch::PatchSet;
@@ -140,6 +142,10 @@ pub(super) fn check_planned(folder: &mut Folder<'_>, result: &RunResult) -> Opti
         return None;
     };
     match (&result.source, &bundle) {
+        (None, Some(bundle)) if result.work.is_some() => {
+            made_from(folder, result, text.as_deref(), bundle);
+            check_work(folder, result, bundle, text.as_deref(), &plan, &patch);
+        }
         (None, Some(bundle)) => {
             made_from(folder, result, text.as_deref(), bundle);
             if let Some(text) = text.as_deref().filter(|_| result.kernel_version.as_str() == KERNEL_VERSION) {
@@ -152,6 +158,37 @@ pub(super) fn check_planned(folder: &mut Folder<'_>, result: &RunResult) -> Opti
     }
     check_base(folder, result, &plan, &patch, &base);
     Some(Planned { plan, patch, base })
+}
+
+/// RL3, RL4 and RL11 for a work order whose last round came to no plan.
+pub(super) fn check_order(folder: &mut Folder<'_>, result: &RunResult) {
+    let text = intent(folder, result);
+    let Some(bundle) = bundle(folder, result) else { return };
+    made_from(folder, result, text.as_deref(), &bundle);
+    if let (Some(work), Some(text)) = (&result.work, &text) {
+        super::work::check(folder, result, work, &bundle, text);
+    }
+}
+
+/// RL5 and RL11 for a work order: the plan is that of the bundle, the intent and the patch set.
+fn check_work(
+    folder: &mut Folder<'_>,
+    result: &RunResult,
+    bundle: &Verified<Bundle>,
+    text: Option<&[u8]>,
+    found: &Proposal,
+    patch: &PatchSet,
+) {
+    let (Some(work), Some(text)) = (&result.work, text) else { return };
+    if let Some(value) = Value::read(text).ok().filter(|_| result.kernel_version.as_str() == KERNEL_VERSION) {
+        match plan_of_work(bundle, &value, patch) {
+            Ok(made) => folder.same(links::PLAN, PLAN, "the kernel plans for the order", found, &made),
+            Err(error) => {
+                folder.wrong(links::PLAN, PLAN, "", format!("the kernel makes no such plan: {error}"));
+            }
+        }
+    }
+    super::work::check(folder, result, work, bundle, text);
 }
 
 fn plan_of(folder: &mut Folder<'_>, bundle: Option<&Verified<Bundle>>) -> Option<Verified<Proposal>> {

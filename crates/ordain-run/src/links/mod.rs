@@ -4,6 +4,7 @@
 mod folder;
 mod kernel;
 mod trial;
+mod work;
 
 use crate::artefacts::{BASE, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
 use folder::Folder;
@@ -45,6 +46,7 @@ pub fn verify_run_folder(path: &Path) -> io::Result<Vec<CheckedFile>> {
     match result.kernel_result_kind {
         ResultKind::Refuse => kernel::check_refused(&mut folder, &result),
         ResultKind::Clarify => kernel::check_asked(&mut folder, &result),
+        ResultKind::Bundle if !was_tried(&result) => kernel::check_order(&mut folder, &result),
         ResultKind::Bundle => {
             if let Some(planned) = kernel::check_planned(&mut folder, &result) {
                 trial::check(&mut folder, &result, &planned);
@@ -52,6 +54,11 @@ pub fn verify_run_folder(path: &Path) -> io::Result<Vec<CheckedFile>> {
         }
     }
     Ok(folder.into_checked())
+}
+
+/// Whether there is a plan: the last round of a work order may have come to none.
+fn was_tried(result: &RunResult) -> bool {
+    result.work.is_none() || result.execution.0.is_some()
 }
 
 /// RL2.
@@ -74,9 +81,10 @@ fn check_name(folder: &mut Folder<'_>, result: &RunResult) {
 
 /// RL1. Outputs are a matter of the evidence (RL10).
 fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
-    let bundled = result.kernel_result_kind == ResultKind::Bundle;
+    let bundled = result.kernel_result_kind == ResultKind::Bundle && was_tried(result);
+    let (of_rounds, allowed) = result.work.as_ref().map(work::expected).unwrap_or_default();
     let text = folder.has(INTENT_TEXT) && result.kernel_result_kind == ResultKind::Refuse;
-    let mut expected = BTreeSet::from([RESULT]);
+    let mut expected: BTreeSet<&str> = of_rounds.iter().map(String::as_str).chain([RESULT]).collect();
     expected.extend(result.intent.0.is_some().then_some(if text { INTENT_TEXT } else { INTENT }));
     expected.extend(result.bundle.0.is_some().then_some(BUNDLE));
     expected.extend([PLAN, PATCH, BASE].into_iter().filter(|_| bundled));
@@ -88,9 +96,20 @@ fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
         }
     }
     for name in folder.names() {
-        if !expected.contains(name.as_str()) && !name.starts_with("output/") {
+        let output = name.starts_with("output/") || is_round_output(&name, result);
+        if !expected.contains(name.as_str()) && !allowed.contains(&name) && !output {
             let message = "is no part of the run that the result describes".to_owned();
             folder.wrong(links::FILES, &name, "", message);
         }
     }
+}
+
+/// What a command of a trial wrote is a matter of that trial's evidence, if there is any.
+fn is_round_output(name: &str, result: &RunResult) -> bool {
+    let rounds = result.work.iter().flat_map(|work| &work.rounds);
+    (1..).zip(rounds).any(|(number, round)| {
+        let within = |folder: String| name.starts_with(&format!("{folder}output/"));
+        (round.evidence_hash.is_some() && within(crate::artefacts::round_file(number, "")))
+            || (round.restored_evidence_hash.is_some() && within(crate::artefacts::restored_file(number, "")))
+    })
 }

@@ -17,15 +17,18 @@ use std::collections::BTreeSet;
 pub(super) fn check(folder: &mut Folder<'_>, result: &RunResult, planned: &Planned) {
     if result.execution.0.is_none() {
         check_untried(folder, result, planned);
-        return check_outputs(folder, None);
+        return check_outputs(folder, "", None);
     }
     let Some(evidence) = folder.document::<ExecutionEvidence>(EVIDENCE, &Facts::default()) else {
         return folder.unchecked(EVIDENCE);
     };
     check_evidence(folder, result, planned, &evidence);
     check_occasion(folder, result, planned, &evidence);
-    check_verdict(folder, result, &verdict(&planned.plan, &evidence).document());
-    check_outputs(folder, Some(&evidence));
+    // That of a work order follows from its rounds.
+    if result.work.is_none() {
+        check_verdict(folder, result, &verdict(&planned.plan, &evidence).document());
+    }
+    check_outputs(folder, "", Some(&evidence));
 }
 
 /// RL9 for a run that only planned, or whose patch set is more than its profile allows.
@@ -119,8 +122,8 @@ fn check_times(folder: &mut Folder<'_>, result: &RunResult, evidence: &Execution
     }
 }
 
-/// RL10.
-fn check_outputs(folder: &mut Folder<'_>, evidence: Option<&ExecutionEvidence>) {
+/// RL10, for the trial whose files are in this folder of the run.
+pub(super) fn check_outputs(folder: &mut Folder<'_>, within: &str, evidence: Option<&ExecutionEvidence>) {
     let outputs = evidence.and_then(|it| observed(it, "outputs")).and_then(Json::as_array);
     let field = |output: &Json, name: &str| output.get(name).and_then(Json::as_str).map(str::to_owned);
     let mut listed = BTreeSet::new();
@@ -130,6 +133,7 @@ fn check_outputs(folder: &mut Folder<'_>, evidence: Option<&ExecutionEvidence>) 
             folder.wrong(links::OUTPUT, EVIDENCE, "/observed/outputs", message);
             continue;
         };
+        let file = format!("{within}{file}");
         let found = folder.bytes(&file).map(|bytes| ContentHash::of(&bytes).to_string());
         match found {
             None => {
@@ -143,23 +147,29 @@ fn check_outputs(folder: &mut Folder<'_>, evidence: Option<&ExecutionEvidence>) 
         }
         listed.insert(file);
     }
-    for name in folder.names().into_iter().filter(|it| it.starts_with("output/")) {
+    let outputs = format!("{within}output/");
+    for name in folder.names().into_iter().filter(|it| it.starts_with(&outputs)) {
         if !listed.contains(&name) {
             folder.wrong(links::OUTPUT, &name, "", format!("{EVIDENCE} does not name it"));
         }
     }
     if let Some(evidence) = evidence {
-        check_whole_outputs(folder, evidence, &listed);
+        check_whole_outputs(folder, within, evidence, &listed);
     }
 }
 
 /// A stream that was kept whole has the hash that the sandbox took of it; one that is empty has no file.
-fn check_whole_outputs(folder: &mut Folder<'_>, evidence: &ExecutionEvidence, listed: &BTreeSet<String>) {
+fn check_whole_outputs(
+    folder: &mut Folder<'_>,
+    within: &str,
+    evidence: &ExecutionEvidence,
+    listed: &BTreeSet<String>,
+) {
     let steps = observed(evidence, "sandbox").and_then(|it| it.get("steps")).and_then(Json::as_array);
     for (position, step) in steps.into_iter().flatten().enumerate() {
         for name in ["stdout", "stderr"] {
             let Some(stream) = step.get(name) else { continue };
-            let file = format!("output/{}-{name}.txt", position + 1);
+            let file = format!("{within}output/{}-{name}.txt", position + 1);
             let bytes = stream.get("bytes").and_then(Json::as_u64).unwrap_or_default();
             let whole = stream.get("truncated").and_then(Json::as_bool) == Some(false);
             let sha256 = stream.get("sha256").and_then(Json::as_str).unwrap_or_default();

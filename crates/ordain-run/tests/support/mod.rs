@@ -92,6 +92,7 @@ pub fn pretend(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Result<Re
         dropped: Vec::new(),
         inspected: Vec::new(),
         failed_writes: Vec::new(),
+        kept: Vec::new(),
     };
     for (position, step) in session.steps.iter().enumerate() {
         world.write(position, &mut report);

@@ -23,7 +23,7 @@ pub struct Intent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN2"))]
     pub constraints: Option<Vec<String>>,
-    /// Anything else; four keys have a meaning.
+    /// Anything else; some keys have a meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Context>", extend("x-rule" = "IN3"))]
     pub context: Option<Map<String, Json>>,
@@ -48,6 +48,10 @@ pub struct Context {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN7"))]
     pub tests: Option<Vec<IntentTest>>,
+    /// Files to delete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN9"))]
+    pub delete: Option<Vec<String>>,
 }
 
 /// A file that the intent brings along.

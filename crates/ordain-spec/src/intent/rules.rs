@@ -1,12 +1,12 @@
-//! IN1–IN8.
+//! IN1–IN9.
 
 use super::normalize::normal_constraint;
 use crate::facts::Facts;
 use crate::kind::Kind;
-use crate::limits::{CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX, GOAL_CHARS_MAX, INTENT_BYTES_MAX};
+use crate::limits::{CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX, DELETES_MAX, GOAL_CHARS_MAX, INTENT_BYTES_MAX};
 use crate::node::Node;
 use crate::patch::check_clashes;
-use crate::path::{nfc, path_problem, shorten};
+use crate::path::{clashes, nfc, path_faults, path_problem, shorten};
 use crate::plan::check_test;
 use crate::rule::{Category, Findings, Rule, RuleId, by_shape};
 use ordain_canon::{DerivedId, Value};
@@ -26,6 +26,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: IN.rule(6), title: "commands are argument vectors", section: "intents", category: Category::Field, check: commands_are_vectors },
     Rule { id: IN.rule(7), title: "tests have a known type, and target and expected value fit it", section: "intents", category: Category::Field, check: tests_make_sense },
     Rule { id: IN.rule(8), title: "the intent is within the limits", section: "intents", category: Category::Limit, check: limits_hold },
+    Rule { id: IN.rule(9), title: "paths to delete are safe and distinct, and none of them is written", section: "intents", category: Category::Content, check: deletes_are_safe },
 ];
 
 /// IN1.
@@ -152,6 +153,42 @@ fn limits_hold(facts: &Facts<'_>, intent: Node<'_, '_>, found: &mut Findings) {
     for constraint in constraints.elements() {
         if constraint.str().is_some_and(|text| over(text, CONSTRAINT_CHARS_MAX)) {
             found.at(constraint, format!("is longer than {CONSTRAINT_CHARS_MAX} characters"));
+        }
+    }
+}
+
+/// IN9. Only paths that are safe are compared, those of files too.
+fn deletes_are_safe(_: &Facts<'_>, intent: Node<'_, '_>, found: &mut Findings) {
+    let context = intent.get("context");
+    let (files, deletes) = (context.get("files"), context.get("delete"));
+    let count = deletes.elements().len();
+    if count > DELETES_MAX {
+        return found.at(deletes, format!("has {count} entries; at most {DELETES_MAX} are allowed"));
+    }
+    let safe = |text: &&str| path_faults(text).is_empty();
+    let mut paths: Vec<&str> = Vec::new();
+    for file in files.elements() {
+        paths.extend(file.get("path").str().filter(safe));
+    }
+    let written = paths.len();
+    let mut nodes = Vec::new();
+    for path in deletes.elements() {
+        let Some(text) = path.str() else { continue };
+        match path_problem(text) {
+            Some(message) => found.at(path, message),
+            None => {
+                paths.push(text);
+                nodes.push(path);
+            }
+        }
+    }
+    for (at, other, clash) in clashes(&paths) {
+        // A clash may name the file first, and two files are IN5's.
+        let place = at.checked_sub(written).or_else(|| other.checked_sub(written));
+        if let (Some(node), Some(path), Some(other)) =
+            (place.and_then(|place| nodes.get(place)), paths.get(at), paths.get(other))
+        {
+            found.at(*node, clash.message(path, other));
         }
     }
 }

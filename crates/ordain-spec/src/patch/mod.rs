@@ -1,11 +1,16 @@
 //! Patch sets: file operations, ready to be tried and applied.
 
+mod changes;
+mod diff;
+mod hunk;
 mod rules;
 
 use crate::schema::{NonEmpty, Sha256};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use changes::{FileChange, PATCH_SCHEMA_VERSION, PatchSource, UncarriedChange, patch_of_changes};
+pub use diff::{Diff, DiffError, FileDiff, Happens, parse as parse_diff};
 pub use rules::RULES;
 pub(crate) use rules::check_clashes;
 
@@ -20,6 +25,10 @@ pub struct PatchSet {
     pub source_proposal_id: NonEmpty,
     /// The hash of that proposal.
     pub source_proposal_hash: Sha256,
+    /// The bundle that it was made for, as a plan names it; only a work order has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "PS11"))]
+    pub source_bundle_hash: Option<Sha256>,
     /// What to do, sorted by order and path.
     pub operations: Vec<PatchOperation>,
     /// The bytes of all content together.

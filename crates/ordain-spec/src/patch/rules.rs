@@ -1,4 +1,4 @@
-//! PS1–PS10 (PATCH_SPEC §8), in spec order.
+//! PS1–PS10 (PATCH_SPEC §8), in spec order, and PS11.
 
 use crate::facts::Facts;
 use crate::kind::Kind;
@@ -25,6 +25,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: PS.rule(8), title: "operations are sorted by order and path", section: "PATCH_SPEC §8", category: Category::Order, check: operations_are_sorted },
     Rule { id: PS.rule(9), title: "no operation makes a symbolic link", section: "PATCH_SPEC §8", category: Category::Field, check: no_symlinks },
     Rule { id: PS.rule(10), title: "violations come in one order", section: "PATCH_SPEC §8", category: Category::Verifier, check: by_shape },
+    Rule { id: PS.rule(11), title: "the bundle that it was made for is the one that it names", section: "work orders", category: Category::Reference, check: bundle_is_right },
 ];
 
 /// PS1.
@@ -170,5 +171,16 @@ fn no_symlinks(_: &Facts<'_>, set: Node<'_, '_>, found: &mut Findings) {
         if op.str() == Some("symlink") {
             found.at(op, "symbolic links are not allowed: they can lead out of the workspace");
         }
+    }
+}
+
+/// PS11. Without the bundle only the form of the hash can be looked at, which the shape does.
+fn bundle_is_right(facts: &Facts<'_>, set: Node<'_, '_>, found: &mut Findings) {
+    let Some(bundle) = facts.bundle else { return };
+    let named = set.get("source_bundle_hash");
+    if let Some(hash) = named.str().filter(|hash| is_sha256(hash))
+        && hash != bundle.hash
+    {
+        found.at(named, format!("is not the hash of the bundle given, which is `{}`", bundle.hash));
     }
 }

@@ -1,4 +1,4 @@
-//! RL1–RL10: what must hold between the files of a run's folder. Whoever can read them and ask the kernel checks it.
+//! RL1–RL11: what must hold between the files of a run's folder. Whoever can read them and ask the kernel checks it.
 
 use crate::rule::RuleId;
 
@@ -32,6 +32,9 @@ pub const EVIDENCE: RuleId = RuleId::Link(8);
 pub const VERDICT: RuleId = RuleId::Link(9);
 /// Outputs are as the evidence says.
 pub const OUTPUT: RuleId = RuleId::Link(10);
+
+/// Each round of a work order is what the result says.
+pub const ROUNDS: RuleId = RuleId::Link(11);
 
 /// All links.
 #[rustfmt::skip]
@@ -85,5 +88,10 @@ pub static LINKS: &[Link] = &[
         id: OUTPUT,
         title: "what commands wrote has the hashes that the evidence names",
         about: "People read the output to learn why something failed. It must be what the command really wrote, as far as it was kept.",
+    },
+    Link {
+        id: ROUNDS,
+        title: "each round of a work order has the patch set, the evidence and the verdict that the result names",
+        about: "The plans of both trees are made again from the bundle, the intent and the patch set of each round, and the verdict from the\nevidence. So criteria that were taken out, a protected file that was not put back, or a round that was left out is found.",
     },
 ];

@@ -48,6 +48,10 @@ pub struct RunResult {
     /// What the kernel made of the intent.
     #[schemars(extend("x-rule" = "RN5"))]
     pub kernel_result_kind: ResultKind,
+    /// What an agent did, where a work order made the patch set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "RN9"))]
+    pub work: Option<WorkOrder>,
     /// What happened in the sandbox; null when nothing was tried.
     #[schemars(extend("x-rule" = "RN7"))]
     pub execution: Nullable<ExecutionRef>,
@@ -62,6 +66,39 @@ pub struct RunResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "RN6"))]
     pub refuse_reason: Option<Json>,
+}
+
+/// What an agent did for a bundle, round by round.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkOrder {
+    /// The bundle that every patch set of this order names.
+    pub bundle_hash: Sha256,
+    /// What came of each round, in order.
+    pub rounds: Vec<WorkRound>,
+}
+
+/// One round of a work order.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkRound {
+    /// How the agent ended, in words; `submitted` where nobody watched it.
+    pub agent: NonEmpty,
+    /// The patch set of the changes up to here; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch_hash: Option<Sha256>,
+    /// The evidence of the trial on the agent's tree; absent if nothing was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_hash: Option<Sha256>,
+    /// Protected files that the patch set changes, sorted.
+    pub protected: Vec<String>,
+    /// The evidence of the trial with these files put back; absent if nothing was tried there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_evidence_hash: Option<Sha256>,
+    /// Whether everything passed on both trees.
+    pub accepted: bool,
+    /// Why.
+    pub reasons: Vec<String>,
 }
 
 /// The intent of a run.

@@ -1,4 +1,4 @@
-//! RN1–RN8.
+//! RN1–RN9.
 
 use crate::facts::Facts;
 use crate::kind::Kind;
@@ -23,6 +23,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: RN.rule(6), title: "questions come with CLARIFY, a reason with REFUSE", section: "runs", category: Category::Consistency, check: outcome_fields_fit },
     Rule { id: RN.rule(7), title: "only a bundle is executed", section: "runs", category: Category::Consistency, check: execution_fits_kind },
     Rule { id: RN.rule(8), title: "only an executed bundle that did not fail is accepted", section: "runs", category: Category::Consistency, check: verdict_fits },
+    Rule { id: RN.rule(9), title: "the last round of a work order is what the result says", section: "work orders", category: Category::Consistency, check: work_fits },
 ];
 
 /// RN1.
@@ -191,6 +192,51 @@ fn verdict_fits(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
             _ => return,
         };
     found.at(accepted, message);
+}
+
+/// RN9. The order ends with the first round that is accepted, so none before the last is.
+fn work_fits(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
+    let work = run.get("work");
+    if work.is_missing() {
+        return;
+    }
+    if !matches!(run.get("intent").value(), Some(Value::Object(_)))
+        || run.get("kernel_result_kind").str() != Some("BUNDLE")
+    {
+        return found.at(work, "a work order starts with an intent that has a complete bundle");
+    }
+    let rounds = work.get("rounds");
+    let count = rounds.elements().len();
+    if count == 0 && rounds.array().is_some() {
+        return found.at(rounds, "has no round");
+    }
+    for (number, round) in (1..).zip(rounds.elements()) {
+        let accepted = round.get("accepted");
+        let untried = |field: &str| round.get(field).is_missing();
+        let protected = round.get("protected").elements().len() > 0;
+        if accepted.bool() == Some(true) {
+            if number < count {
+                found.at(accepted, "a round that is accepted is the last one");
+            } else if untried("patch_hash") || untried("evidence_hash") {
+                found.at(accepted, "nothing was tried, so nothing can be accepted");
+            } else if protected && untried("restored_evidence_hash") {
+                found.at(accepted, "protected files changed, and nothing was tried with them put back");
+            }
+        }
+        if number < count {
+            continue;
+        }
+        let decision = run.get("decision");
+        if let (Some(of_round), Some(of_run)) = (accepted.bool(), decision.get("accepted").bool())
+            && of_round != of_run
+        {
+            found.at(accepted, "the decision of the run says something else");
+        }
+        let (hash, executed) = (round.get("evidence_hash"), run.get("execution"));
+        if hash.str() != executed.get("evidence_hash").str() {
+            found.at(hash, "is not the evidence that the run names");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,18 +10,18 @@ use std::io::{IsTerminal, Write};
 const COMMAND_CHARS_SHOWN: usize = 56;
 
 /// Tells people; on a terminal the line of a command that ended replaces the one of its beginning.
-pub(super) struct Live {
+pub(crate) struct Live {
     on: bool,
     terminal: bool,
 }
 
 impl Live {
-    pub(super) fn new(on: bool) -> Self {
+    pub(crate) fn new(on: bool) -> Self {
         Self { on, terminal: std::io::stderr().is_terminal() }
     }
 
     /// A failure to show progress does not stop the run.
-    pub(super) fn tell(&mut self, event: Event<'_>) {
+    pub(crate) fn tell(&mut self, event: Event<'_>) {
         if !self.on {
             return;
         }
@@ -33,6 +33,10 @@ impl Live {
             }
             Event::Planned(plan, _) => {
                 writeln!(stderr, "{BOLD}plan{BOLD:#}    {}: {}", plan.id, printable(&plan.summary))
+            }
+            Event::PutBack(paths) => {
+                let files = count(paths.len() as u64, "protected file");
+                writeln!(stderr, "{YELLOW}put back{YELLOW:#}  {files}, and trying again")
             }
             Event::Began { number, total, command, purpose } => {
                 let command = cut(&printable(command), COMMAND_CHARS_SHOWN);

@@ -13,7 +13,6 @@ use crate::facts::load_profile;
 use crate::gate::files::Asker;
 use crate::input::{Source, Text};
 use clap::Args;
-use live::Live;
 use ordain_agent::Trial;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_harness::sandbox;
@@ -26,6 +25,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+pub(crate) use live::Live;
 pub(crate) use verify::verify;
 
 #[derive(Args)]
@@ -109,14 +109,14 @@ fn intent_text<'t>(text: &'t Text, value: &'t Result<Value<'t>, String>) -> Inte
 }
 
 /// As the result names a document: no path of this machine.
-fn named(path: &Path, fallback: &str) -> String {
+pub(crate) fn named(path: &Path, fallback: &str) -> String {
     let safe = |text: &str| text != "-" && path_problem(text).is_none();
     let name = path.file_name().and_then(|name| name.to_str());
     let names = [path.to_str(), name, Some(fallback)];
     names.into_iter().flatten().find(|text| safe(text)).unwrap_or(fallback).to_owned()
 }
 
-fn random() -> Result<[u8; 3], Failure> {
+pub(crate) fn random() -> Result<[u8; 3], Failure> {
     const SOURCE: &str = "/dev/urandom";
     let mut bytes = [0; 3];
     let read = File::open(SOURCE).and_then(|mut file| file.read_exact(&mut bytes));

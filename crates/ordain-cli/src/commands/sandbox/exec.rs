@@ -1,22 +1,27 @@
 //! `ordain sandbox exec`.
 
 use crate::arguments::Protection;
+use crate::document::write_file;
 use crate::exit::{Failure, Outcome};
 use crate::facts::load_profile;
 use crate::page::{PLAIN, Page};
 use crate::report::{GREEN, RED, YELLOW, printable_lines};
-use crate::wording::size;
+use crate::wording::{count, size};
+use crate::{patch_source, report};
 use anstyle::Style;
 use clap::Args;
-use ordain_canon::Canonicalizer;
+use ordain_canon::{Canonicalizer, EvidenceHash};
+use ordain_harness::apply::unpatchable;
 use ordain_harness::sandbox::{
     self, End, Level, ProducedFile, Protections, Report, Session, Step, StepReport,
 };
 use ordain_run::{command_evidence, plan_of_command};
-use ordain_spec::evidence::ActionStatus;
+use ordain_spec::NonEmpty;
+use ordain_spec::evidence::{ActionStatus, ExecutionEvidence};
+use ordain_spec::patch::{FileChange, PatchSource};
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub(crate) struct Exec {
@@ -28,6 +33,9 @@ pub(crate) struct Exec {
     pub(crate) workspace: PathBuf,
     #[command(flatten)]
     pub(crate) protection: Protection,
+    /// If the command succeeds, write what it left as a patch set to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
     /// The command and its arguments, without a shell
     #[arg(value_name = "COMMAND", required = true, last = true)]
     pub(crate) argv: Vec<String>,
@@ -36,26 +44,27 @@ pub(crate) struct Exec {
 pub(super) fn run(args: &Exec, json: bool) -> Result<Outcome, Failure> {
     let profile = load_profile(&args.profile)?;
     // Only evidence needs a plan; what has none is refused before anything runs.
-    let proposal = json.then(|| plan_of_command(&args.argv)).transpose()?;
+    let proposal = (json || args.patch.is_some()).then(|| plan_of_command(&args.argv)).transpose()?;
     let mut session = Session::new(&args.workspace, profile);
     if args.protection.allow_landlock_only {
         session.allow_landlock_only();
     }
     session.steps.push(Step::new(args.argv.iter().cloned()));
+    session.keep = args.patch.is_some();
     let report = sandbox::run(&session)?;
     let Some(step) = report.steps.first() else {
         let problem = "the sandbox reported no step".to_owned();
         return Err(Failure::Document { path: "the command".to_owned(), problem });
     };
-    if let Some(proposal) = &proposal {
-        let evidence = command_evidence(proposal, &report, step)?;
+    let evidence = proposal.as_ref().map(|it| command_evidence(it, &report, step)).transpose()?;
+    if let Some(evidence) = evidence.as_ref().filter(|_| json) {
         // Evidence has only the hashes of what was written; whoever reads it may want to know why.
         let mut stderr = std::io::stderr().lock();
         let to_terminal = stderr.is_terminal();
         stderr.write_all(&harmless(&step.stdout.kept, to_terminal))?;
         stderr.write_all(&harmless(&step.stderr.kept, to_terminal))?;
         let mut stdout = std::io::stdout().lock();
-        stdout.write_all(Canonicalizer::new().value(&evidence)?)?;
+        stdout.write_all(Canonicalizer::new().value(evidence)?)?;
         stdout.write_all(b"\n")?;
         stdout.flush()?;
     } else {
@@ -68,7 +77,57 @@ pub(super) fn run(args: &Exec, json: bool) -> Result<Outcome, Failure> {
         std::io::stderr().lock().write_all(&harmless(&step.stderr.kept, to_terminal))?;
         stderr.write_all(exec_page(&report, step).text().as_bytes())?;
     }
-    Ok(if step.status() == ActionStatus::Success { Outcome::Ok } else { Outcome::Failed })
+    if step.status() != ActionStatus::Success {
+        if args.patch.is_some() {
+            report::note("no patch set was written, because the command failed", None);
+        }
+        return Ok(Outcome::Failed);
+    }
+    if let (Some(path), Some(evidence)) = (&args.patch, &evidence) {
+        write_patch(path, args, &report, evidence)?;
+    }
+    Ok(Outcome::Ok)
+}
+
+/// Writes what the command left as a patch set, whose source is the evidence of the command.
+fn write_patch(
+    path: &Path,
+    args: &Exec,
+    report: &Report,
+    evidence: &ExecutionEvidence,
+) -> Result<(), Failure> {
+    let name = args.argv.join(" ");
+    let wrong = |problem: String| Failure::Document { path: name.clone(), problem };
+    if let Some(refused) = report.refused.first() {
+        return Err(wrong(format!("no patch set can carry `{}`: {}", refused.path, refused.reason)));
+    }
+    let was_there = |path: &str| args.workspace.join(path).symlink_metadata().is_ok_and(|it| it.is_file());
+    let mut changes: Vec<FileChange> = report
+        .kept
+        .iter()
+        .map(|file| FileChange::new(&file.path, was_there(&file.path), Some(file.content.clone())))
+        .collect();
+    changes.extend(report.deleted.iter().map(|path| FileChange::new(path, true, None)));
+    if let Some(problem) =
+        changes.iter().find_map(|it| Some(format!("`{}` {}", it.path, unpatchable(&it.path)?)))
+    {
+        return Err(wrong(problem));
+    }
+    let text = Canonicalizer::new().value(evidence)?.to_vec();
+    let hash =
+        EvidenceHash::of_text(&mut Canonicalizer::new(), &text).map_err(|error| wrong(error.to_string()))?;
+    let id = NonEmpty::of(format!("sandbox:{}", evidence.proposal_id.as_str()));
+    let source = PatchSource { id, hash: hash.into(), bundle: None };
+    let set = patch_source::of_changes(source, &name, changes)?;
+    let text = Canonicalizer::new().value(&*set)?.to_vec();
+    let file = path.display().to_string();
+    write_file(path, &text).map_err(|error| Failure::File { path: file.clone(), error })?;
+    let operations = count(set.operations.len() as u64, "operation");
+    report::note(&format!("patch set written to {file}: {operations}"), None);
+    for file in report.produced.iter().filter(|file| file.executable) {
+        report::note(&format!("`{}` is executable, which a patch set does not carry", file.path), None);
+    }
+    Ok(())
 }
 
 /// Makes control characters harmless for a terminal; a file or a pipe gets the bytes as they are.
