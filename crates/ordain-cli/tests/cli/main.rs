@@ -30,7 +30,6 @@ mod gate_look;
 mod gate_status;
 mod growth;
 mod growth_transform;
-mod guides;
 mod identity;
 mod init;
 mod kernel_request;
