@@ -3,15 +3,11 @@
 
 mod scene;
 
-use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::SigningKey;
-use ordain_api::{
-    ActionState, ActionStatus, Approving, NewApproverKey, NewToken, OwnerAct, Role, VerdictRequest,
-};
-use ordain_decision::PolicyFiles;
+use ordain_api::{ActionState, ActionStatus, Approving, NewToken, OwnerAct, Role, VerdictRequest};
 use ordain_gate::{Caller, Conflict, GateError, check_records, replay};
 use ordain_spec::approval::Verdict;
-use ordain_spec::statement::{ApproverKey, Assurance, NONE, Signed, Statement, reason_hash};
+use ordain_spec::statement::{Assurance, NONE, Signed, Statement, reason_hash};
 use ordain_store::{Change, Guard, NewRecord, Writes};
 use scene::owner::{careful, enrol, hash_of, key, new_key, owned, public, signed};
 use scene::{Scene, policies, proposal};

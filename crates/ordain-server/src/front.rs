@@ -125,11 +125,11 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
         Ok(caller) => caller,
         Err(error) => return (error.into_response(), principal),
     };
-    let admitted =
-        match present(app, request.headers(), request.extensions().get(), &caller, operation).await {
-            Ok(caller) => admit(app, &mut request, caller, operation),
-            Err(error) => Err(error),
-        };
+    let admitted = match present(app, request.headers(), request.extensions().get(), &caller, operation).await
+    {
+        Ok(caller) => admit(app, &mut request, caller, operation),
+        Err(error) => Err(error),
+    };
     let mut response = match admitted {
         Err(error) => error.into_response(),
         Ok(_place) if waits => next.run(request).await,
