@@ -450,7 +450,7 @@ pub fn periods(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub fn acceptance(text: &Text<'_>, found: &mut Vec<Hit>) {
     for range in &text.sentences {
         let sentence = text.sentence(range);
-        if (is_acceptance(sentence) || is_checked(sentence))
+        if (is_acceptance(sentence) || is_checked(sentence) || crate::requirement::is_criterion(sentence))
             && let (Some(first), Some(last)) = (sentence.first(), sentence.last())
         {
             found.push(hit(text, first, last));

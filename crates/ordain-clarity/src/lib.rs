@@ -10,17 +10,24 @@ pub mod excerpt;
 pub mod lexicon;
 pub mod text;
 
+pub mod outline;
+
+pub mod genre;
+pub mod language;
+
 pub mod detect;
 pub mod placeholder;
 pub mod rules;
 pub mod technology;
 
 pub mod findings;
+mod by_genre;
 
 pub mod contradiction;
 pub mod quantity;
 mod relation;
 pub mod requirement;
 
-pub use findings::rule_counts;
-pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};
+pub use findings::judged;
+pub use genre::{GENRES, Genre};
+pub use rules::{CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};

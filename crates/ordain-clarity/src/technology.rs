@@ -54,6 +54,16 @@ fn named(technology: &Technology, token: usize) -> Named {
     Named { name: name.to_owned(), category: technology.category, token }
 }
 
+/// `eu-west-1`, `europe-west4`: a region of a cloud.
+fn is_region(word: &str) -> bool {
+    let mut parts = word.split('-');
+    let area = parts.next().is_some_and(|it| {
+        matches!(it, "eu" | "us" | "ap" | "sa" | "ca" | "af" | "me" | "cn" | "il" | "mx" | "europe" | "asia" | "australia" | "northamerica" | "southamerica")
+    });
+    area && word.contains('-') && word.ends_with(|it: char| it.is_ascii_digit())
+        && ["north", "south", "east", "west", "central"].iter().any(|it| word.contains(it))
+}
+
 fn of_word(tokens: &[Token<'_>], position: usize, token: &Token<'_>) -> Option<Named> {
     let next = tokens.get(position + 1).filter(|it| it.start == token.end());
     // `C++`, `C#`: the marks are tokens of their own.
@@ -62,6 +72,9 @@ fn of_word(tokens: &[Token<'_>], position: usize, token: &Token<'_>) -> Option<N
         Some("#") => format!("{}#", token.lower),
         _ => token.lower.trim_end_matches("'s").to_lowercase(),
     };
+    if is_region(&lower) {
+        return Some(Named { name: lower, category: Category::Region, token: position });
+    }
     let technology = BY_NAME.get(lower.as_str())?;
     let before = position.checked_sub(1).and_then(|at| tokens.get(at));
     let after_preposition = before.is_some_and(|it| matches!(&*it.lower, "in" | "using" | "with"));

@@ -16,6 +16,8 @@ mod brief;
 
 mod transform;
 
+mod stated;
+
 mod plan;
 mod plan_of_patch;
 
@@ -25,7 +27,8 @@ mod validate;
 
 pub use outcome::{Refusal, RefusalCode, Transformed};
 pub use patch::{PatchError, patch};
-pub use plan::{PlanError, plan};
+pub use plan::{PlanError, is_brief, plan};
 pub use plan_of_patch::plan_of_patch;
+pub use stated::{StatedCommand, stated_tests};
 pub use transform::{KERNEL_VERSION, transform};
 pub use validate::{Criterion, Reason, Recommendation, Validation, validate};

@@ -29,7 +29,7 @@ pub fn plan_of_patch(set: &Verified<PatchSet>) -> Result<(Verified<Bundle>, Prop
     actions
         .sort_by(|left, right| left.order.cmp(&right.order).then_with(|| compare_utf16(&left.id, &right.id)));
     let tests = set.operations.iter().filter_map(test).collect();
-    let acceptance_tests = acceptance_tests(canon, &[], tests)?;
+    let acceptance_tests = acceptance_tests(canon, &[], tests, Vec::new())?;
     let deletes = set.operations.iter().any(|operation| operation.op == PatchOp::Delete);
     let mut plan = Proposal {
         id: String::new(),

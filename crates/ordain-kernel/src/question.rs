@@ -191,6 +191,7 @@ fn of_contradiction(
         [_] => contradiction.sentences.clone(),
         many => many.iter().filter_map(|at| constraints.get(*at)).cloned().collect(),
     };
+    options.extend(contradiction.of_goal.iter().cloned());
     sort_utf16(&mut options);
     options.dedup();
     let mut quotes: Vec<String> =
@@ -256,7 +257,7 @@ const OF_ONE_RULE_MAX: usize = 2;
 /// of one kind.
 fn choose_askable(candidates: &mut [Candidate]) {
     // As long as nobody knows what the goal is about, nothing else is worth asking.
-    if candidates.iter().any(|it| it.rule == index_of("no-object")) {
+    if candidates.iter().any(|it| it.rule == index_of("no-object") || it.rule == index_of("nothing-concrete")) {
         return;
     }
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -290,8 +291,12 @@ fn choose_askable(candidates: &mut [Candidate]) {
 }
 
 /// Drops findings whose question is answered elsewhere in the intent: what is said is never asked.
-pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) {
-    let facts = Said::of(reading);
+pub(crate) fn drop_answered(reading: &Reading<'_>, said: &[(String, String)], findings: &mut Vec<Finding>) {
+    let mut facts = Said::of(reading);
+    // `ticket: ABC-1` names the ticket that the goal speaks of.
+    for key in said.iter().flat_map(|(key, _)| KEYS.iter().find(|(it, _)| it == key).map_or(&[][..], |(_, nouns)| nouns).iter().copied().chain([key.as_str()])) {
+        facts.named.insert(stem(&key.to_lowercase()), None);
+    }
     // A sentence may have many findings.
     let mut measured: BTreeMap<(Part, usize), bool> = BTreeMap::new();
     findings.retain(|finding| {
@@ -318,6 +323,16 @@ pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) 
         }
     });
 }
+
+/// Nouns for which a key of the context stands.
+static KEYS: &[(&str, &[&str])] = &[
+    ("repo", &["repository", "project", "codebase"]),
+    ("repository", &["repo", "project", "codebase"]),
+    ("ticket", &["issue", "task", "story"]),
+    ("issue", &["ticket", "bug"]),
+    ("url", &["website", "page", "site", "endpoint"]),
+    ("file", &["document", "spreadsheet"]),
+];
 
 /// What the intent says in so many words.
 struct Said {

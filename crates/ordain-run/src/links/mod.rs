@@ -5,7 +5,7 @@ mod folder;
 mod kernel;
 mod trial;
 
-use crate::artefacts::{BASE, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
+use crate::artefacts::{BASE, BRIEFS, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
 use folder::Folder;
 use ordain_canon::Value;
 use ordain_spec::run::{ResultKind, RunResult, links};
@@ -72,7 +72,7 @@ fn check_name(folder: &mut Folder<'_>, result: &RunResult) {
     }
 }
 
-/// RL1. Outputs are a matter of the evidence (RL10).
+/// RL1. Outputs are a matter of the evidence (RL10), briefs of the bundle (RL4).
 fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
     let bundled = result.kernel_result_kind == ResultKind::Bundle;
     let text = folder.has(INTENT_TEXT) && result.kernel_result_kind == ResultKind::Refuse;
@@ -88,7 +88,7 @@ fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
         }
     }
     for name in folder.names() {
-        if !expected.contains(name.as_str()) && !name.starts_with("output/") {
+        if !expected.contains(name.as_str()) && !name.starts_with("output/") && !name.starts_with(BRIEFS) {
             let message = "is no part of the run that the result describes".to_owned();
             folder.wrong(links::FILES, &name, "", message);
         }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
+pub(crate) use normalize::is_blank;
 pub use normalize::{NormalizeError, normalize};
 pub use rules::RULES;
 
@@ -23,7 +24,7 @@ pub struct Intent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN2"))]
     pub constraints: Option<Vec<String>>,
-    /// Anything else; four keys have a meaning.
+    /// Anything else; some keys have a meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Context>", extend("x-rule" = "IN3"))]
     pub context: Option<Map<String, Json>>,
@@ -48,6 +49,10 @@ pub struct Context {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN7"))]
     pub tests: Option<Vec<IntentTest>>,
+    /// Whether the briefs are written into the workspace; they always are in the run's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN3"))]
+    pub write_briefs: Option<bool>,
 }
 
 /// A file that the intent brings along.
