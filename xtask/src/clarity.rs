@@ -30,7 +30,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         }
     }
     if files.is_empty() {
-        files = ["dev.jsonl", "own.jsonl", "stories.jsonl", "stubs.jsonl"].map(|name| root().join("data/clarify").join(name)).to_vec();
+        files = ["dev.jsonl", "own.jsonl", "stories.jsonl", "stubs.jsonl"]
+            .map(|name| root().join("data/clarify").join(name))
+            .to_vec();
     }
     let mut items = Vec::new();
     for file in &files {
@@ -62,8 +64,11 @@ fn read(file: &Path) -> Result<Vec<Item>> {
         };
         let goal: String = goal.chars().take(10_000).collect();
         let (genre, counts) = judged(&goal);
-        let counts =
-            counts.into_iter().zip(CLARITY_RULES).map(|(count, rule)| count.min(rule.counted_in(genre)) as f64).collect();
+        let counts = counts
+            .into_iter()
+            .zip(CLARITY_RULES)
+            .map(|(count, rule)| count.min(rule.counted_in(genre)) as f64)
+            .collect();
         items.push(Item { set: set.to_owned(), unclear: unclear == 1, genre, counts, goal });
     }
     Ok(items)
@@ -155,7 +160,9 @@ fn sets_table(items: &[Item], sets: &[&str]) {
 
 /// The same by genre, whatever set an item comes from.
 fn genres_table(items: &[Item]) {
-    println!("\n| genre | base | unclear / clear | AUC | CLARIFY on unclear | on clear |\n|---|---|---|---|---|---|");
+    println!(
+        "\n| genre | base | unclear / clear | AUC | CLARIFY on unclear | on clear |\n|---|---|---|---|---|---|"
+    );
     for level in GENRES {
         let of: Vec<&Item> = items.iter().filter(|item| item.genre == level.genre).collect();
         let share = |unclear: bool| {

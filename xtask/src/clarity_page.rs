@@ -91,9 +91,8 @@ the constraints that kept the score low. An answer that is empty or itself a pla
 
 /// The page.
 pub(crate) fn page() -> String {
-    let introduction = INTRODUCTION
-        .replace("{genres}", &genres())
-        .replace("{clarify}", &CLARIFY_SCORE.to_string());
+    let introduction =
+        INTRODUCTION.replace("{genres}", &genres()).replace("{clarify}", &CLARIFY_SCORE.to_string());
     let mut page = format!("{NOTICE}\n{introduction}\n## The rules\n");
     for (effect, title, about) in [
         (Effect::Hard, "Hard", "Each finding is asked about. The points only show in the score."),

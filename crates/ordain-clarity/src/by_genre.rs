@@ -8,7 +8,20 @@ use crate::text::{Kind, Text, Token};
 use std::ops::Range;
 
 /// Marks of an example.
-static EXAMPLES: &[&str] = &[">>>", "assert", "=>", "==", "for example", "e.g.", "Example", " gives ", " is `", ") is ", "-> {", " returns `"];
+static EXAMPLES: &[&str] = &[
+    ">>>",
+    "assert",
+    "=>",
+    "==",
+    "for example",
+    "e.g.",
+    "Example",
+    " gives ",
+    " is `",
+    ") is ",
+    "-> {",
+    " returns `",
+];
 
 /// Words that need a rule before code can follow them.
 #[rustfmt::skip]
@@ -54,7 +67,10 @@ fn prose(source: &str) -> String {
     }
     let lines = prose.lines().filter(|line| {
         let line = line.trim_start();
-        !line.starts_with(">>>") && !line.starts_with('@') && !line.starts_with("```") && !line.starts_with(":param")
+        !line.starts_with(">>>")
+            && !line.starts_with('@')
+            && !line.starts_with("```")
+            && !line.starts_with(":param")
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -87,7 +103,9 @@ pub(crate) fn find_in_stub(stub: &Text<'_>, findings: &mut Vec<Finding>) {
     }
     // An example or a note may follow the sentence that breaks off.
     let last = prose.trim_end().split("\n\n").next().map(str::trim_end).unwrap_or_default();
-    let cut = |it: &&str| it.split_whitespace().next_back().is_some_and(|it| OPEN_ENDS.contains(&it.to_lowercase().as_str()));
+    let cut = |it: &&str| {
+        it.split_whitespace().next_back().is_some_and(|it| OPEN_ENDS.contains(&it.to_lowercase().as_str()))
+    };
     if let Some(last) = [prose.trim_end(), last].into_iter().find(cut) {
         let tail: Vec<&str> = last.lines().next_back().unwrap_or_default().split_whitespace().collect();
         add("stub-cut", &tail.join(" "));
@@ -102,7 +120,8 @@ pub(crate) fn find_in_story(story: &Text<'_>, around: &[Range<usize>], findings:
     let wished = |it: &&Token<'_>| it.is_word() && !around.iter().any(|range| range.contains(&it.start));
     let words: Vec<&Token<'_>> = story.tokens.iter().filter(wished).collect();
     for (first, last) in terms(&words, WISH_TERMS) {
-        let hit = Hit { start: first.start, words: story.between(first, last).to_owned(), options: Vec::new() };
+        let hit =
+            Hit { start: first.start, words: story.between(first, last).to_owned(), options: Vec::new() };
         findings.push(Finding { rule: index_of("wish-term"), part: Part::Goal, hit });
     }
 }

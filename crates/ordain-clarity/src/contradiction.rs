@@ -49,7 +49,8 @@ pub fn contradictions_with(requirements: &[Vec<Requirement>], goal: &[Requiremen
     permissions(&stated, &mut found);
     actors(&stated, &mut found);
     // What is only permitted contradicts a ban and nothing else.
-    let limits = |it: &Requirement| it.quantities.iter().any(|it| it.bound != crate::quantity::Bound::Exactly);
+    let limits =
+        |it: &Requirement| it.quantities.iter().any(|it| it.bound != crate::quantity::Bound::Exactly);
     let stated: Vec<Stated<'_>> =
         stated.into_iter().filter(|(_, it)| it.modality != Modality::May || limits(it)).collect();
     values(&stated, &mut found);
@@ -219,7 +220,8 @@ fn permissions(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
         let mut about = requirement.about.clone();
         about.remove("zero");
         let bounded = requirement.quantities.iter().any(|it| {
-            it.value > 0.0 && matches!(it.bound, crate::quantity::Bound::AtMost | crate::quantity::Bound::LessThan)
+            it.value > 0.0
+                && matches!(it.bound, crate::quantity::Bound::AtMost | crate::quantity::Bound::LessThan)
         });
         let permits = requirement.modality == Modality::May
             || says(requirement, &["acceptable", "allowed", "fine", "ok", "okay", "permitted", "tolerated"]);
@@ -259,8 +261,11 @@ fn actors(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
     for group in groups.values() {
         for (_, who, member) in group.iter().filter(|(kind, ..)| *kind == Actors::Only).take(EXCLUSIVES_MAX) {
             // Who is among the allowed ones is no other.
-            let others: Vec<Stated<'_>> =
-                group.iter().filter(|(_, other, _)| !who.is_subset(other)).map(|(.., member)| *member).collect();
+            let others: Vec<Stated<'_>> = group
+                .iter()
+                .filter(|(_, other, _)| !who.is_subset(other))
+                .map(|(.., member)| *member)
+                .collect();
             if !others.is_empty() {
                 let members: Vec<_> = std::iter::once(*member).chain(others).collect();
                 found.push(contradiction("one allows to some only what another allows to others", &members));
@@ -285,7 +290,9 @@ fn counts(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
         let only: Vec<(usize, Stated<'_>)> = stated
             .iter()
             .filter(|(_, it)| it.only && !it.negative)
-            .map(|stated| (stated.1.technologies.iter().filter(|it| it.category == *category).count(), *stated))
+            .map(|stated| {
+                (stated.1.technologies.iter().filter(|it| it.category == *category).count(), *stated)
+            })
             .filter(|(count, _)| *count > 0)
             .take(EXCLUSIVES_MAX)
             .collect();
@@ -456,7 +463,8 @@ fn exclusives(stated: &[Stated<'_>], found: &mut Vec<Contradiction>) {
     }
     for list in demanded.values() {
         let stays = |it: &Requirement| {
-            says(it, &["stay", "stays", "remain", "remains"]) && it.technologies.iter().any(|it| it.category == Category::Region)
+            says(it, &["stay", "stays", "remain", "remains"])
+                && it.technologies.iter().any(|it| it.category == Category::Region)
         };
         let exclusive: Vec<_> =
             list.iter().filter(|(_, (_, requirement))| requirement.only || stays(requirement)).collect();
@@ -555,7 +563,8 @@ mod tests {
         let (mut right, mut all, mut missed, mut alarms) = (0, 0, Vec::new(), Vec::new());
         for line in std::fs::read_to_string(path).unwrap().lines() {
             let item: serde_json::Value = serde_json::from_str(line).unwrap();
-            let texts: Vec<&str> = item["constraints"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+            let texts: Vec<&str> =
+                item["constraints"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
             let texts: Vec<Text<'_>> = texts.into_iter().map(Text::new).collect();
             let read: Vec<_> = texts.iter().map(requirements).collect();
             let goal = Text::new(item["goal"].as_str().unwrap_or_default());

@@ -2,12 +2,13 @@
 
 use crate::detect::{self, Hit};
 use crate::excerpt::excerpt;
-use crate::lexicon::Category;
 use crate::genre::{Genre, around_wish};
 use crate::language::is_english;
+use crate::lexicon::Category;
 use crate::rules::{CLARITY_RULES, ClarityRule, Effect, index_of};
 use crate::technology::{Named, technologies};
 use crate::text::{Text, Token};
+use std::borrow::Borrow;
 
 /// Where something was found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -128,12 +129,15 @@ impl<'t> Reading<'t> {
         // Where the words cannot be read, only what is no word says something.
         let readable = ["number", "quote", "code", "period"].map(index_of);
         let settles = |it: &Finding| it.is(Effect::Settles) && (self.english || readable.contains(&it.rule));
-        let names_something = findings.iter().any(|it| settles(it) || it.rule == no_object || it.is(Effect::Hard))
-            || !brought.files.is_empty()
-            || brought.checks
-            || !brought.said.is_empty()
-            || !self.constraints.is_empty();
-        let content = |it: &&Token<'_>| it.is_word() && is_content(it) && !crate::lexicon::REQUEST_VERBS.contains(&*it.lower);
+        let names_something =
+            findings.iter().any(|it| settles(it) || it.rule == no_object || it.is(Effect::Hard))
+                || !brought.files.is_empty()
+                || brought.checks
+                || !brought.said.is_empty()
+                || !self.constraints.is_empty();
+        let content = |it: &&Token<'_>| {
+            it.is_word() && is_content(it) && !crate::lexicon::REQUEST_VERBS.contains(&*it.lower)
+        };
         let thin = findings.iter().any(|it| it.rule == unqualified)
             && self.goal.tokens.iter().filter(content).count() <= THIN_WORDS_MAX;
         // One noun is an object: `Changelog`.
@@ -147,7 +151,8 @@ impl<'t> Reading<'t> {
 
     /// Whether a sentence asks for something, with a word for what it is about.
     fn has_task(&self) -> bool {
-        let modal = |it: &Token<'_>| matches!(&*it.lower, "shall" | "must" | "should" | "will" | "cannot" | "may");
+        let modal =
+            |it: &Token<'_>| matches!(&*it.lower, "shall" | "must" | "should" | "will" | "cannot" | "may");
         let demanded = self.genre == Genre::Requirement && self.goal.tokens.iter().any(modal);
         if demanded || matches!(self.genre, Genre::Story | Genre::Stub) {
             return true;
@@ -166,13 +171,22 @@ impl<'t> Reading<'t> {
                     || crate::lexicon::MORE_VERBS.contains(&*it.lower)
                     || crate::lexicon::ADVICE.contains(&*it.lower)
             });
-            let asks = words.first().is_some_and(|it| matches!(&*it.lower, "how" | "what" | "which" | "where" | "why" | "when" | "who" | "is" | "are" | "does"));
-            let wants = |it: &&Token<'_>| matches!(&*it.lower, "want" | "need" | "needs" | "looking" | "help" | "like");
+            let asks = words.first().is_some_and(|it| {
+                matches!(
+                    &*it.lower,
+                    "how" | "what" | "which" | "where" | "why" | "when" | "who" | "is" | "are" | "does"
+                )
+            });
+            let wants = |it: &&Token<'_>| {
+                matches!(&*it.lower, "want" | "need" | "needs" | "looking" | "help" | "like")
+            };
             let wanted = if asks { Some(0) } else { words.iter().position(wants) };
             let from = verb.into_iter().chain(wanted).min();
             let content = |it: &&&Token<'_>| is_content(it);
             // A verb opens its request: `we should do something` has none.
-            from.is_some_and(|from| from <= VERB_WORDS_MAX && words.iter().skip(from + 1).filter(content).count() >= 2)
+            from.is_some_and(|from| {
+                from <= VERB_WORDS_MAX && words.iter().skip(from + 1).filter(content).count() >= 2
+            })
         })
     }
 
@@ -221,7 +235,8 @@ impl<'t> Reading<'t> {
 
 /// Whether a word says what something is about.
 fn is_content(token: &Token<'_>) -> bool {
-    !crate::lexicon::EMPTY_GOAL_WORDS.contains(&*token.lower) && !crate::lexicon::WEIGHTLESS.contains(&*token.lower)
+    !crate::lexicon::EMPTY_GOAL_WORDS.contains(&*token.lower)
+        && !crate::lexicon::WEIGHTLESS.contains(&*token.lower)
 }
 
 /// Words for a thing about which nothing else is said.
@@ -390,9 +405,9 @@ impl Gap {
 const NOUN_DISTANCE_MAX: usize = 6;
 
 /// How many findings of each rule there are, by its position in the table.
-pub fn counts(findings: &[Finding]) -> Vec<usize> {
+pub fn counts<F: Borrow<Finding>>(findings: &[F]) -> Vec<usize> {
     let mut counts = vec![0_usize; CLARITY_RULES.len()];
-    for finding in findings {
+    for finding in findings.iter().map(F::borrow) {
         if let Some(count) = counts.get_mut(finding.rule) {
             *count += 1;
         }
@@ -401,7 +416,7 @@ pub fn counts(findings: &[Finding]) -> Vec<usize> {
 }
 
 /// The entropy score: the base of the genre, what is unclear added, what is settled taken off. It may be below 0 and over 100.
-pub fn raw_score(genre: Genre, findings: &[Finding]) -> i32 {
+pub fn raw_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> i32 {
     let mut score = genre.level().base_score;
     for (rule, count) in CLARITY_RULES.iter().zip(counts(findings)) {
         let counted = count.min(rule.counted_in(genre));
@@ -419,7 +434,7 @@ const ENDS: i32 = 8;
 
 /// The entropy score as a node has it. Towards its ends the scale is pressed together and not cut off, so that of two texts the less clear
 /// one keeps the higher score.
-pub fn entropy_score(genre: Genre, findings: &[Finding]) -> u8 {
+pub fn entropy_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> u8 {
     let raw = raw_score(genre, findings);
     let pressed = |beyond: i32| ENDS - ENDS * ENDS * 2 / (beyond + ENDS * 2);
     let score = if raw < ENDS {

@@ -33,10 +33,25 @@ pub struct GenreLevel {
 
 /// The genres, in the order in which they are looked for.
 pub static GENRES: &[GenreLevel] = &[
-    GenreLevel { genre: Genre::Stub, id: "stub", title: "starts with code and has the head of a function", base_score: 39 },
+    GenreLevel {
+        genre: Genre::Stub,
+        id: "stub",
+        title: "starts with code and has the head of a function",
+        base_score: 39,
+    },
     GenreLevel { genre: Genre::Story, id: "story", title: "`As a …, I want …`", base_score: 36 },
-    GenreLevel { genre: Genre::Issue, id: "issue", title: "a trace, sections of an issue, or over 60 words with code", base_score: 39 },
-    GenreLevel { genre: Genre::Requirement, id: "requirement", title: "up to three sentences that say what shall be so, and ask for nothing", base_score: 37 },
+    GenreLevel {
+        genre: Genre::Issue,
+        id: "issue",
+        title: "a trace, sections of an issue, or over 60 words with code",
+        base_score: 39,
+    },
+    GenreLevel {
+        genre: Genre::Requirement,
+        id: "requirement",
+        title: "up to three sentences that say what shall be so, and ask for nothing",
+        base_score: 37,
+    },
     GenreLevel { genre: Genre::Request, id: "request", title: "anything else", base_score: 36 },
 ];
 
@@ -79,10 +94,12 @@ fn is_stub(source: &str) -> bool {
     }
     HEADS.iter().any(|head| {
         source.match_indices(head).take(8).any(|(at, _)| {
-            let opens_word = at == 0 || source.get(..at).is_some_and(|it| it.ends_with(|it: char| it.is_whitespace()));
+            let opens_word =
+                at == 0 || source.get(..at).is_some_and(|it| it.ends_with(|it: char| it.is_whitespace()));
             let rest = source.get(at + head.len()..).unwrap_or_default();
             let line = rest.split(['\n', '{', ';']).next().unwrap_or_default();
-            let named = line.trim_start().starts_with(|it: char| it.is_alphabetic() || it == '_' || it == '<');
+            let named =
+                line.trim_start().starts_with(|it: char| it.is_alphabetic() || it == '_' || it == '<');
             opens_word && named && (line.contains('(') || (*head == "class " && line.contains(':')))
         })
     })
@@ -104,11 +121,22 @@ fn wish(source: &str) -> Option<usize> {
     if before.len() > 80 || !(before.is_empty() || before.ends_with([':', '\n', '#', '-', '–', '.'])) {
         return None;
     }
-    ["i want ", "i'd like ", "i would like ", "i need ", "i can ", "i wish ", "i should be able ", "we want ", "i want\t", "we need "]
-        .iter()
-        .filter_map(|it| head.get(role..)?.find(it).map(|at| role + at + it.len()))
-        .min()
-        .filter(|end| head.get(role..*end).is_some_and(|it| !it.contains(". ")))
+    [
+        "i want ",
+        "i'd like ",
+        "i would like ",
+        "i need ",
+        "i can ",
+        "i wish ",
+        "i should be able ",
+        "we want ",
+        "i want\t",
+        "we need ",
+    ]
+    .iter()
+    .filter_map(|it| head.get(role..)?.find(it).map(|at| role + at + it.len()))
+    .min()
+    .filter(|end| head.get(role..*end).is_some_and(|it| !it.contains(". ")))
 }
 
 /// The parts of a user story that are not its wish: who has it, and what for.
@@ -121,15 +149,25 @@ pub fn around_wish(text: &Text<'_>) -> Vec<Range<usize>> {
     });
     if let Some([first, ..]) = reason {
         let rest = text.tokens.iter().filter(|it| it.start > first.start);
-        let end = rest.clone().find(|it| it.text == ".").or(rest.last()).map_or(text.source.len(), |it| it.end());
-        let line = text.source.get(first.start..).and_then(|it| it.find("\n\n")).map_or(end, |at| first.start + at);
+        let end =
+            rest.clone().find(|it| it.text == ".").or(rest.last()).map_or(text.source.len(), |it| it.end());
+        let line =
+            text.source.get(first.start..).and_then(|it| it.find("\n\n")).map_or(end, |at| first.start + at);
         around.push(first.start..end.min(line));
     }
     around
 }
 
 /// What reports of bugs have.
-static REPORTS: &[&str] = &["steps to reproduce", "traceback (most recent", "expected behavior", "expected behaviour", "actual behavior", "actual behaviour", "expected result"];
+static REPORTS: &[&str] = &[
+    "steps to reproduce",
+    "traceback (most recent",
+    "expected behavior",
+    "expected behaviour",
+    "actual behavior",
+    "actual behaviour",
+    "expected result",
+];
 /// From how many words on a text with code is a report.
 const ISSUE_WORDS_MIN: usize = 60;
 
@@ -149,13 +187,21 @@ const REQUIREMENT_SENTENCES_MAX: usize = 3;
 fn is_requirement(text: &Text<'_>) -> bool {
     let first = text.tokens.iter().find(|it| it.is_word());
     let asks = first.is_some_and(|it| {
-        REQUEST_VERBS.contains(&&*it.lower) || matches!(&*it.lower, "i" | "we" | "can" | "could" | "how" | "what" | "please")
+        REQUEST_VERBS.contains(&&*it.lower)
+            || matches!(&*it.lower, "i" | "we" | "can" | "could" | "how" | "what" | "please")
     });
-    let modal = || text.tokens.iter().skip(1).any(|it| matches!(&*it.lower, "shall" | "must" | "should" | "will"));
+    let modal =
+        || text.tokens.iter().skip(1).any(|it| matches!(&*it.lower, "shall" | "must" | "should" | "will"));
     // Neither a question nor a word about who asks: it says what is to be so.
     let told = || {
-        !text.tokens.iter().any(|it| it.text == "?" || matches!(&*it.lower, "i" | "i'm" | "me" | "my" | "we" | "you" | "your" | "our"))
-            && text.tokens.iter().any(|it| matches!(&*it.lower, "is" | "are" | "can" | "cannot" | "has" | "have" | "be" | "may" | "provides" | "allows"))
+        !text.tokens.iter().any(|it| {
+            it.text == "?" || matches!(&*it.lower, "i" | "i'm" | "me" | "my" | "we" | "you" | "your" | "our")
+        }) && text.tokens.iter().any(|it| {
+            matches!(
+                &*it.lower,
+                "is" | "are" | "can" | "cannot" | "has" | "have" | "be" | "may" | "provides" | "allows"
+            )
+        })
     };
     !asks && (modal() || told()) && text.sentences.len() <= REQUIREMENT_SENTENCES_MAX
 }
@@ -185,9 +231,15 @@ mod tests {
 
     #[test]
     fn a_story_is_its_wish() {
-        let text = Text::new("As a user of our shop, I want to pay by card, so that it is easy. Only Visa counts.");
+        let text =
+            Text::new("As a user of our shop, I want to pay by card, so that it is easy. Only Visa counts.");
         let around = around_wish(&text);
-        let left: String = text.source.char_indices().filter(|(at, _)| !around.iter().any(|it| it.contains(at))).map(|(_, it)| it).collect();
+        let left: String = text
+            .source
+            .char_indices()
+            .filter(|(at, _)| !around.iter().any(|it| it.contains(at)))
+            .map(|(_, it)| it)
+            .collect();
         assert_eq!(left, "to pay by card,  Only Visa counts.");
     }
 }

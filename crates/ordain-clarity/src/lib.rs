@@ -20,8 +20,8 @@ pub mod placeholder;
 pub mod rules;
 pub mod technology;
 
-pub mod findings;
 mod by_genre;
+pub mod findings;
 
 pub mod contradiction;
 pub mod quantity;

@@ -142,7 +142,8 @@ pub fn outline(text: &Text<'_>) -> Vec<Entry> {
             other => other,
         };
         let gap = gap_before(text, range);
-        let clause = !*opens_line && matches!(form, Form::Prose | Form::InItem) && ends_with_semicolon(text, range);
+        let clause =
+            !*opens_line && matches!(form, Form::Prose | Form::InItem) && ends_with_semicolon(text, range);
         match form {
             Form::Title => {
                 let hashes = forms.get(at).is_some_and(|(form, ..)| *form == Form::Title);
@@ -152,7 +153,11 @@ pub fn outline(text: &Text<'_>) -> Vec<Entry> {
             Form::InItem => {}
             // A heading without `#` ends with its list or its paragraph.
             Form::LeadIn | Form::Prose => {
-                if title.is_some() && !marked && gap.matches('\n').count() >= 2 && title.is_none_or(|it| it + 1 != at) {
+                if title.is_some()
+                    && !marked
+                    && gap.matches('\n').count() >= 2
+                    && title.is_none_or(|it| it + 1 != at)
+                {
                     (role, title) = (Role::Work, None);
                 }
                 item = None;
@@ -188,13 +193,18 @@ mod tests {
         let text = Text::new(source);
         let entries = outline(&text);
         let sentences = text.sentences.iter().map(|range| text.sentence_text(range));
-        sentences.zip(entries).map(|(it, entry)| format!("{it} | {:?} {:?}", entry.form, entry.role)).collect()
+        sentences
+            .zip(entries)
+            .map(|(it, entry)| format!("{it} | {:?} {:?}", entry.form, entry.role))
+            .collect()
     }
 
     #[test]
     fn headings_items_and_sections() {
         assert_eq!(
-            shown("# Release 1.4\n\n- Add coupons. They expire.\n  - nested one\n- Fix rounding\n\nNot in scope\n- Admin pages\n\nAcceptance:\n1. Tests pass\n\nAlso rename it."),
+            shown(
+                "# Release 1.4\n\n- Add coupons. They expire.\n  - nested one\n- Fix rounding\n\nNot in scope\n- Admin pages\n\nAcceptance:\n1. Tests pass\n\nAlso rename it."
+            ),
             [
                 "Release 1.4 | Title Work",
                 "Add coupons. | Item(0) Work",
@@ -210,7 +220,11 @@ mod tests {
         );
         assert_eq!(
             shown("Fix the login:\n- Add a captcha\n* [ ] Remove the form"),
-            ["Fix the login: | LeadIn Work", "Add a captcha | Item(0) Work", "Remove the form | Item(0) Work"]
+            [
+                "Fix the login: | LeadIn Work",
+                "Add a captcha | Item(0) Work",
+                "Remove the form | Item(0) Work"
+            ]
         );
     }
 }

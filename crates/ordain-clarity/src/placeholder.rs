@@ -112,8 +112,11 @@ impl<'x, 't> Prose<'x, 't> {
     fn is_defined(&self, words: &str, last: usize) -> bool {
         let tokens = &self.text.tokens;
         let says = |at: usize| {
-            tokens.get(at).is_some_and(|it| matches!(&*it.lower, "is" | "are" | "means" | "stands" | "denotes" | "=" | "represents"))
-                && !tokens.get(at + 1).is_none_or(|it| matches!(it.text, "." | "?" | "…" | "TBD" | "not" | "still"))
+            tokens.get(at).is_some_and(|it| {
+                matches!(&*it.lower, "is" | "are" | "means" | "stands" | "denotes" | "=" | "represents")
+            }) && !tokens
+                .get(at + 1)
+                .is_none_or(|it| matches!(it.text, "." | "?" | "…" | "TBD" | "not" | "still"))
         };
         if says(last + 1) {
             return true;
@@ -136,7 +139,15 @@ fn in_command_line(source: &str, start: usize) -> bool {
 
 /// Names of compilers in underscores, which stand for themselves.
 static MACROS: &[&str] = &[
-    "__COUNTER__", "__DATE__", "__DIR__", "__FILE__", "__FUNCTION__", "__GNUC__", "__LINE__", "__TIME__", "__VA_ARGS__",
+    "__COUNTER__",
+    "__DATE__",
+    "__DIR__",
+    "__FILE__",
+    "__FUNCTION__",
+    "__GNUC__",
+    "__LINE__",
+    "__TIME__",
+    "__VA_ARGS__",
 ];
 
 /// `xx %`, `N requests`: letters in place of a number, before what it counts.
@@ -148,8 +159,14 @@ fn letters_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
         "xx" | "xxx" | "nn" | "yy" | "XX" | "NN" if unit => Some(position),
         "N" | "X" | "Y" => {
             let before = position.checked_sub(1).and_then(|at| tokens.get(at))?;
-            let counts = matches!(&*before.lower, "of" | "to" | "by" | "at" | "within" | "than" | "least" | "most" | "for");
-            let noun = next.is_word() && !next.is_capitalized() && (unit || next.lower.ends_with('s')) && !crate::detect::ends_phrase(next);
+            let counts = matches!(
+                &*before.lower,
+                "of" | "to" | "by" | "at" | "within" | "than" | "least" | "most" | "for"
+            );
+            let noun = next.is_word()
+                && !next.is_capitalized()
+                && (unit || next.lower.ends_with('s'))
+                && !crate::detect::ends_phrase(next);
             // Named twice, or with `where N …`, it is a parameter.
             let again = tokens.iter().filter(|it| it.text == token.text).count() > 1;
             (counts && noun && !again).then_some(position)
@@ -274,7 +291,8 @@ fn run_end(text: &Text<'_>, position: usize, length_min: usize) -> Option<usize>
     }
     let before = text.source.get(..first.start)?.chars().next_back();
     let after = text.source.get(tokens.get(end)?.end()..)?.chars().next();
-    let alone = before.is_none_or(|it| it.is_whitespace() || matches!(it, '(' | '[' | '=' | ':' | '"' | '/' | '#'))
+    let alone = before
+        .is_none_or(|it| it.is_whitespace() || matches!(it, '(' | '[' | '=' | ':' | '"' | '/' | '#'))
         && after.is_none_or(|it| !it.is_alphanumeric());
     // A long run is a line across the page.
     (alone && (length_min..=RUN_MAX).contains(&(end + 1 - position))).then_some(end)

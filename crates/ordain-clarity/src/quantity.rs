@@ -290,19 +290,31 @@ fn range_end(sentence: &[Token<'_>], position: usize) -> Option<(f64, usize)> {
 }
 
 static MONTHS: &[&str] = &[
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
 ];
 
 /// Words that say on which side of a day something is.
 static DAY_BOUND_WORDS: &[&str] = &[
-    "after", "at", "before", "by", "earlier", "from", "later", "no", "not", "of", "on", "since", "than", "the", "until",
+    "after", "at", "before", "by", "earlier", "from", "later", "no", "not", "of", "on", "since", "than",
+    "the", "until",
 ];
 
 /// `15 March`, `March 15, 2026`, `2026-03-15`: a number that grows with the day, what it is, and how many tokens it takes.
 fn date(sentence: &[Token<'_>], position: usize) -> Option<(f64, &'static str, usize)> {
     let number = |at: usize, digits: std::ops::RangeInclusive<usize>| {
-        let token = sentence.get(at).filter(|it| it.kind == Kind::Number && digits.contains(&it.text.len()))?;
+        let token =
+            sentence.get(at).filter(|it| it.kind == Kind::Number && digits.contains(&it.text.len()))?;
         token.text.parse::<u32>().ok()
     };
     let month = |at: usize| {
@@ -311,9 +323,13 @@ fn date(sentence: &[Token<'_>], position: usize) -> Option<(f64, &'static str, u
     };
     let text = |at: usize| sentence.get(at).map(|it| it.text).unwrap_or_default();
     let value = |year: u32, month: u32, day: u32| f64::from(year * 372 + month * 31 + day);
-    if let (Some(year), "-", Some(month), "-", Some(day)) =
-        (number(position, 4..=4), text(position + 1), number(position + 2, 2..=2), text(position + 3), number(position + 4, 2..=2))
-    {
+    if let (Some(year), "-", Some(month), "-", Some(day)) = (
+        number(position, 4..=4),
+        text(position + 1),
+        number(position + 2, 2..=2),
+        text(position + 3),
+        number(position + 4, 2..=2),
+    ) {
         return Some((value(year, month, day), "day", 5));
     }
     let (day, month, mut length) = match (number(position, 1..=2), month(position)) {
@@ -384,7 +400,9 @@ pub fn limit_name(name: &str) -> Option<(Bound, &str)> {
         .find_map(|(word, bound)| {
             let head = name.get(..word.len())?;
             let rest = name.get(word.len()..)?;
-            let joined = rest.strip_prefix(['_', '-']).or_else(|| Some(rest).filter(|it| it.starts_with(char::is_uppercase)));
+            let joined = rest
+                .strip_prefix(['_', '-'])
+                .or_else(|| Some(rest).filter(|it| it.starts_with(char::is_uppercase)));
             joined.filter(|it| head.eq_ignore_ascii_case(word) && !it.is_empty()).map(|rest| (bound, rest))
         })
 }

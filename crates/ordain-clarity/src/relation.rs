@@ -121,7 +121,9 @@ fn written_in(
                 | "kept"
         )
     });
-    let moved = sentence.first().is_some_and(|it| matches!(&*it.lower, "port" | "migrate" | "convert" | "translate" | "move"));
+    let moved = sentence
+        .first()
+        .is_some_and(|it| matches!(&*it.lower, "port" | "migrate" | "convert" | "translate" | "move"));
     let used = before.is("uses") || (before.is("use") && at > 2);
     let made = (before.is("in") && verb) || (before.is("to") && moved);
     if !made && !used {
@@ -130,8 +132,22 @@ fn written_in(
     let making = |it: &&Token<'_>| {
         !matches!(
             stem(&it.lower).as_str(),
-            "writ" | "implement" | "build" | "cod" | "develop" | "rewrit" | "rewritten" | "reimplement" | "stay" | "remain"
-                | "keep" | "port" | "migrat" | "convert" | "translat" | "mov"
+            "writ"
+                | "implement"
+                | "build"
+                | "cod"
+                | "develop"
+                | "rewrit"
+                | "rewritten"
+                | "reimplement"
+                | "stay"
+                | "remain"
+                | "keep"
+                | "port"
+                | "migrat"
+                | "convert"
+                | "translat"
+                | "mov"
         )
     };
     let mut subject = stems(sentence.get(..at)?.iter().filter(making));
@@ -145,11 +161,24 @@ fn delivered_as(
     technologies: &[Named],
     offset: usize,
 ) -> Option<(BTreeSet<String>, String)> {
-    let named = technologies.iter().find(|it| it.category == Category::Format && !it.name.starts_with('.'))?;
+    let named =
+        technologies.iter().find(|it| it.category == Category::Format && !it.name.starts_with('.'))?;
     let at = named.token.checked_sub(offset)?;
     let before = sentence.get(at.checked_sub(1)?)?;
     let handed = sentence.iter().any(|it| {
-        matches!(&*it.lower, "deliver" | "delivered" | "send" | "sent" | "store" | "stored" | "save" | "saved" | "returned" | "return")
+        matches!(
+            &*it.lower,
+            "deliver"
+                | "delivered"
+                | "send"
+                | "sent"
+                | "store"
+                | "stored"
+                | "save"
+                | "saved"
+                | "returned"
+                | "return"
+        )
     });
     let subject = stems(sentence.get(..at)?.iter());
     (handed && before.is("as") && !subject.is_empty()).then(|| (subject, named.name.clone()))

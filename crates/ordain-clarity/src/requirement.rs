@@ -110,9 +110,10 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     let lead_end = lead_end(sentence, &parts);
     let lead = stems(tokens.clone().filter(|(at, _)| *at < lead_end && content(*at)).map(|(_, it)| it));
     // What something is for is no condition of it.
-    let purpose = parts.condition.as_ref().is_some_and(|it| {
-        sentence.get(it.start).is_some_and(|it| it.is("so") || it.is("in"))
-    });
+    let purpose = parts
+        .condition
+        .as_ref()
+        .is_some_and(|it| sentence.get(it.start).is_some_and(|it| it.is("so") || it.is("in")));
     let about_condition = stems(tokens.filter(|(at, _)| in_condition(*at) && !purpose).map(|(_, it)| it));
     let (actor, action, object) = clause(text, sentence, &parts);
     Requirement {
@@ -275,23 +276,35 @@ static METRICS: &[&str] = &[
 
 /// `macro-F1 must be at least 0.82`: a figure that the result is judged by.
 pub(crate) fn is_criterion(sentence: &[Token<'_>]) -> bool {
-    let bounded =
-        || quantities(sentence, false).list.iter().any(|it| !matches!(it.bound, Bound::Exactly | Bound::About));
-    let modal = sentence.iter().any(|it| matches!(&*it.lower, "must" | "shall" | "has" | "reach" | "reaches"));
-    let metric = |it: &Token<'_>| (it.is_word() || it.kind == Kind::Identifier) && METRICS.contains(&it.text.to_lowercase().as_str());
+    let bounded = || {
+        quantities(sentence, false).list.iter().any(|it| !matches!(it.bound, Bound::Exactly | Bound::About))
+    };
+    let modal =
+        sentence.iter().any(|it| matches!(&*it.lower, "must" | "shall" | "has" | "reach" | "reaches"));
+    let metric = |it: &Token<'_>| {
+        (it.is_word() || it.kind == Kind::Identifier) && METRICS.contains(&it.text.to_lowercase().as_str())
+    };
     modal && sentence.iter().any(metric) && bounded()
 }
 
 /// Words for all of the work.
-static WHOLE: &[&str] = &["change", "changes", "code", "commit", "commits", "part", "parts", "step", "steps", "task", "tasks", "work"];
+static WHOLE: &[&str] = &[
+    "change", "changes", "code", "commit", "commits", "part", "parts", "step", "steps", "task", "tasks",
+    "work",
+];
 
 /// Whether a sentence is about all of the work, whatever part of it it stands beside.
 fn is_everywhere(sentence: &[Token<'_>], parts: &Parts, found: &Quantities) -> bool {
     let word = |at: usize| sentence.get(at).map(|it| &*it.lower).unwrap_or_default();
     let scope = matches!(
         (word(0), word(1), word(2)),
-        ("out", "of", "scope") | ("not", "in", "scope") | ("non-goal" | "non-goals" | "budget" | "deadline" | "cost" | "costs", ..)
-    ) || matches!((word(0), word(1)), ("the" | "total" | "monthly" | "overall", "cost" | "costs" | "budget" | "deadline"));
+        ("out", "of", "scope")
+            | ("not", "in", "scope")
+            | ("non-goal" | "non-goals" | "budget" | "deadline" | "cost" | "costs", ..)
+    ) || matches!(
+        (word(0), word(1)),
+        ("the" | "total" | "monthly" | "overall", "cost" | "costs" | "budget" | "deadline")
+    );
     let first = usize::from(matches!(word(0), "for" | "in"));
     let all = matches!(word(first), "everything" | "nothing")
         || (matches!(word(first), "all" | "every" | "each" | "any")
@@ -302,7 +315,12 @@ fn is_everywhere(sentence: &[Token<'_>], parts: &Parts, found: &Quantities) -> b
         && sentence.iter().any(|it| matches!(&*it.lower, "cost" | "costs" | "budget" | "spend"));
     let dated = parts.modal.is_some()
         && found.list.iter().any(|it| matches!(it.measures, "date" | "day") && it.bound != Bound::Exactly)
-        && sentence.iter().any(|it| matches!(&*it.lower, "done" | "finished" | "complete" | "completed" | "live" | "merged" | "released" | "shipped"));
+        && sentence.iter().any(|it| {
+            matches!(
+                &*it.lower,
+                "done" | "finished" | "complete" | "completed" | "live" | "merged" | "released" | "shipped"
+            )
+        });
     scope || all || (!request && (money || dated))
 }
 

@@ -8,6 +8,8 @@ use crate::genre::Genre;
 use crate::placeholder;
 use crate::text::Text;
 use ordain_spec::bundle::AnswerType;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What a finding of a rule does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -413,5 +415,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
 
 /// The position of a rule in the table.
 pub fn index_of(id: &str) -> usize {
-    CLARITY_RULES.iter().position(|rule| rule.id == id).unwrap_or_default()
+    static POSITIONS: LazyLock<BTreeMap<&str, usize>> =
+        LazyLock::new(|| CLARITY_RULES.iter().enumerate().map(|(at, rule)| (rule.id, at)).collect());
+    POSITIONS.get(id).copied().unwrap_or_default()
 }

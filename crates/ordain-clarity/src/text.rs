@@ -376,7 +376,9 @@ fn sentences(source: &str, tokens: &[Token<'_>]) -> Vec<Range<usize>> {
 
 /// `Foo Inc. (processor)`, `Dr. Smith`: a point that shortens a word and ends no sentence.
 fn is_abbreviated(tokens: &[Token<'_>], index: usize, next: Option<&Token<'_>>) -> bool {
-    let Some(word) = index.checked_sub(1).and_then(|at| tokens.get(at)).filter(|it| it.is_word()) else { return false };
+    let Some(word) = index.checked_sub(1).and_then(|at| tokens.get(at)).filter(|it| it.is_word()) else {
+        return false;
+    };
     let new_sentence = next.is_none_or(|it| it.is_word() && it.is_capitalized());
     match &*word.lower {
         "mr" | "mrs" | "dr" | "prof" | "fig" | "cf" | "approx" | "dept" => next.is_some(),

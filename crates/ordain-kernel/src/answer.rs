@@ -224,7 +224,8 @@ impl Answers {
                     // The goal cannot be dropped: what holds instead stands beside it.
                     let lost = contradiction.of_goal.iter().find(|it| **it != answer);
                     constraint = lost.map(|it| format!("“{it}” does not hold; this does: {answer}"));
-                    let others = many.iter().filter(|at| constraints.get(**at).is_some_and(|it| *it != answer));
+                    let others =
+                        many.iter().filter(|at| constraints.get(**at).is_some_and(|it| *it != answer));
                     self.dropped.extend(others);
                 }
             },

@@ -107,7 +107,10 @@ fn title(goal: &str) -> String {
     let sentences = text.sentences.iter().map(|range| text.sentence_text(range));
     let first =
         sentences.map(|it| it.trim_start_matches(['#', ' '])).find(|it| !it.is_empty()).unwrap_or(goal);
-    let mut characters = excerpt(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX).chars().collect::<Vec<_>>().into_iter();
+    let mut characters = excerpt(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX)
+        .chars()
+        .collect::<Vec<_>>()
+        .into_iter();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 

@@ -181,7 +181,24 @@ fn is_request(sentence: &[Token<'_>], item: bool) -> bool {
     let object = next.is_some_and(|it| {
         it.is_literal()
             || it.kind == Kind::Number
-            || matches!(&*it.lower, "the" | "a" | "an" | "all" | "every" | "each" | "our" | "my" | "its" | "their" | "any" | "this" | "these" | "both" | "no")
+            || matches!(
+                &*it.lower,
+                "the"
+                    | "a"
+                    | "an"
+                    | "all"
+                    | "every"
+                    | "each"
+                    | "our"
+                    | "my"
+                    | "its"
+                    | "their"
+                    | "any"
+                    | "this"
+                    | "these"
+                    | "both"
+                    | "no"
+            )
     });
     let formed = !NO_IMPERATIVE.contains(&&*verb.lower)
         && !["ing", "ed", "ly", "tion", "ness", "ment"].iter().any(|it| verb.lower.ends_with(it))
@@ -202,7 +219,9 @@ fn starts_concern(sentence: &[Token<'_>], is_first: bool, clause: bool) -> bool 
     // Behind a semicolon `write downtime` is a noun: a request names its thing with an article or by its name.
     let named = !clause
         || sentence.get(at + 1).is_some_and(|it| {
-            it.is_literal() || matches!(&*it.lower, "the" | "a" | "an" | "all" | "every" | "each") || it.is_capitalized()
+            it.is_literal()
+                || matches!(&*it.lower, "the" | "a" | "an" | "all" | "every" | "each")
+                || it.is_capitalized()
         });
     is_request(sentence, false) && !qualifies && !refers_back && named
 }
@@ -235,7 +254,11 @@ fn topic(goal: &Text<'_>, part: &Concern) -> BTreeSet<String> {
 }
 
 /// Which parts each constraint touches: those with which it shares most, or all when it shares nothing with any.
-pub(crate) fn touched(goal: &Text<'_>, parts: &[Concern], constraints: &[Vec<Requirement>]) -> Vec<Vec<usize>> {
+pub(crate) fn touched(
+    goal: &Text<'_>,
+    parts: &[Concern],
+    constraints: &[Vec<Requirement>],
+) -> Vec<Vec<usize>> {
     let topics: Vec<BTreeSet<String>> = parts.iter().map(|part| topic(goal, part)).collect();
     // A word that stands in every part tells none of them apart.
     let common = |stem: &String| topics.iter().all(|topic| topic.contains(stem));
@@ -320,7 +343,11 @@ mod tests {
             ),
             (
                 "1. Increase the memory limit of `api` to 1Gi\n2. Remove the file `b.txt`\n3. Rename `c.txt` to `d.txt`",
-                vec!["Increase the memory limit of `api` to 1Gi", "Remove the file `b.txt`", "Rename `c.txt` to `d.txt`"],
+                vec![
+                    "Increase the memory limit of `api` to 1Gi",
+                    "Remove the file `b.txt`",
+                    "Rename `c.txt` to `d.txt`",
+                ],
             ),
             (
                 "Solder the `alpha` module in `a.py`. Remove the file `b.txt`.",
@@ -328,11 +355,19 @@ mod tests {
             ),
             (
                 "Migrate the `users` table to PostgreSQL 16; write downtime at most 5 minutes. Rename `a` to `b`.",
-                vec!["Migrate the `users` table to PostgreSQL 16; write downtime at most 5 minutes.", "Rename `a` to `b`."],
+                vec![
+                    "Migrate the `users` table to PostgreSQL 16; write downtime at most 5 minutes.",
+                    "Rename `a` to `b`.",
+                ],
             ),
             (
                 "# Shop\n- Add coupons\n- Fix rounding\n\n## Not in scope\n- Admin pages\n\n## Acceptance\nAll tests pass.",
-                vec!["Shop Add coupons", "Shop Fix rounding", "all: Not in scope Admin pages", "all: Acceptance All tests pass."],
+                vec![
+                    "Shop Add coupons",
+                    "Shop Fix rounding",
+                    "all: Not in scope Admin pages",
+                    "all: Acceptance All tests pass.",
+                ],
             ),
         ] {
             assert_eq!(parts(goal), expected, "{goal}");

@@ -48,8 +48,11 @@ pub(crate) fn accept(intent: &Value<'_>, document_bytes: usize) -> Result<Accept
 
 fn said(intent: &Value<'_>) -> Vec<(String, String)> {
     let members = intent.get("context").and_then(Value::as_object).unwrap_or_default();
-    let texts = members.iter().filter_map(|(key, value)| Some((key.to_string(), value.as_str()?.trim().to_owned())));
-    texts.filter(|(_, value)| !value.is_empty() && !ordain_clarity::placeholder::is_placeholder(value)).collect()
+    let texts =
+        members.iter().filter_map(|(key, value)| Some((key.to_string(), value.as_str()?.trim().to_owned())));
+    texts
+        .filter(|(_, value)| !value.is_empty() && !ordain_clarity::placeholder::is_placeholder(value))
+        .collect()
 }
 
 fn check_shape(intent: &Value<'_>) -> Result<(), Refusal> {

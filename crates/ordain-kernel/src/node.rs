@@ -267,14 +267,22 @@ impl<'a> Work<'a> {
         );
         for constraint in &node.constraints {
             let known = self.constraints.binary_search_by(|it| compare_utf16(it, constraint)).ok();
-            stated.push(match known.and_then(|at| Some((self.constraints.get(at)?, self.requirements.get(at)?))) {
-                Some((text, read)) => (text.as_str().into(), read.as_slice().into()),
-                None => (constraint.clone().into(), requirements(&Text::new(constraint)).into()),
-            });
+            stated.push(
+                match known.and_then(|at| Some((self.constraints.get(at)?, self.requirements.get(at)?))) {
+                    Some((text, read)) => (text.as_str().into(), read.as_slice().into()),
+                    None => (constraint.clone().into(), requirements(&Text::new(constraint)).into()),
+                },
+            );
         }
         let named = self.demands.iter().enumerate().filter(|(at, it)| here(*at) && !it.negative);
         let paths = named.flat_map(|(_, it)| it.paths.iter().map(String::as_str)).collect();
-        Ok(Leaf { node, paths, title_start: plan.title_start, requirements: stated, candidates: plan.candidates.clone() })
+        Ok(Leaf {
+            node,
+            paths,
+            title_start: plan.title_start,
+            requirements: stated,
+            candidates: plan.candidates.clone(),
+        })
     }
 
     fn node(
@@ -284,14 +292,13 @@ impl<'a> Work<'a> {
         parent: Option<&str>,
     ) -> Result<ContextNode, DeriveError> {
         let here: BTreeSet<usize> = plan.constraints.iter().copied().collect();
-        let findings: Vec<Finding> = self
+        let findings: Vec<&Finding> = self
             .findings
             .iter()
             .filter(|finding| match finding.part {
                 Part::Goal => plan.covers(finding.hit.start) || finding.hit.words.is_empty(),
                 Part::Constraint(at) => here.contains(&at) || at >= self.constraints.len(),
             })
-            .cloned()
             .collect();
         let mut node = ContextNode {
             id: String::new(),
@@ -305,7 +312,11 @@ impl<'a> Work<'a> {
             children: Vec::new(),
             splitting_question: None,
         };
-        node.id = derive_id(canon, DerivedId::Node, &node)?;
+        node.id = derive_id(
+            canon,
+            DerivedId::Node,
+            &Named { parent_id: &node.parent_id, goal: &node.goal, constraints: &node.constraints },
+        )?;
         Ok(node)
     }
 
@@ -331,9 +342,7 @@ impl<'a> Work<'a> {
     fn has_home(&self, plan: &Plan, candidate: usize) -> bool {
         let Some(candidate) = self.candidates.get(candidate) else { return false };
         match candidate.part {
-            Part::Goal => {
-                candidate.rule != index_of("no-acceptance") && !plan.covers(candidate.start)
-            }
+            Part::Goal => candidate.rule != index_of("no-acceptance") && !plan.covers(candidate.start),
             Part::Constraint(at) => plan.constraints.binary_search(&at).is_err(),
         }
     }
@@ -345,6 +354,14 @@ impl<'a> Work<'a> {
         sort_questions(&mut questions);
         questions
     }
+}
+
+/// What the id of a node covers.
+#[derive(serde::Serialize)]
+struct Named<'n> {
+    parent_id: &'n Nullable<String>,
+    goal: &'n str,
+    constraints: &'n [String],
 }
 
 /// Most important first, then by id.
@@ -362,13 +379,22 @@ fn only<T>(mut found: impl Iterator<Item = (usize, T)>) -> Option<usize> {
     found.next().is_none().then_some(first.0)
 }
 
-fn entropy(genre: Genre, findings: &[Finding]) -> Entropy {
+fn entropy(genre: Genre, findings: &[&Finding]) -> Entropy {
     let count = |wanted: &dyn Fn(&str) -> bool| {
         findings.iter().filter(|it| it.rule().is_some_and(|rule| wanted(rule.id))).count() as u64
     };
     Entropy {
         unresolved_refs: count(&|id| {
-            matches!(id, "placeholder" | "no-object" | "nothing-concrete" | "unnamed" | "some-source" | "personal" | "deferred")
+            matches!(
+                id,
+                "placeholder"
+                    | "no-object"
+                    | "nothing-concrete"
+                    | "unnamed"
+                    | "some-source"
+                    | "personal"
+                    | "deferred"
+            )
         }),
         schema_gaps: count(&|id| {
             id.starts_with("gap-")
@@ -388,7 +414,7 @@ const CONCRETE_MAX: usize = 10;
 /// What a text has to make up for before it counts as settled.
 const UNSETTLED_POINTS: u32 = 12;
 
-fn density(findings: &[Finding], constraints: &BTreeSet<usize>, files: usize) -> Density {
+fn density(findings: &[&Finding], constraints: &BTreeSet<usize>, files: usize) -> Density {
     let mut per_constraint = std::collections::BTreeMap::<usize, u64>::new();
     for finding in findings.iter().filter(|it| it.is(Effect::Settles)) {
         if let Part::Constraint(at) = finding.part {
@@ -396,13 +422,13 @@ fn density(findings: &[Finding], constraints: &BTreeSet<usize>, files: usize) ->
         }
     }
     let concrete = per_constraint.keys().filter(|at| constraints.contains(at)).count();
+    let counts = ordain_clarity::findings::counts(findings);
     let points = |effect: &dyn Fn(Effect) -> bool| -> u32 {
-        let counts = ordain_clarity::findings::counts(findings);
-        let of_effect = CLARITY_RULES.iter().zip(counts).filter(|(rule, _)| effect(rule.effect));
+        let of_effect = CLARITY_RULES.iter().zip(&counts).filter(|(rule, _)| effect(rule.effect));
         of_effect
             .map(|(rule, count)| {
                 u32::from(rule.points)
-                    * u32::try_from(count.min(usize::from(rule.counts_max))).unwrap_or_default()
+                    * u32::try_from((*count).min(usize::from(rule.counts_max))).unwrap_or_default()
             })
             .sum()
     };

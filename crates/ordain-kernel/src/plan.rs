@@ -1,6 +1,6 @@
 //! From a bundle and its intent to a plan proposal.
 
-use crate::derive::derive_id;
+use crate::derive::derive_whole;
 use crate::outcome::Refusal;
 use crate::stated::stated_tests;
 use ordain_canon::{
@@ -109,7 +109,8 @@ pub fn plan(
     actions.extend(command_actions(canon, &commands)?);
     actions
         .sort_by(|left, right| left.order.cmp(&right.order).then_with(|| compare_utf16(&left.id, &right.id)));
-    let acceptance_tests = acceptance_tests(canon, &outputs, context.tests.unwrap_or_default(), stated_tests(bundle))?;
+    let acceptance_tests =
+        acceptance_tests(canon, &outputs, context.tests.unwrap_or_default(), stated_tests(bundle))?;
     let effectful = |action: &ProposedAction| {
         matches!(action.action_type, ActionType::DeleteFile | ActionType::ExecuteCommand)
     };
@@ -124,7 +125,7 @@ pub fn plan(
         actions,
         acceptance_tests,
     };
-    proposal.id = derive_id(canon, DerivedId::Plan, &proposal)?;
+    proposal.id = derive_whole(canon, DerivedId::Plan, &proposal)?;
     verified(canon, bundle, &proposal)
 }
 
@@ -235,20 +236,20 @@ pub(crate) fn with_id(
     canon: &mut Canonicalizer,
     mut action: ProposedAction,
 ) -> Result<ProposedAction, PlanError> {
-    action.id = derive_id(canon, DerivedId::Action, &action)?;
+    action.id = derive_whole(canon, DerivedId::Action, &action)?;
     Ok(action)
 }
 
 /// Whether an output is a brief, or the facts beside one: for whoever does the work, and no part of it.
 pub fn is_brief(output: &Output, outputs: &[Output]) -> bool {
-    let beside = |path: &str| {
-        outputs.iter().any(|it| it.output_type == OutputType::Instruction && it.path == path)
-    };
+    let beside =
+        |path: &str| outputs.iter().any(|it| it.output_type == OutputType::Instruction && it.path == path);
     match output.output_type {
         OutputType::Instruction => output.path.ends_with("/brief.md"),
-        OutputType::Config => {
-            output.path.strip_suffix("/acceptance.json").is_some_and(|folder| beside(&format!("{folder}/brief.md")))
-        }
+        OutputType::Config => output
+            .path
+            .strip_suffix("/acceptance.json")
+            .is_some_and(|folder| beside(&format!("{folder}/brief.md"))),
         OutputType::File | OutputType::Command | OutputType::Schema => false,
     }
 }
@@ -270,7 +271,9 @@ pub(crate) fn acceptance_tests(
     });
     let mut tests = Vec::new();
     let known = |line: &str| {
-        of_intent.iter().any(|it| it.test_type == TestType::CommandSuccess && it.target == line && it.required != Some(false))
+        of_intent.iter().any(|it| {
+            it.test_type == TestType::CommandSuccess && it.target == line && it.required != Some(false)
+        })
     };
     // A test that the intent brings says the same.
     let stated: Vec<IntentTest> = stated.into_iter().filter(|it| !known(&it.target)).collect();

@@ -48,8 +48,10 @@ pub(crate) fn stated_commands(text: &Text<'_>) -> Vec<StatedCommand> {
 /// nobody who works on the bundle can change them.
 pub fn stated_tests(bundle: &Bundle) -> Vec<IntentTest> {
     let leaves = bundle.terminal_nodes.iter();
-    let texts: BTreeSet<&str> =
-        leaves.flat_map(|leaf| std::iter::once(&leaf.goal).chain(&leaf.constraints)).map(String::as_str).collect();
+    let texts: BTreeSet<&str> = leaves
+        .flat_map(|leaf| std::iter::once(&leaf.goal).chain(&leaf.constraints))
+        .map(String::as_str)
+        .collect();
     let mut tests: Vec<IntentTest> = Vec::new();
     for command in texts.into_iter().flat_map(|text| stated_commands(&Text::new(text))) {
         match tests.iter_mut().find(|it| it.target == command.line) {
@@ -77,13 +79,31 @@ fn succeeds(sentence: &[Token<'_>], at: usize) -> bool {
     {
         next += 1;
     }
-    while matches!(word(next), "must" | "shall" | "should" | "still" | "now" | "always" | "also" | "will" | "has" | "have" | "to" | "both") {
+    while matches!(
+        word(next),
+        "must"
+            | "shall"
+            | "should"
+            | "still"
+            | "now"
+            | "always"
+            | "also"
+            | "will"
+            | "has"
+            | "have"
+            | "to"
+            | "both"
+    ) {
         next += 1;
     }
     match (word(next), word(next + 1)) {
         ("passes" | "pass" | "succeeds" | "succeed", _) => true,
-        ("exits" | "exit", "0" | "with" | "cleanly") => word(next + 1) != "with" || matches!(word(next + 2), "0" | "code" | "status"),
-        ("returns" | "return", "0") | ("is" | "are" | "be" | "stays", "green") | ("runs" | "run", "clean" | "cleanly" | "green" | "through") => true,
+        ("exits" | "exit", "0" | "with" | "cleanly") => {
+            word(next + 1) != "with" || matches!(word(next + 2), "0" | "code" | "status")
+        }
+        ("returns" | "return", "0")
+        | ("is" | "are" | "be" | "stays", "green")
+        | ("runs" | "run", "clean" | "cleanly" | "green" | "through") => true,
         _ => false,
     }
 }
@@ -117,10 +137,19 @@ mod tests {
             ("Done when `npm test` passes.", vec!["npm test"]),
             ("`make` succeeds", vec!["make"]),
             ("`cargo test` and `cargo clippy` must pass", vec!["cargo test", "cargo clippy"]),
-            ("`cargo test`, `cargo fmt --check` and `make lint` pass", vec!["cargo test", "cargo fmt --check", "make lint"]),
+            (
+                "`cargo test`, `cargo fmt --check` and `make lint` pass",
+                vec!["cargo test", "cargo fmt --check", "make lint"],
+            ),
             ("`./check.sh` exits with 0", vec!["./check.sh"]),
-            ("`go test ./...` stays green. `npm run lint` should pass.", vec!["go test ./...", "npm run lint?"]),
-            ("Done when `cargo test -p orders` passes, and `openapi/orders.yaml` describes both", vec!["cargo test -p orders"]),
+            (
+                "`go test ./...` stays green. `npm run lint` should pass.",
+                vec!["go test ./...", "npm run lint?"],
+            ),
+            (
+                "Done when `cargo test -p orders` passes, and `openapi/orders.yaml` describes both",
+                vec!["cargo test -p orders"],
+            ),
             ("A test in `test_calc.py` must cover negative numbers", vec![]),
             ("Done when `test_calc.py` passes", vec![]),
             ("Done when `add(2, 2) == 4` passes", vec![]),

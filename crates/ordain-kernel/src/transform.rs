@@ -2,16 +2,16 @@
 
 use crate::answer::{Answers, apply};
 use crate::brief::{acceptance, brief, request_of};
-use crate::derive::derive_id;
+use crate::derive::{derive_id, derive_whole};
 use crate::intake::{Accepted, accept};
 use crate::node::{Leaf, Tree, Work, sort_questions};
 use crate::outcome::{Refusal, RefusalCode, Transformed};
 use crate::question::{Candidate, candidates, drop_answered, quoted};
 use ordain_canon::{Canonicalizer, ContentHash, DeriveError, DerivedId, Value, compare_utf16};
+use ordain_clarity::Genre;
 use ordain_clarity::contradiction::{Contradiction, contradictions, contradictions_with};
 use ordain_clarity::detect::Hit;
 use ordain_clarity::excerpt::excerpt;
-use ordain_clarity::Genre;
 use ordain_clarity::findings::{Brought, Finding, Part, Reading, raw_score};
 use ordain_clarity::requirement::requirements;
 use ordain_clarity::rules::{CLARIFY_SCORE, Effect, QUESTIONS_MAX, index_of};
@@ -169,7 +169,7 @@ fn open_findings(
 
 /// Which candidates are asked: hard ones always, soft ones when the intent is unclear; the most important ones.
 fn asked(genre: Genre, findings: &[Finding], candidates: &[Candidate], answers: &Answers) -> Vec<usize> {
-    let soft: Vec<Finding> = findings.iter().filter(|it| !it.is(Effect::Hard)).cloned().collect();
+    let soft: Vec<&Finding> = findings.iter().filter(|it| !it.is(Effect::Hard)).collect();
     let unclear = raw_score(genre, &soft) >= i32::from(CLARIFY_SCORE);
     let stands = |candidate: &Candidate| match &candidate.contradiction {
         Some(it) => {
@@ -246,9 +246,20 @@ fn outputs(
     }
     outputs.sort_by(|left, right| compare_utf16(&left.path, &right.path));
     for output in &mut outputs {
-        output.id = derive_id(canon, DerivedId::Output, output)?;
+        let covered =
+            Covered { output_type: output.output_type, path: &output.path, content: &output.content };
+        output.id = derive_id(canon, DerivedId::Output, &covered)?;
     }
     Ok(outputs)
+}
+
+/// What the id of an output covers.
+#[derive(serde::Serialize)]
+struct Covered<'o> {
+    #[serde(rename = "type")]
+    output_type: OutputType,
+    path: &'o str,
+    content: &'o str,
 }
 
 /// Where briefs go: `context`, unless the intent has a file or a folder of that name.
@@ -267,7 +278,8 @@ const NAME_WORDS_MAX: usize = 5;
 fn folder_names(leaves: &[Leaf<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (at, leaf) in leaves.iter().enumerate() {
-        let words = request_of(leaf).split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty());
+        let words =
+            request_of(leaf).split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty());
         let slug: Vec<String> = words.take(NAME_WORDS_MAX).map(str::to_ascii_lowercase).collect();
         let name = if slug.is_empty() { format!("part-{}", at + 1) } else { slug.join("-") };
         let taken = names.contains(&name);
@@ -312,6 +324,6 @@ fn bundle(
         outputs,
         unresolved_questions: questions,
     };
-    bundle.id = derive_id(canon, DerivedId::Bundle, &bundle)?;
+    bundle.id = derive_whole(canon, DerivedId::Bundle, &bundle)?;
     Ok(bundle)
 }

@@ -77,9 +77,12 @@ fn no_request_is_lost_whatever_its_verb() {
         let said = goals(&bundle).join("\n");
         assert!(said.contains(verb) && said.contains("b.txt") && said.contains("c.txt"), "{verb}: {said}");
         assert_eq!(rules_broken(&intent, &json!(bundle)), [""; 0]);
-        let (bundle, _) = of_goal(&format!("1. {verb} the memory limit\n2. Remove the file `b.txt`\n3. Rename `c.txt` to `d.txt`"));
+        let (bundle, _) = of_goal(&format!(
+            "1. {verb} the memory limit\n2. Remove the file `b.txt`\n3. Rename `c.txt` to `d.txt`"
+        ));
         assert_eq!(bundle.terminal_nodes.len(), 3, "{verb}: {:?}", goals(&bundle));
-        let (bundle, _) = of_goal(&format!("Please {} the limits:\n- {verb} `x`\n- the second `y`", verb.to_lowercase()));
+        let (bundle, _) =
+            of_goal(&format!("Please {} the limits:\n- {verb} `x`\n- the second `y`", verb.to_lowercase()));
         assert_eq!(bundle.terminal_nodes.len(), 2, "{verb}: {:?}", goals(&bundle));
     }
 }
@@ -126,7 +129,12 @@ fn what_holds_for_all_reaches_every_part() {
     assert_eq!(bundle.terminal_nodes.len(), 5, "{:?}", goals(&bundle));
     for leaf in &bundle.terminal_nodes {
         let said = leaf.constraints.join("\n");
-        assert!(said.contains("Costs below 200 USD") && said.contains("Success criterion") && said.contains("The total cost"), "{said}");
+        assert!(
+            said.contains("Costs below 200 USD")
+                && said.contains("Success criterion")
+                && said.contains("The total cost"),
+            "{said}"
+        );
     }
     for everywhere in [
         "Budget: 500 EUR",
@@ -166,7 +174,10 @@ fn splits_are_between_requests() {
         assert_eq!(bundle.terminal_nodes.len(), parts, "{goal}: {:?}", goals(&bundle));
     }
     let brief = briefs(&of_goal("Send the contract of `deal.md` to Foo Inc. (processor) by 1 June 2027").0);
-    assert!(brief.starts_with("# Send the contract of `deal.md` to Foo Inc. (processor) by 1 June 2027"), "{brief}");
+    assert!(
+        brief.starts_with("# Send the contract of `deal.md` to Foo Inc. (processor) by 1 June 2027"),
+        "{brief}"
+    );
 }
 
 #[test]
@@ -186,13 +197,16 @@ fn what_may_be_is_not_what_must_be() {
         ("Only admins may export", "must"),
         ("The list must be sorted", "must"),
     ] {
-        let (bundle, _) = made(&json!({"goal": "Add the report to `report.rs`", "constraints": [constraint]}));
+        let (bundle, _) =
+            made(&json!({"goal": "Add the report to `report.rs`", "constraints": [constraint]}));
         let facts = &bundle.outputs.iter().find(|it| it.path.ends_with("acceptance.json")).unwrap().content;
         let facts: Json = serde_json::from_str(facts).unwrap();
-        let found = facts["requirements"].as_array().unwrap().iter().find(|it| it["text"] == constraint).unwrap();
+        let found =
+            facts["requirements"].as_array().unwrap().iter().find(|it| it["text"] == constraint).unwrap();
         assert_eq!(found["modality"], modality, "{constraint}");
     }
-    let (bundle, _) = of_goal("Train the classifier in `train.py`. The macro-F1 on `test.csv` must be at least 0.82.");
+    let (bundle, _) =
+        of_goal("Train the classifier in `train.py`. The macro-F1 on `test.csv` must be at least 0.82.");
     let brief = briefs(&bundle);
     assert!(brief_section(&brief, "Done when").contains("0.82"), "{brief}");
     assert!(!brief.contains("left to the implementer"), "{brief}");
@@ -224,7 +238,12 @@ fn goals_that_name_nothing_are_asked_about_once() {
         assert!(asks, "{goal} is not asked about");
         assert_eq!(bundle.unresolved_questions.len(), 1, "{goal}: {:?}", bundle.unresolved_questions);
     }
-    for goal in ["Add a logout button to the header", "Fix the crash in `login.py`", "Arregla el error en `login.py`", "Rename the column `total`"] {
+    for goal in [
+        "Add a logout button to the header",
+        "Fix the crash in `login.py`",
+        "Arregla el error en `login.py`",
+        "Rename the column `total`",
+    ] {
         assert!(!of_goal(goal).1, "{goal} is asked about");
     }
     let answered = |goal: &str| {
@@ -245,7 +264,12 @@ fn text_that_cannot_be_read_is_not_judged() {
     ] {
         let (bundle, _) = of_goal(goal);
         assert!(briefs(&bundle).contains("not in English, and its clarity was not judged"), "{goal}");
-        assert!(bundle.outputs.iter().any(|it| it.path.ends_with("acceptance.json") && it.content.contains("not_judged")));
+        assert!(
+            bundle
+                .outputs
+                .iter()
+                .any(|it| it.path.ends_with("acceptance.json") && it.content.contains("not_judged"))
+        );
     }
     assert!(!briefs(&of_goal("Add a column `sum` to `export.rs`").0).contains("not judged"));
 }
@@ -271,7 +295,11 @@ fn gaps_are_looked_for_in_prose() {
         "Ship at most X items from `cart.rs`",
     ] {
         let (bundle, asks) = of_goal(goal);
-        assert!(asks && bundle.unresolved_questions[0].text.starts_with("What should stand"), "{goal}: {:?}", bundle.unresolved_questions);
+        assert!(
+            asks && bundle.unresolved_questions[0].text.starts_with("What should stand"),
+            "{goal}: {:?}",
+            bundle.unresolved_questions
+        );
     }
     for goal in [
         "Replace the <marquee> in index.html by <p>",
@@ -301,8 +329,14 @@ fn the_goal_is_compared_with_the_constraints() {
     for (goal, constraints) in [
         ("Rewrite the importer in Go", vec!["The importer must stay in Python"]),
         ("Make the button green", vec!["The button must be red"]),
-        ("Set up autoscaling for the `worker` deployment", vec!["Minimum replicas: 10", "Maximum replicas: 5"]),
-        ("Store passwords in plain text so that support can read them", vec!["Passwords must never be stored in plain text"]),
+        (
+            "Set up autoscaling for the `worker` deployment",
+            vec!["Minimum replicas: 10", "Maximum replicas: 5"],
+        ),
+        (
+            "Store passwords in plain text so that support can read them",
+            vec!["Passwords must never be stored in plain text"],
+        ),
         ("Export `a.csv`", vec!["Only admins may export", "Every user may export"]),
         ("Move `api`", vec!["Downtime must be zero", "Downtime may be up to 10 minutes"]),
         ("Deploy `api`", vec!["Deploy to eu-west-1 only", "Deploy to at least two regions"]),
@@ -311,13 +345,21 @@ fn the_goal_is_compared_with_the_constraints() {
         let intent = json!({"goal": goal, "constraints": constraints});
         let (bundle, asks) = made(&intent);
         let question = &bundle.unresolved_questions[0];
-        assert!(asks && question.text.starts_with("Which of these holds"), "{goal}: {:?}", bundle.unresolved_questions);
+        assert!(
+            asks && question.text.starts_with("Which of these holds"),
+            "{goal}: {:?}",
+            bundle.unresolved_questions
+        );
         // Either side can be chosen, and nothing is asked again.
         for option in question.options.as_ref().unwrap() {
             let answered = json!({"goal": goal, "constraints": constraints, "context": {"answers": {&question.id: option}}});
             let (bundle, _) = made(&answered);
             assert!(bundle.unresolved_questions.iter().all(|it| it.id != question.id), "{goal}: {option}");
-            assert!(briefs(&bundle).contains("Dropped: ") || briefs(&bundle).contains("does not hold"), "{}", briefs(&bundle));
+            assert!(
+                briefs(&bundle).contains("Dropped: ") || briefs(&bundle).contains("does not hold"),
+                "{}",
+                briefs(&bundle)
+            );
         }
     }
 }
@@ -337,13 +379,16 @@ fn the_context_answers() {
         assert!(without(goal, json!({})).contains(word), "{goal}: {}", without(goal, json!({})));
         assert!(!without(goal, context.clone()).replace(goal, "").contains(word), "{goal} {context}");
     }
-    assert!(!made(&json!({"goal": "Do what the ticket says", "context": {"ticket": "ABC-12", "repo": "shop"}})).1);
+    assert!(
+        !made(&json!({"goal": "Do what the ticket says", "context": {"ticket": "ABC-12", "repo": "shop"}})).1
+    );
     assert!(made(&json!({"goal": "Do what the ticket says", "context": {"ticket": "TBD"}})).1);
 }
 
 #[test]
 fn files_of_the_goal_are_listed() {
-    let brief = briefs(&of_goal("Fix `add` in `calc.py`, which subtracts, and cover it in tests/test_calc.py").0);
+    let brief =
+        briefs(&of_goal("Fix `add` in `calc.py`, which subtracts, and cover it in tests/test_calc.py").0);
     let files = brief_section(&brief, "Files");
     assert!(files.contains("`calc.py`") && files.contains("`tests/test_calc.py`"), "{brief}");
 }
@@ -356,7 +401,10 @@ fn stated_criteria_are_tests_of_the_plan() {
     });
     let (bundle, _) = made(&intent);
     let names: Vec<_> = stated_tests(&bundle).into_iter().map(|it| (it.target, it.required)).collect();
-    assert_eq!(names, [("python3 -B -m unittest -q".to_owned(), Some(true)), ("npm run lint".to_owned(), Some(false))]);
+    assert_eq!(
+        names,
+        [("python3 -B -m unittest -q".to_owned(), Some(true)), ("npm run lint".to_owned(), Some(false))]
+    );
     let text = intent.to_string();
     let made = plan(&verified(&bundle), &Value::read(text.as_bytes()).unwrap(), &BTreeSet::new()).unwrap();
     let tests: Vec<_> = made.acceptance_tests.iter().map(|it| (it.stated, it.required)).collect();
@@ -375,7 +423,8 @@ fn stated_criteria_are_tests_of_the_plan() {
 
 /// 200 cases every day; `PROPTEST_CASES` asks for more.
 fn config() -> ProptestConfig {
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default().cases } else { 200 };
+    let cases =
+        if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default().cases } else { 200 };
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
@@ -383,23 +432,46 @@ fn config() -> ProptestConfig {
 fn sentence() -> impl Strategy<Value = String> {
     let verbs: Vec<&'static str> = VERBS.to_vec();
     let object = prop_oneof![
-        Just("the module"), Just("`alpha` in `a.py`"), Just("all caches"), Just("it"), Just("users of Foo Inc. in Rome"), Just("3 replicas"), Just("them, if possible"), Just("downtime at most 5 minutes"),
+        Just("the module"),
+        Just("`alpha` in `a.py`"),
+        Just("all caches"),
+        Just("it"),
+        Just("users of Foo Inc. in Rome"),
+        Just("3 replicas"),
+        Just("them, if possible"),
+        Just("downtime at most 5 minutes"),
     ];
     let form = prop_oneof![
         6 => Just("{v} {o} w{n}"), 1 => Just("The {o} must be w{n}"), 1 => Just("Users say that w{n} is slow"), 1 => Just("Please {v} {o} w{n}"), 1 => Just("Optional: {v} {o} w{n}"),
         1 => Just("Done when `make w{n}` passes"), 1 => Just("Costs below {n} USD for w{n}"), 1 => Just("Not in scope: w{n}"), 1 => Just("{v} w{n}; write w{n} to `b`"), 1 => Just("Do not touch w{n}"),
     ];
-    (prop::sample::select(verbs), object, form, 0..100_000_u32)
-        .prop_map(|(verb, object, form, number)| form.replace("{v}", verb).replace("{o}", object).replace("{n}", &number.to_string()))
+    (prop::sample::select(verbs), object, form, 0..100_000_u32).prop_map(|(verb, object, form, number)| {
+        form.replace("{v}", verb).replace("{o}", object).replace("{n}", &number.to_string())
+    })
 }
 
 fn block() -> impl Strategy<Value = String> {
     let list = |mark: fn(usize) -> String| {
-        prop::collection::vec(sentence(), 1..6)
-            .prop_map(move |items| items.iter().enumerate().map(|(at, it)| format!("{}{it}", mark(at))).collect::<Vec<_>>().join("\n"))
+        prop::collection::vec(sentence(), 1..6).prop_map(move |items| {
+            items
+                .iter()
+                .enumerate()
+                .map(|(at, it)| format!("{}{it}", mark(at)))
+                .collect::<Vec<_>>()
+                .join("\n")
+        })
     };
     let title = prop_oneof![
-        Just("Tasks"), Just("Not in scope"), Just("Acceptance criteria:"), Just("Notes"), Just("Constraints"), Just("# Shop"), Just("## Steps to reproduce"), Just("**Out of scope**"), Just("Change these:"), Just("### Mail"),
+        Just("Tasks"),
+        Just("Not in scope"),
+        Just("Acceptance criteria:"),
+        Just("Notes"),
+        Just("Constraints"),
+        Just("# Shop"),
+        Just("## Steps to reproduce"),
+        Just("**Out of scope**"),
+        Just("Change these:"),
+        Just("### Mail"),
     ];
     prop_oneof![
         3 => prop::collection::vec(sentence(), 1..5).prop_map(|it| it.join(". ") + "."),

@@ -1,8 +1,8 @@
 //! From a request to a verified proposal: compose, ask, check, ask once for a repair, finish.
 
 use crate::check::{Fit, Misfit, Ours, check};
-use crate::drift::drift;
 use crate::compose::{Composed, Obstacle, compose, guidance, repair};
+use crate::drift::drift;
 use crate::failure::{Code, Failure};
 use crate::limits::{FAULTS_MAX, PAYLOAD_CHARS_MAX};
 use crate::request::{Request, cut};
@@ -143,7 +143,8 @@ impl Drafter {
                     let guidance = self.provider.redact(&guidance);
                     Box::new(Failure { repair_guidance: Some(guidance), ..*failure })
                 };
-                let repair_answer = match self.ask(&again, deadline, &mut usage, correlation_id, steps).await {
+                let repair_answer = match self.ask(&again, deadline, &mut usage, correlation_id, steps).await
+                {
                     Ok(answer) => answer,
                     Err(failure) => {
                         told(correlation_id, steps);
@@ -157,7 +158,7 @@ impl Drafter {
                     steps.validation_error_count += misfit.faults().len();
                 }
                 let fit = repaired.map_err(|misfit| failed(self.misfit(misfit, &repair_answer)));
-                let drifted = drift(&answer, &repair_answer, &faults);
+                let drifted = if fit.is_ok() { drift(&answer, &repair_answer, &faults) } else { Vec::new() };
                 steps.validation_error_count += drifted.len();
                 told(correlation_id, steps);
                 let fit = fit?;

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 /// The fields of a repaired answer that differ from the first one although no fault names them. Nothing where the first answer was no object:
 /// then there is nothing to compare with.
 pub(crate) fn drift(first: &str, repaired: &str, faults: &[Finding]) -> Vec<Finding> {
-    let (Ok(first), Ok(repaired)) = (serde_json::from_str::<Json>(first), serde_json::from_str::<Json>(repaired)) else {
+    let (Ok(first), Ok(repaired)) =
+        (serde_json::from_str::<Json>(first), serde_json::from_str::<Json>(repaired))
+    else {
         return Vec::new();
     };
     if !first.is_object() {
@@ -18,7 +20,10 @@ pub(crate) fn drift(first: &str, repaired: &str, faults: &[Finding]) -> Vec<Find
     let mut changed = Vec::new();
     changes(&first, &repaired, String::new(), &mut changed);
     changed.retain(|(path, kind)| !named.iter().any(|fault| allows(fault, path, *kind)));
-    changed.into_iter().map(|(path, _)| fault(&path, "was changed by the repair, and no error named it")).collect()
+    changed
+        .into_iter()
+        .map(|(path, _)| fault(&path, "was changed by the repair, and no error named it"))
+        .collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +42,12 @@ fn allows(fault: &str, path: &str, change: Change) -> bool {
     match change {
         Change::Member => within || parent == Some(fault) || target,
         // The object itself is named, not what its members say.
-        Change::Value => path == fault || fault.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')) || (within && !matches!(fault, "" | "/target" | "/frontmatter" | "/body" | "/governance")) || target,
+        Change::Value => {
+            path == fault
+                || fault.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+                || (within && !matches!(fault, "" | "/target" | "/frontmatter" | "/body" | "/governance"))
+                || target
+        }
     }
 }
 
@@ -84,7 +94,10 @@ mod tests {
             it["target"]["path"] = json!("other/place.md");
         };
         assert_eq!(drifted(moved, &["/frontmatter/status"]), ["/frontmatter/title", "/target/path"]);
-        assert_eq!(drifted(moved, &["/frontmatter"]), ["/frontmatter/status", "/frontmatter/title", "/target/path"]);
+        assert_eq!(
+            drifted(moved, &["/frontmatter"]),
+            ["/frontmatter/status", "/frontmatter/title", "/target/path"]
+        );
         let routed = |it: &mut Json| it["target"] = json!({"route_id": "docs", "path": "docs/a.md"});
         assert_eq!(drifted(routed, &["/target/route_id"]), [""; 0]);
         assert_eq!(drifted(routed, &["/body/content_md"]), ["/target/path", "/target/route_id"]);

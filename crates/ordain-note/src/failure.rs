@@ -73,7 +73,9 @@ impl Code {
     pub fn blames(self) -> &'static str {
         match self {
             Self::InputInvalid => "caller",
-            Self::AnswerInvalid | Self::RepairDrift | Self::Malformed | Self::Truncated | Self::Refused => "model",
+            Self::AnswerInvalid | Self::RepairDrift | Self::Malformed | Self::Truncated | Self::Refused => {
+                "model"
+            }
             Self::Busy | Self::Timeout | Self::Unavailable => "provider",
             Self::NotRecorded | Self::Setup => "setup",
         }

@@ -252,7 +252,10 @@ mod tests {
             ("the unit \u{212b} in use", "the unit \u{c5} in use"),
             ("\u{1100}\u{1161} in Korean", "\u{ac00} in Korean"),
         ] {
-            let (one, other) = (Request::new(Source::Prompt, one, &[], None)?, Request::new(Source::Prompt, other, &[], None)?);
+            let (one, other) = (
+                Request::new(Source::Prompt, one, &[], None)?,
+                Request::new(Source::Prompt, other, &[], None)?,
+            );
             assert_eq!(one.id("m").ok(), other.id("m").ok(), "{}", one.text);
         }
         let refs = ["caf\u{e9}.md".to_owned(), "cafe\u{301}.md".to_owned()];

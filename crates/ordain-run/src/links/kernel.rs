@@ -1,7 +1,7 @@
 //! What the kernel makes, made again: RL3 to RL7.
 
 use super::folder::Folder;
-use crate::artefacts::{BASE, BRIEFS, BUNDLE, briefs, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
+use crate::artefacts::{BASE, BRIEFS, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT, briefs};
 use crate::chain::existing;
 use crate::verdict::{questions_open, refused};
 use crate::verified::file_hash;
@@ -162,7 +162,9 @@ fn check_briefs(folder: &mut Folder<'_>, bundle: Option<&Bundle>) {
         match folder.bytes(name) {
             Some(bytes) if bytes == content.as_bytes() => {}
             Some(_) => folder.wrong(links::BUNDLE, name, "", format!("is not the brief of {BUNDLE}")),
-            None => folder.wrong(links::BUNDLE, name, "", format!("{BUNDLE} has this brief, and it is not there")),
+            None => {
+                folder.wrong(links::BUNDLE, name, "", format!("{BUNDLE} has this brief, and it is not there"))
+            }
         }
     }
     for name in folder.names().into_iter().filter(|it| it.starts_with(BRIEFS) && !made.contains_key(it)) {

@@ -93,7 +93,8 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     let plan = args.plan.as_deref().map(|path| load::<Proposal>(path, json)).transpose()?;
     let plan = plan.as_ref().map(|plan| &plan.document);
     let intent_text = args.intent.as_deref().map(|path| Source::of(path).text()).transpose()?;
-    let intent_value = intent_text.as_ref().and_then(|text| text.read(document_text(Kind::Intent, &text.json)).ok());
+    let intent_value =
+        intent_text.as_ref().and_then(|text| text.read(document_text(Kind::Intent, &text.json)).ok());
     let normal = intent_value.as_ref().and_then(|intent| ordain_spec::intent::normalize(intent).ok());
     let intent = args.intent.as_deref().zip(intent_text.as_ref());
     let recomputed = intent.map(|(path, text)| recompute(path, text)).transpose()?;
