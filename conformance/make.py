@@ -285,6 +285,19 @@ def split_bundle() -> dict:
     return bundle_around(root, outputs, [split, new_key, proxies])
 
 
+PARTS = ["Add a rate limit to the public API.", "Describe it in docs/limits.md."]
+
+
+def parts_bundle() -> dict:
+    """Complete: a goal of two requests, and a leaf for each of them."""
+    root = node(CONSTRAINTS, 20, 60, [], [node(CONSTRAINTS, 15, 70, [], []), node(CONSTRAINTS, 15, 70, [], [])])
+    root["goal"] = " ".join(PARTS)
+    for child, part in zip(root["children"], PARTS):
+        child["goal"] = part
+    outputs = [output("instruction", "context/brief.md", f"# {PARTS[0]}\n\n{PARTS[1]}\n", CONSTRAINTS, 70)]
+    return bundle_around(root, outputs, [])
+
+
 def plan() -> dict:
     source = bundle()
     files = [{"id": "", "type": "create_file", "target": made["path"], "content": made["content"],
@@ -705,6 +718,7 @@ CASES = [
     Case("bundle", "BS9", put("/id", "bundle_0123456789abcdef"), Seal.NONE),
     Case("bundle", "BS10", put("/outputs/0/confidence", 0.9)),
     Case("bundle", "BS11", put("/status", "complete"), accept=split_bundle),
+    Case("bundle", "BS12", put("/root_node/children/1/goal", "Add a rate limit"), accept=parts_bundle),
     Case("bundle", "SCHEMA", put("/generated_at", "2026-01-05T09:00:00Z")),
     #
     Case("plan", "PR1", put("/schema_version", "2.0.0")),

@@ -3,7 +3,7 @@
 
 use crate::process::root;
 use crate::{Error, Result};
-use ordain_clarity::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, Effect, rule_counts};
+use ordain_clarity::{CLARIFY_SCORE, CLARITY_RULES, Effect, GENRES, Genre, judged};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 struct Item {
     set: String,
     unclear: bool,
-    /// Findings of each rule, no more than the rule counts.
+    genre: Genre,
+    /// Findings of each rule, no more than the rule counts in its genre.
     counts: Vec<f64>,
     goal: String,
 }
@@ -29,7 +30,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         }
     }
     if files.is_empty() {
-        files = ["dev.jsonl", "own.jsonl"].map(|name| root().join("data/clarify").join(name)).to_vec();
+        files = ["dev.jsonl", "own.jsonl", "stories.jsonl", "stubs.jsonl"]
+            .map(|name| root().join("data/clarify").join(name))
+            .to_vec();
     }
     let mut items = Vec::new();
     for file in &files {
@@ -43,6 +46,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     rules_table(&items, &sets);
     sets_table(&items, &sets);
+    genres_table(&items);
     Ok(())
 }
 
@@ -59,10 +63,13 @@ fn read(file: &Path) -> Result<Vec<Item>> {
             return Err(wrong(format!("line {}: expected `set`, `unclear` and `goal`", number + 1)));
         };
         let goal: String = goal.chars().take(10_000).collect();
-        let counts = rule_counts(&goal).into_iter().zip(CLARITY_RULES);
-        let counts =
-            counts.map(|((_, count), rule)| count.min(usize::from(rule.counts_max)) as f64).collect();
-        items.push(Item { set: set.to_owned(), unclear: unclear == 1, counts, goal });
+        let (genre, counts) = judged(&goal);
+        let counts = counts
+            .into_iter()
+            .zip(CLARITY_RULES)
+            .map(|(count, rule)| count.min(rule.counted_in(genre)) as f64)
+            .collect();
+        items.push(Item { set: set.to_owned(), unclear: unclear == 1, genre, counts, goal });
     }
     Ok(items)
 }
@@ -96,7 +103,7 @@ fn score(item: &Item) -> f64 {
         .zip(&item.counts)
         .map(|(rule, count)| sign(rule.effect) * f64::from(rule.points) * count)
         .sum();
-    (f64::from(BASE_SCORE) + points).clamp(0.0, 100.0)
+    f64::from(item.genre.level().base_score) + points
 }
 
 fn auc_of(items: &[Item], set: &str, score: impl Fn(&Item) -> f64) -> f64 {
@@ -151,12 +158,38 @@ fn sets_table(items: &[Item], sets: &[&str]) {
     }
 }
 
+/// The same by genre, whatever set an item comes from.
+fn genres_table(items: &[Item]) {
+    println!(
+        "\n| genre | base | unclear / clear | AUC | CLARIFY on unclear | on clear |\n|---|---|---|---|---|---|"
+    );
+    for level in GENRES {
+        let of: Vec<&Item> = items.iter().filter(|item| item.genre == level.genre).collect();
+        let share = |unclear: bool| {
+            let of: Vec<_> = of.iter().filter(|item| item.unclear == unclear).collect();
+            let asked = of.iter().filter(|item| asks(item)).count();
+            (of.len(), asked as f64 / of.len().max(1) as f64 * 100.0)
+        };
+        let scored: Vec<_> = of.iter().map(|item| (score(item), item.unclear)).collect();
+        let ((unclear, caught), (clear, mistaken)) = (share(true), share(false));
+        let (id, base, auc) = (level.id, level.base_score, auc(&scored));
+        println!("| {id} | {base} | {unclear} / {clear} | {auc:.3} | {caught:.0} % | {mistaken:.0} % |");
+    }
+}
+
+/// Rules whose question fits every text, and so never asks alone.
+const GENERIC: [&str; 2] = ["no-acceptance", "unqualified"];
+
 fn asks(item: &Item) -> bool {
     let hard = CLARITY_RULES
         .iter()
         .zip(&item.counts)
         .any(|(rule, count)| rule.effect == Effect::Hard && *count > 0.0);
-    hard || score(item) >= f64::from(CLARIFY_SCORE)
+    let specific = CLARITY_RULES
+        .iter()
+        .zip(&item.counts)
+        .any(|(rule, count)| *count > 0.0 && rule.ask.is_some() && !GENERIC.contains(&rule.id));
+    hard || (specific && score(item) >= f64::from(CLARIFY_SCORE))
 }
 
 fn dot(weights: &[f64], counts: &[f64]) -> f64 {

@@ -267,8 +267,10 @@ pub fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
 /// A number with a unit, a percentage, or a number behind a bound.
 pub fn is_measure(sentence: &[Token<'_>], position: usize) -> bool {
     let Some(token) = sentence.get(position).filter(|it| it.kind == Kind::Number) else { return false };
-    let unit =
-        |it: &Token<'_>| UNITS.iter().any(|unit| unit.names.contains(&it.lower.to_lowercase().as_str()));
+    let unit = |it: &Token<'_>| {
+        let lower = it.lower.to_lowercase();
+        UNITS.iter().any(|unit| unit.names.contains(&lower.as_str()))
+    };
     let next = sentence.get(position + 1);
     let before = position.checked_sub(1).and_then(|at| sentence.get(at));
     let bound = before.is_some_and(|it| {
@@ -450,7 +452,7 @@ pub fn periods(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub fn acceptance(text: &Text<'_>, found: &mut Vec<Hit>) {
     for range in &text.sentences {
         let sentence = text.sentence(range);
-        if (is_acceptance(sentence) || is_checked(sentence))
+        if (is_acceptance(sentence) || is_checked(sentence) || crate::requirement::is_criterion(sentence))
             && let (Some(first), Some(last)) = (sentence.first(), sentence.last())
         {
             found.push(hit(text, first, last));

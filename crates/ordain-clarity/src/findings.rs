@@ -2,10 +2,13 @@
 
 use crate::detect::{self, Hit};
 use crate::excerpt::excerpt;
+use crate::genre::{Genre, around_wish};
+use crate::language::is_english;
 use crate::lexicon::Category;
-use crate::rules::{BASE_SCORE, CLARITY_RULES, ClarityRule, Effect, index_of};
+use crate::rules::{CLARITY_RULES, ClarityRule, Effect, index_of};
 use crate::technology::{Named, technologies};
 use crate::text::{Text, Token};
+use std::borrow::Borrow;
 
 /// Where something was found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,17 +44,25 @@ pub struct Brought<'a> {
     pub files: &'a [String],
     /// Whether it brings tests or commands that check the result.
     pub checks: bool,
+    /// Keys and values of its context, such as `language` and `ticket`: each answers the question that its key names.
+    pub said: &'a [(String, String)],
 }
 
 /// The texts of an intent, taken apart.
 pub struct Reading<'t> {
     pub goal: Text<'t>,
     pub constraints: Vec<Text<'t>>,
+    /// The form of the goal.
+    pub genre: Genre,
+    /// Whether the rules can read the goal.
+    pub english: bool,
 }
 
 impl<'t> Reading<'t> {
     pub fn new(goal: &'t str, constraints: &'t [String]) -> Self {
-        Self { goal: Text::new(goal), constraints: constraints.iter().map(|it| Text::new(it)).collect() }
+        let goal = Text::new(goal);
+        let (genre, english) = (Genre::of(&goal), is_english(&goal));
+        Self { goal, constraints: constraints.iter().map(|it| Text::new(it)).collect(), genre, english }
     }
 
     pub fn text(&self, part: Part) -> Option<&Text<'t>> {
@@ -74,8 +85,16 @@ impl<'t> Reading<'t> {
         let mut findings = Vec::new();
         let mut hits = Vec::new();
         let mut named = Vec::new();
+        let around = if self.genre == Genre::Story { around_wish(&self.goal) } else { Vec::new() };
         for (part, text) in self.parts() {
             detect::find_all(text, &mut hits);
+            // A user story is judged by its wish; a gap is one wherever it is.
+            if part == Part::Goal && !around.is_empty() {
+                hits.retain(|(rule, hit)| {
+                    let hard = CLARITY_RULES.get(*rule).is_some_and(|rule| rule.effect == Effect::Hard);
+                    hard || !around.iter().any(|range| range.contains(&hit.start))
+                });
+            }
             let of_part = hits.drain(..).filter(|(rule, hit)| {
                 // `Ideally …` says how strongly a constraint is meant; there is nothing to ask.
                 let strength = *rule == loophole
@@ -95,7 +114,80 @@ impl<'t> Reading<'t> {
         }
         self.find_gaps(&named, brought, &mut findings);
         self.find_absences(brought, &mut findings);
+        self.find_nothing(brought, &mut findings);
+        match self.genre {
+            Genre::Stub => crate::by_genre::find_in_stub(&self.goal, &mut findings),
+            Genre::Story => crate::by_genre::find_in_story(&self.goal, &around, &mut findings),
+            Genre::Issue | Genre::Requirement | Genre::Request => {}
+        }
         findings
+    }
+
+    /// A goal that names nothing concrete and settles nothing, in any language.
+    fn find_nothing(&self, brought: Brought<'_>, findings: &mut Vec<Finding>) {
+        let (no_object, unqualified) = (index_of("no-object"), index_of("unqualified"));
+        // Where the words cannot be read, only what is no word says something.
+        let readable = ["number", "quote", "code", "period"].map(index_of);
+        let settles = |it: &Finding| it.is(Effect::Settles) && (self.english || readable.contains(&it.rule));
+        let names_something =
+            findings.iter().any(|it| settles(it) || it.rule == no_object || it.is(Effect::Hard))
+                || !brought.files.is_empty()
+                || brought.checks
+                || !brought.said.is_empty()
+                || !self.constraints.is_empty();
+        let content = |it: &&Token<'_>| {
+            it.is_word() && is_content(it) && !crate::lexicon::REQUEST_VERBS.contains(&*it.lower)
+        };
+        let thin = findings.iter().any(|it| it.rule == unqualified)
+            && self.goal.tokens.iter().filter(content).count() <= THIN_WORDS_MAX;
+        // One noun is an object: `Changelog`.
+        let one_word = self.english && self.goal.tokens.iter().filter(|it| it.is_word()).count() == 1;
+        if names_something || one_word || (self.english && !thin && self.has_task()) {
+            return;
+        }
+        let hit = Hit { start: 0, words: opening(&self.goal), options: Vec::new() };
+        findings.push(Finding { rule: index_of("nothing-concrete"), part: Part::Goal, hit });
+    }
+
+    /// Whether a sentence asks for something, with a word for what it is about.
+    fn has_task(&self) -> bool {
+        let modal =
+            |it: &Token<'_>| matches!(&*it.lower, "shall" | "must" | "should" | "will" | "cannot" | "may");
+        let demanded = self.genre == Genre::Requirement && self.goal.tokens.iter().any(modal);
+        if demanded || matches!(self.genre, Genre::Story | Genre::Stub) {
+            return true;
+        }
+        // `Malicious requests are rejected` says what is to be so.
+        let mut passive = Vec::new();
+        detect::passive(&self.goal, &mut passive);
+        if !passive.is_empty() {
+            return true;
+        }
+        let goal = &self.goal;
+        goal.sentences.iter().any(|range| {
+            let words: Vec<&Token<'_>> = goal.sentence(range).iter().filter(|it| it.is_word()).collect();
+            let verb = words.iter().position(|it| {
+                crate::lexicon::REQUEST_VERBS.contains(&*it.lower)
+                    || crate::lexicon::MORE_VERBS.contains(&*it.lower)
+                    || crate::lexicon::ADVICE.contains(&*it.lower)
+            });
+            let asks = words.first().is_some_and(|it| {
+                matches!(
+                    &*it.lower,
+                    "how" | "what" | "which" | "where" | "why" | "when" | "who" | "is" | "are" | "does"
+                )
+            });
+            let wants = |it: &&Token<'_>| {
+                matches!(&*it.lower, "want" | "need" | "needs" | "looking" | "help" | "like")
+            };
+            let wanted = if asks { Some(0) } else { words.iter().position(wants) };
+            let from = verb.into_iter().chain(wanted).min();
+            let content = |it: &&&Token<'_>| is_content(it);
+            // A verb opens its request: `we should do something` has none.
+            from.is_some_and(|from| {
+                from <= VERB_WORDS_MAX && words.iter().skip(from + 1).filter(content).count() >= 2
+            })
+        })
     }
 
     /// What a program, a store, a login or an export needs and nobody named.
@@ -107,7 +199,8 @@ impl<'t> Reading<'t> {
                         .iter()
                         .any(|(name, category)| *name == extension && *category == gap.category)
                 });
-            if by_file || named.iter().any(|it| gap.settled_by(it.category)) {
+            let by_context = brought.said.iter().any(|(key, _)| gap.answered_by(key));
+            if by_file || by_context || named.iter().any(|it| gap.settled_by(it.category)) {
                 continue;
             }
             let found = self.parts().find_map(|(part, text)| Some((part, gap.find(text)?)));
@@ -139,6 +232,18 @@ impl<'t> Reading<'t> {
         findings.extend(absent);
     }
 }
+
+/// Whether a word says what something is about.
+fn is_content(token: &Token<'_>) -> bool {
+    !crate::lexicon::EMPTY_GOAL_WORDS.contains(&*token.lower)
+        && !crate::lexicon::WEIGHTLESS.contains(&*token.lower)
+}
+
+/// Words for a thing about which nothing else is said.
+const THIN_WORDS_MAX: usize = 2;
+
+/// How many words may stand before the verb of a request.
+const VERB_WORDS_MAX: usize = 6;
 
 /// Words that say more about a thing: what it belongs to, what it does, under which condition.
 #[rustfmt::skip]
@@ -249,6 +354,18 @@ impl Gap {
         category == self.category || (self.category == Category::Language && category == Category::Framework)
     }
 
+    /// Whether a key of the context is the answer.
+    fn answered_by(&self, key: &str) -> bool {
+        let key = key.to_lowercase();
+        match self.category {
+            Category::Language => matches!(key.as_str(), "language" | "lang" | "framework" | "stack"),
+            Category::Database => matches!(key.as_str(), "database" | "db"),
+            Category::Authentication => matches!(key.as_str(), "auth" | "authentication" | "login"),
+            Category::Format => matches!(key.as_str(), "format" | "output_format"),
+            _ => false,
+        }
+    }
+
     fn find(&self, text: &Text<'_>) -> Option<Hit> {
         text.sentences.iter().find_map(|range| {
             let sentence = text.sentence(range);
@@ -288,9 +405,9 @@ impl Gap {
 const NOUN_DISTANCE_MAX: usize = 6;
 
 /// How many findings of each rule there are, by its position in the table.
-pub fn counts(findings: &[Finding]) -> Vec<usize> {
+pub fn counts<F: Borrow<Finding>>(findings: &[F]) -> Vec<usize> {
     let mut counts = vec![0_usize; CLARITY_RULES.len()];
-    for finding in findings {
+    for finding in findings.iter().map(F::borrow) {
         if let Some(count) = counts.get_mut(finding.rule) {
             *count += 1;
         }
@@ -298,24 +415,42 @@ pub fn counts(findings: &[Finding]) -> Vec<usize> {
     counts
 }
 
-/// The entropy score: the base, what is unclear added, what is settled taken off.
-pub fn entropy_score(findings: &[Finding]) -> u8 {
-    let mut score = BASE_SCORE;
+/// The entropy score: the base of the genre, what is unclear added, what is settled taken off. It may be below 0 and over 100.
+pub fn raw_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> i32 {
+    let mut score = genre.level().base_score;
     for (rule, count) in CLARITY_RULES.iter().zip(counts(findings)) {
-        let counted = count.min(usize::from(rule.counts_max));
+        let counted = count.min(rule.counted_in(genre));
         let points = i32::from(rule.points) * i32::try_from(counted).unwrap_or(i32::MAX);
         match rule.effect {
             Effect::Hard | Effect::Unclear => score += points,
             Effect::Settles => score -= points,
         }
     }
+    score
+}
+
+/// Where the ends of the scale begin, which stretch for ever.
+const ENDS: i32 = 8;
+
+/// The entropy score as a node has it. Towards its ends the scale is pressed together and not cut off, so that of two texts the less clear
+/// one keeps the higher score.
+pub fn entropy_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> u8 {
+    let raw = raw_score(genre, findings);
+    let pressed = |beyond: i32| ENDS - ENDS * ENDS * 2 / (beyond + ENDS * 2);
+    let score = if raw < ENDS {
+        ENDS - pressed(ENDS - raw)
+    } else if raw > 100 - ENDS {
+        100 - ENDS + pressed(raw - (100 - ENDS))
+    } else {
+        raw
+    };
     u8::try_from(score.clamp(0, 100)).unwrap_or_default()
 }
 
-/// For measuring rules one by one: the name of each rule and how often it finds something in a goal that stands alone.
-pub fn rule_counts(goal: &str) -> Vec<(&'static str, usize)> {
-    let findings = Reading::new(goal, &[]).findings(Brought::default());
-    CLARITY_RULES.iter().map(|rule| rule.id).zip(counts(&findings)).collect()
+/// For measuring rules one by one: the genre of a goal that stands alone, and how often each rule finds something in it.
+pub fn judged(goal: &str) -> (Genre, Vec<usize>) {
+    let reading = Reading::new(goal, &[]);
+    (reading.genre, counts(&reading.findings(Brought::default())))
 }
 
 #[cfg(test)]

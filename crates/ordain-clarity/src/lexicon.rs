@@ -18,6 +18,7 @@ pub enum Category {
     Protocol,
     Messaging,
     Platform,
+    Region,
 }
 
 /// A name, its category, and whether the name is also an everyday word, which then counts only where the text shows
@@ -202,6 +203,41 @@ pub static REQUEST_VERBS: Words = Words::new(|| BTreeSet::from([
     "strip", "surface", "throttle", "tighten", "trim",
 ]));
 
+/// More verbs that a request may start with. They split a goal into parts; no clarity rule counts them.
+#[rustfmt::skip]
+pub static MORE_VERBS: Words = Words::new(|| BTreeSet::from([
+    "abort", "accelerate", "activate", "aggregate", "align", "allocate", "amend", "annotate", "announce", "append", "approve", "arrange", "ask", "assemble", "assess", "attach", "auto-scale",
+    "back", "ban", "batch", "bind", "book", "bootstrap", "bring", "broadcast", "calculate", "calibrate", "call", "cancel", "cap", "capture", "cherry-pick", "clear", "clone", "coalesce",
+    "compile", "concatenate", "confirm", "containerise", "containerize", "count", "crop", "cut", "deactivate", "debounce", "decommission", "decrease", "decrypt", "dedupe", "deduplicate",
+    "defer", "degrade", "delay", "delegate", "deliver", "paint", "demote", "denormalize", "deny", "derive", "detach", "diagnose", "disallow", "discard", "disconnect", "dispatch", "display", "distribute",
+    "divide", "dockerize", "double", "downgrade", "downscale", "drain", "dump", "duplicate", "eliminate", "email", "embed", "enlarge", "enqueue", "enrich", "enroll", "erase", "escalate",
+    "estimate", "evict", "exclude", "execute", "expand", "expire", "externalise", "externalize", "fail", "fill", "finish", "flag", "flatten", "flip", "flush", "forbid", "force", "forward",
+    "freeze", "fuzz", "gather", "grant", "halve", "hash", "highlight", "host", "identify", "increase", "inject", "insert", "inspect", "invert", "invite", "join", "kill", "label", "launch",
+    "lint", "load", "localise", "localize", "loosen", "lower", "mail", "map", "match", "memoize", "minify", "minimise", "minimize", "mirror", "mount", "mute", "nest", "obfuscate",
+    "offload", "onboard", "order", "outline", "overwrite", "pack", "package", "partition", "paste", "pause", "perform", "permit", "ping", "pivot", "place", "poll", "populate", "post",
+    "precompute", "prefetch", "prefix", "preload", "prepend", "prioritise", "prioritize", "proofread", "propagate", "prototype", "provision", "proxy", "pull", "purge", "push", "quarantine",
+    "quantize", "queue", "quote", "randomise", "randomize", "rate-limit", "re-enable", "reach", "rearrange", "reassign", "rebase", "reboot", "recalculate", "reconcile", "recompile", "recreate",
+    "redeploy", "redirect", "reformat", "regenerate", "reindex", "relax", "reload", "relocate", "renew", "reopen", "reorder", "repair", "repeat", "replay", "replicate", "reproduce",
+    "request", "reroute", "rescale", "reserve", "reshape", "resize", "respond", "restart", "restyle", "resume", "retain", "retrain", "reuse", "revert", "rework", "rollback", "round",
+    "route", "sample", "sandbox", "save", "scaffold", "scale", "segment", "select", "separate", "serialise", "serialize", "shard", "share", "shift", "shorten", "shrink", "shut", "sign",
+    "silence", "slice", "snapshot", "solder", "spawn", "speed", "squash", "stabilise", "stabilize", "stage", "stub", "subscribe", "substitute", "suppress", "suspend", "swap", "tag", "tear", "terminate",
+    "tidy", "time", "toggle", "tokenize", "tweak", "unblock", "undo", "uninstall", "unlock", "unpin", "unsubscribe", "upscale", "vacuum", "vendor", "version", "visit", "void", "wait", "warm", "warn", "watch",
+    "whitelist", "allowlist", "blocklist", "widen", "wipe", "withdraw", "zip",
+]));
+
+/// Words that may stand before an article and are no imperative.
+#[rustfmt::skip]
+pub static NO_IMPERATIVE: Words = Words::new(|| BTreeSet::from([
+    "a", "about", "above", "across", "after", "against", "all", "along", "although", "among", "an", "and", "any", "anyone", "are", "around", "as", "at", "be", "because",
+    "before", "behind", "below", "beneath", "beside", "between", "beyond", "both", "but", "by", "can", "could", "currently", "despite", "did", "do", "does", "down", "during",
+    "each", "either", "even", "ever", "every", "except", "few", "for", "from", "given", "had", "half", "has", "have", "he", "here", "how", "however", "i", "if", "in", "inside", "into",
+    "is", "it", "its", "just", "like", "many", "may", "might", "most", "must", "my", "near", "neither", "no", "nor", "not", "now", "of", "off", "on", "once", "one", "only", "onto",
+    "or", "our", "out", "outside", "over", "per", "plus", "rather", "shall", "she", "should", "since", "so", "some", "still", "such", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "though", "through", "throughout", "till", "to", "today", "too", "toward", "towards", "twice", "under", "unless", "unlike", "until", "up", "upon", "via", "was", "we",
+    "were", "what", "when", "where", "whereas", "whether", "which", "while", "who", "whom", "whose", "why", "will", "with", "within", "without", "would", "yes", "yet", "you", "your",
+    "data", "everyone", "everybody", "nobody", "people", "someone", "staff", "support", "maybe", "perhaps", "thus", "hence", "also", "note", "instead", "besides",
+]));
+
 /// Verbs, pronouns and the like that leave a goal without an object when nothing else is in it.
 #[rustfmt::skip]
 pub static EMPTY_GOAL_WORDS: Words = Words::new(|| BTreeSet::from([
@@ -233,7 +269,7 @@ pub static WEIGHTLESS: Words = Words::new(|| BTreeSet::from([
     "listen", "listens", "set", "equal", "equals", "required", "requires", "require", "ensure", "please", "get", "only", "exclusively",
     "not", "never", "no", "avoid", "don't", "doesn't", "mustn't", "cannot", "can't", "shouldn't", "ever",
     "both", "either", "neither", "nor", "support", "supports", "supported", "new", "forbidden", "prohibited", "allowed",
-    "permitted", "disallowed", "mandatory", "stay", "stays", "remain", "remains", "take", "takes", "nobody", "none", "happen", "happens",
+    "permitted", "disallowed", "mandatory", "acceptable", "tolerable", "tolerated", "ok", "okay", "fine", "stay", "stays", "remain", "remains", "take", "takes", "nobody", "none", "happen", "happens",
 ]));
 
 /// Words of quality and what measures them: with such a figure anywhere in the constraints the word is settled.
@@ -266,7 +302,8 @@ pub static OPPOSITES: &[(&str, &str)] = &[
     ("ascending", "descending"), ("asc", "desc"), ("enable", "disable"), ("enabled", "disabled"), ("allow", "deny"),
     ("allow", "forbid"), ("allow", "block"), ("allow", "prevent"), ("allowed", "denied"), ("allowed", "forbidden"),
     ("allowed", "prohibited"), ("permit", "forbid"), ("permitted", "forbidden"), ("synchronous", "asynchronous"),
-    ("synchronously", "asynchronously"), ("sync", "async"), ("required", "optional"), ("mandatory", "optional"),
+    ("synchronously", "asynchronously"), ("sync", "async"),
+    ("synchronous", "asynchronously"), ("synchronously", "asynchronous"), ("synchronously", "async"), ("sync", "asynchronous"), ("synchronous", "async"), ("sync", "asynchronously"), ("required", "optional"), ("mandatory", "optional"),
     ("public", "private"), ("include", "exclude"), ("included", "excluded"), ("on", "off"), ("online", "offline"),
     ("encrypted", "unencrypted"), ("encrypted", "plaintext"), ("mutable", "immutable"),
     ("case-sensitive", "case-insensitive"), ("read-only", "writable"), ("increase", "decrease"), ("open", "closed"),

@@ -10,11 +10,17 @@ pub mod excerpt;
 pub mod lexicon;
 pub mod text;
 
+pub mod outline;
+
+pub mod genre;
+pub mod language;
+
 pub mod detect;
 pub mod placeholder;
 pub mod rules;
 pub mod technology;
 
+mod by_genre;
 pub mod findings;
 
 pub mod contradiction;
@@ -22,5 +28,6 @@ pub mod quantity;
 mod relation;
 pub mod requirement;
 
-pub use findings::rule_counts;
-pub use rules::{BASE_SCORE, CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};
+pub use findings::judged;
+pub use genre::{GENRES, Genre};
+pub use rules::{CLARIFY_SCORE, CLARITY_RULES, ClarityRule, Effect};

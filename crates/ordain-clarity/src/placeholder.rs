@@ -6,12 +6,16 @@ use crate::text::{Kind, Text, Token};
 /// Names of HTML elements and the like that stand in angle brackets for themselves.
 #[rustfmt::skip]
 static ELEMENTS: &[&str] = &[
-    "a", "article", "aside", "audio", "b", "base", "body", "br", "button", "canvas", "code", "col", "data", "dd", "details", "dialog",
-    "div", "dl", "dt", "em", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
-    "hr", "html", "i", "iframe", "img", "input", "kbd", "label", "legend", "li", "link", "main", "meta", "nav", "noscript", "object", "ol",
-    "option", "p", "path", "pre", "script", "section", "select", "slot", "small", "source", "span", "strong", "style", "sub", "summary", "sup",
-    "svg", "table", "tbody", "td", "template", "textarea", "tfoot", "th", "thead", "time", "title", "tr", "u", "ul", "video",
-    "module", "stdin", "lambda", "genexpr", "listcomp", "locals", "string", "unknown", "stdio", "iostream", "vector", "map",
+    "a", "abbr", "acronym", "address", "animate", "applet", "area", "article", "aside", "audio", "b", "base", "bdi", "bdo", "big", "blink", "blockquote",
+    "body", "br", "button", "canvas", "caption", "center", "circle", "cite", "clippath", "code", "col", "colgroup", "data", "datalist", "dd", "defs", "del", "desc",
+    "details", "dfn", "dialog", "dir", "div", "dl", "dt", "ellipse", "em", "embed", "fieldset", "figcaption", "figure", "filter", "font", "footer",
+    "foreignobject", "form", "frame", "frameset", "g", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "i", "iframe", "image", "img", "input", "ins",
+    "kbd", "label", "legend", "li", "line", "lineargradient", "link", "main", "map", "mark", "marker", "marquee", "mask", "math", "menu", "menuitem", "meta", "meter", "nav", "noframes",
+    "noscript", "object", "ol", "optgroup", "option", "output", "p", "param", "path", "pattern", "picture", "polygon", "polyline", "portal", "pre", "progress", "q",
+    "radialgradient", "rect", "rp", "rt", "ruby", "s", "samp", "script", "search", "section", "select", "slot", "small", "source", "span", "stop", "strike", "strong", "style", "sub",
+    "summary", "sup", "svg", "symbol", "table", "tbody", "td", "template", "text", "textarea", "tfoot", "th", "thead", "time", "title", "tr", "track", "tspan", "tt", "u", "ul", "use",
+    "var", "video", "view", "wbr", "xml", "xs", "xsd",
+    "module", "stdin", "lambda", "genexpr", "listcomp", "locals", "string", "unknown", "stdio", "iostream", "vector",
 ];
 
 /// What stands in angle brackets as itself in prose: types, keys, and the values of headers.
@@ -55,9 +59,11 @@ pub const GAP_OPENS: [char; 3] = ['<', '{', '`'];
 
 pub fn find(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
+    // Most texts have no mark that could start a gap, and no word that is one.
+    let prose = Prose::of(text);
     let mut position = 0;
     while position < tokens.len() {
-        let end = placeholder_end(text, position);
+        let end = placeholder_end(text, position).filter(|end| prose.has_gap(position, *end));
         if let (Some(end), Some(first)) = (end, tokens.get(position))
             && let Some(last) = tokens.get(end)
         {
@@ -70,6 +76,108 @@ pub fn find(text: &Text<'_>, found: &mut Vec<Hit>) {
         }
         position += 1;
     }
+}
+
+/// Where in a text a gap may be: not in a line of a shell or of a log, not in a template, and not where the text says what it stands for.
+struct Prose<'x, 't> {
+    text: &'x Text<'t>,
+    /// Whether the text speaks of templates, in which braces belong.
+    template: bool,
+}
+
+/// Words of texts in which braces stand for themselves.
+#[rustfmt::skip]
+static TEMPLATES: &[&str] = &[
+    "f-string", "f-strings", "handlebars", "interpolate", "interpolated", "interpolation", "jinja", "jinja2", "liquid", "mustache", "placeholder", "placeholders",
+    "substitute", "substituted", "substitution", "template", "templates", "templating", "variables",
+];
+
+impl<'x, 't> Prose<'x, 't> {
+    fn of(text: &'x Text<'t>) -> Self {
+        let braces = text.tokens.iter().any(|it| it.text == "{");
+        let template = braces && text.tokens.iter().any(|it| it.is_word() && TEMPLATES.contains(&&*it.lower));
+        Self { text, template }
+    }
+
+    fn has_gap(&self, first: usize, last: usize) -> bool {
+        let tokens = &self.text.tokens;
+        let (Some(open), Some(close)) = (tokens.get(first), tokens.get(last)) else { return false };
+        let words = self.text.between(open, close);
+        let bracketed = words.starts_with(['<', '{']);
+        !(self.template && words.starts_with('{'))
+            && !(bracketed && (self.is_defined(words, last) || in_command_line(self.text.source, open.start)))
+    }
+
+    /// `<env> is one of …`, `where <env> means …`: somewhere the text says what it is.
+    fn is_defined(&self, words: &str, last: usize) -> bool {
+        let tokens = &self.text.tokens;
+        let says = |at: usize| {
+            tokens.get(at).is_some_and(|it| {
+                matches!(&*it.lower, "is" | "are" | "means" | "stands" | "denotes" | "=" | "represents")
+            }) && !tokens
+                .get(at + 1)
+                .is_none_or(|it| matches!(it.text, "." | "?" | "…" | "TBD" | "not" | "still"))
+        };
+        if says(last + 1) {
+            return true;
+        }
+        // The same name elsewhere; a text has few of them.
+        let others = self.text.source.match_indices(words).map(|(at, _)| at + words.len()).take(8);
+        others.into_iter().any(|end| {
+            let next = tokens.partition_point(|it| it.start < end);
+            says(next)
+        })
+    }
+}
+
+/// Whether a place is on a line that starts like one of a shell: `$ deploy <env>`, `>>> f(<x>)`.
+fn in_command_line(source: &str, start: usize) -> bool {
+    let before = source.get(..start).unwrap_or_default();
+    let line = before.get(before.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or_default().trim_start();
+    line.starts_with("$ ") || line.starts_with(">>> ") || line.starts_with("# ") && line.contains("$ ")
+}
+
+/// Names of compilers in underscores, which stand for themselves.
+static MACROS: &[&str] = &[
+    "__COUNTER__",
+    "__DATE__",
+    "__DIR__",
+    "__FILE__",
+    "__FUNCTION__",
+    "__GNUC__",
+    "__LINE__",
+    "__TIME__",
+    "__VA_ARGS__",
+];
+
+/// `xx %`, `N requests`: letters in place of a number, before what it counts.
+fn letters_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
+    let token = tokens.get(position)?;
+    let next = tokens.get(position + 1)?;
+    let unit = is_unit(next);
+    match token.text {
+        "xx" | "xxx" | "nn" | "yy" | "XX" | "NN" if unit => Some(position),
+        "N" | "X" | "Y" => {
+            let before = position.checked_sub(1).and_then(|at| tokens.get(at))?;
+            let counts = matches!(
+                &*before.lower,
+                "of" | "to" | "by" | "at" | "within" | "than" | "least" | "most" | "for"
+            );
+            let noun = next.is_word()
+                && !next.is_capitalized()
+                && (unit || next.lower.ends_with('s'))
+                && !crate::detect::ends_phrase(next);
+            // Named twice, or with `where N …`, it is a parameter.
+            let again = tokens.iter().filter(|it| it.text == token.text).count() > 1;
+            (counts && noun && !again).then_some(position)
+        }
+        _ => None,
+    }
+}
+
+fn is_unit(token: &Token<'_>) -> bool {
+    let lower = token.lower.to_lowercase();
+    crate::lexicon::UNITS.iter().any(|unit| unit.names.contains(&lower.as_str()))
 }
 
 /// The last token of the placeholder that starts at `position`, if one does.
@@ -87,6 +195,7 @@ fn placeholder_end(text: &Text<'_>, position: usize) -> Option<usize> {
             let word = listed || next.is_some_and(|it| AFTER_TODO.contains(&&*it.lower));
             (!word).then_some(position)
         }
+        (Kind::Word, "xx" | "xxx" | "nn" | "yy" | "NN" | "N" | "X" | "Y") => letters_end(tokens, position),
         (Kind::Word, _) => phrase_end(tokens, position),
         (Kind::Mark, "?") => run_end(text, position, if is_value_place(tokens, position) { 1 } else { 2 }),
         (Kind::Mark, "." | "…") => ellipsis_end(tokens, position),
@@ -100,7 +209,12 @@ fn placeholder_end(text: &Text<'_>, position: usize) -> Option<usize> {
         }
         (Kind::Identifier, name) => {
             let underscores = (3..=RUN_MAX).contains(&name.len()) && name.chars().all(|it| it == '_');
-            underscores.then_some(position)
+            let inside = name.strip_prefix("__").and_then(|it| it.strip_suffix("__"));
+            let marked = inside.is_some_and(|it| {
+                it.starts_with(|it: char| it.is_ascii_uppercase())
+                    && it.bytes().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == b'_')
+            }) && !MACROS.contains(&name);
+            (underscores || marked).then_some(position)
         }
         _ => None,
     }
@@ -160,7 +274,7 @@ fn ellipsis_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
     let before = position.checked_sub(1).and_then(|at| tokens.get(at));
     let expected = before
         .is_some_and(|it| matches!(&*it.lower, ":" | "=" | "is" | "be" | "to" | "called" | "named" | "at"));
-    let last = tokens.get(position + dots).is_none();
+    let last = tokens.get(position + dots).is_none_or(is_unit);
     (ellipsis && expected && last).then_some(position + dots - 1)
 }
 
@@ -177,7 +291,8 @@ fn run_end(text: &Text<'_>, position: usize, length_min: usize) -> Option<usize>
     }
     let before = text.source.get(..first.start)?.chars().next_back();
     let after = text.source.get(tokens.get(end)?.end()..)?.chars().next();
-    let alone = before.is_none_or(|it| it.is_whitespace() || matches!(it, '(' | '[' | '=' | ':' | '"' | '/'))
+    let alone = before
+        .is_none_or(|it| it.is_whitespace() || matches!(it, '(' | '[' | '=' | ':' | '"' | '/' | '#'))
         && after.is_none_or(|it| !it.is_alphanumeric());
     // A long run is a line across the page.
     (alone && (length_min..=RUN_MAX).contains(&(end + 1 - position))).then_some(end)
@@ -230,6 +345,10 @@ fn is_gap_name(inside: &str) -> bool {
 fn is_instruction(inside: &str) -> bool {
     let lower = inside.trim().to_lowercase();
     let words: Vec<&str> = lower.split(|it: char| !it.is_alphanumeric()).collect();
+    // `[X] minutes`, `[...]`
+    if matches!(inside.trim(), "X" | "N" | "Y" | "XX" | "NN" | "x" | "n" | "..." | "…") {
+        return lower != "x" || inside.trim() == "X";
+    }
     let says = |word: &str| words.contains(&word);
     says("insert")
         || says("tbd")

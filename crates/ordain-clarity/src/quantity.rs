@@ -67,6 +67,9 @@ pub fn quantities(sentence: &[Token<'_>], negative: bool) -> Quantities {
 impl Quantities {
     /// Adds the quantity that starts at `position`; says how many tokens it takes.
     fn add(&mut self, sentence: &[Token<'_>], position: usize, negative: bool) -> Option<usize> {
+        if let Some(length) = self.add_date(sentence, position, negative) {
+            return Some(length);
+        }
         let token = sentence.get(position)?;
         let before = position.checked_sub(1).and_then(|at| sentence.get(at));
         // `one` counts only where it bounds: `exactly one`, `more than one`.
@@ -121,7 +124,20 @@ impl Quantities {
             self.cover_bound(sentence, position);
             return Some(after_unit.max(end + 1) - position);
         }
-        let (bound, denied) = bound_of(sentence, position, after_unit);
+        let (bound, denied) = match measures {
+            "clock" => day_bound(sentence, position, after_unit),
+            _ => bound_of(sentence, position, after_unit),
+        };
+        let (bound, denied) = match limit_before(sentence, position) {
+            Some((limit, at)) if bound == Bound::Exactly => {
+                self.cover(at, at + 1);
+                (limit, true)
+            }
+            _ => (bound, denied),
+        };
+        if measures == "clock" {
+            self.cover_day_bound(sentence, position);
+        }
         let bound = if negative && !denied { bound.negated() } else { bound };
         // `18 or later`: the words behind belong to the bound.
         let trails = sentence.get(after_unit).is_some_and(|it| it.is("or") || it.is("and"))
@@ -153,6 +169,26 @@ impl Quantities {
         self.cover(position, after_unit);
         self.cover_bound(sentence, position);
         Some(after_unit - position)
+    }
+
+    /// Adds the date that starts at `position`.
+    fn add_date(&mut self, sentence: &[Token<'_>], position: usize, negative: bool) -> Option<usize> {
+        let (value, measures, length) = date(sentence, position)?;
+        let (bound, denied) = day_bound(sentence, position, position + length);
+        let bound = if negative && !denied { bound.negated() } else { bound };
+        self.push(bound, &text_of(sentence, position, position + length), value, measures);
+        self.cover(position, position + length);
+        self.cover_day_bound(sentence, position);
+        Some(length)
+    }
+
+    fn cover_day_bound(&mut self, sentence: &[Token<'_>], position: usize) {
+        for at in (position.saturating_sub(BOUND_WORDS_MAX)..position).rev() {
+            if !sentence.get(at).is_some_and(|it| DAY_BOUND_WORDS.contains(&&*it.lower)) {
+                break;
+            }
+            self.cover(at, at + 1);
+        }
     }
 
     fn push(&mut self, bound: Bound, text: &str, value: f64, measures: &'static str) {
@@ -251,6 +287,124 @@ fn range_end(sentence: &[Token<'_>], position: usize) -> Option<(f64, usize)> {
         _ => false,
     };
     (is_range && high > low).then_some((high, after_unit + 1))
+}
+
+static MONTHS: &[&str] = &[
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// Words that say on which side of a day something is.
+static DAY_BOUND_WORDS: &[&str] = &[
+    "after", "at", "before", "by", "earlier", "from", "later", "no", "not", "of", "on", "since", "than",
+    "the", "until",
+];
+
+/// `15 March`, `March 15, 2026`, `2026-03-15`: a number that grows with the day, what it is, and how many tokens it takes.
+fn date(sentence: &[Token<'_>], position: usize) -> Option<(f64, &'static str, usize)> {
+    let number = |at: usize, digits: std::ops::RangeInclusive<usize>| {
+        let token =
+            sentence.get(at).filter(|it| it.kind == Kind::Number && digits.contains(&it.text.len()))?;
+        token.text.parse::<u32>().ok()
+    };
+    let month = |at: usize| {
+        let token = sentence.get(at).filter(|it| it.is_word() && it.is_capitalized())?;
+        MONTHS.iter().position(|it| token.is(it)).map(|it| it as u32 + 1)
+    };
+    let text = |at: usize| sentence.get(at).map(|it| it.text).unwrap_or_default();
+    let value = |year: u32, month: u32, day: u32| f64::from(year * 372 + month * 31 + day);
+    if let (Some(year), "-", Some(month), "-", Some(day)) = (
+        number(position, 4..=4),
+        text(position + 1),
+        number(position + 2, 2..=2),
+        text(position + 3),
+        number(position + 4, 2..=2),
+    ) {
+        return Some((value(year, month, day), "day", 5));
+    }
+    let (day, month, mut length) = match (number(position, 1..=2), month(position)) {
+        (Some(day), _) => (day, month(position + 1)?, 2),
+        (None, Some(month)) => (number(position + 1, 1..=2)?, month, 2),
+        (None, None) => return None,
+    };
+    let comma = usize::from(text(position + length) == ",");
+    let year = number(position + length + comma, 4..=4);
+    if year.is_some() {
+        length += comma + 1;
+    }
+    Some((value(year.unwrap_or_default(), month, day), if year.is_some() { "day" } else { "date" }, length))
+}
+
+/// The bound of a day or an hour, and whether a `no` or `not` was read as part of it.
+fn day_bound(sentence: &[Token<'_>], position: usize, end: usize) -> (Bound, bool) {
+    let word = |back: usize| {
+        position.checked_sub(back).and_then(|at| sentence.get(at)).map(|it| &*it.lower).unwrap_or_default()
+    };
+    let after = |ahead: usize| sentence.get(end + ahead).map(|it| &*it.lower).unwrap_or_default();
+    match (after(0), after(1), after(2)) {
+        ("at", "the", "earliest") | ("or", "later", _) => return (Bound::AtLeast, true),
+        ("at", "the", "latest") | ("or", "earlier", _) => return (Bound::AtMost, true),
+        _ => {}
+    }
+    let denied = |back: usize| matches!(word(back), "no" | "not" | "never");
+    let skip = usize::from(word(1) == "the");
+    match (word(2 + skip), word(1 + skip)) {
+        ("later", "than") if denied(3 + skip) => (Bound::AtMost, true),
+        ("earlier", "than") if denied(3 + skip) => (Bound::AtLeast, true),
+        (_, "before") if denied(2 + skip) => (Bound::AtLeast, true),
+        (_, "after") if denied(2 + skip) => (Bound::AtMost, true),
+        (_, "before") => (Bound::LessThan, false),
+        (_, "by" | "until") => (Bound::AtMost, false),
+        (_, "after") => (Bound::MoreThan, false),
+        (_, "from" | "since") => (Bound::AtLeast, false),
+        _ => (Bound::Exactly, false),
+    }
+}
+
+/// How far before its number `minimum` may stand.
+const LIMIT_WORDS_MAX: usize = 5;
+
+/// `Minimum replicas: 10`, `max_connections is 5`: the bound of a name, and which token says it.
+fn limit_before(sentence: &[Token<'_>], position: usize) -> Option<(Bound, usize)> {
+    for at in (position.saturating_sub(LIMIT_WORDS_MAX)..position).rev() {
+        let token = sentence.get(at)?;
+        match &*token.lower {
+            "minimum" | "min" => return Some((Bound::AtLeast, at)),
+            "maximum" | "max" => return Some((Bound::AtMost, at)),
+            "," | ";" | "and" | "or" => return None,
+            _ if token.kind == Kind::Number => return None,
+            _ => {}
+        }
+        if let Some((bound, _)) = limit_name(token.text) {
+            return Some((bound, position));
+        }
+    }
+    None
+}
+
+/// `min_replicas`, `maxOpen`: the bound, and the name without it.
+pub fn limit_name(name: &str) -> Option<(Bound, &str)> {
+    let name = name.trim_matches('`');
+    [("minimum", Bound::AtLeast), ("min", Bound::AtLeast), ("maximum", Bound::AtMost), ("max", Bound::AtMost)]
+        .into_iter()
+        .find_map(|(word, bound)| {
+            let head = name.get(..word.len())?;
+            let rest = name.get(word.len()..)?;
+            let joined = rest
+                .strip_prefix(['_', '-'])
+                .or_else(|| Some(rest).filter(|it| it.starts_with(char::is_uppercase)));
+            joined.filter(|it| head.eq_ignore_ascii_case(word) && !it.is_empty()).map(|rest| (bound, rest))
+        })
 }
 
 /// Nouns whose number is a name: step 2, RFC 3339, status 404.

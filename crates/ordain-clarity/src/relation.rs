@@ -11,6 +11,23 @@ use std::sync::LazyLock;
 static TYPES: &[&str] =
     &["integer", "string", "boolean", "float", "uuid", "timestamp", "array", "object", "number"];
 
+/// Colours, of which a thing has one.
+#[rustfmt::skip]
+static COLORS: &[&str] = &[
+    "black", "blue", "brown", "cyan", "gold", "gray", "green", "grey", "magenta", "orange", "pink", "purple", "red", "silver", "teal", "turquoise",
+    "violet", "white", "yellow",
+];
+
+/// `Make the button green`.
+fn made_so(sentence: &[Token<'_>]) -> Option<(BTreeSet<String>, String)> {
+    let [verb, .., last] = sentence else { return None };
+    let end = if last.kind == Kind::Mark { sentence.len() - 1 } else { sentence.len() };
+    let value = sentence.get(end.checked_sub(1)?).filter(|it| COLORS.contains(&&*it.lower))?;
+    let made = matches!(&*verb.lower, "make" | "turn" | "paint" | "color" | "colour" | "set");
+    let subject = stems(sentence.get(1..end - 1)?.iter());
+    (made && !subject.is_empty()).then(|| (subject, value.lower.to_string()))
+}
+
 /// `X must be Y`, `X is Y`, `X: Y`, `X=Y`, `write X in Y`, where Y is one definite thing.
 pub(crate) fn equates(
     sentence: &[Token<'_>],
@@ -30,6 +47,9 @@ pub(crate) fn equates(
     if let Some(found) = written_in(sentence, technologies, offset) {
         return Some(found);
     }
+    if let Some(found) = made_so(sentence) {
+        return Some(found);
+    }
     let is_copula =
         |token: &Token<'_>| matches!(&*token.lower, "be" | "is" | "are" | "=" | ":" | "equals" | "equal");
     let at = sentence.iter().position(is_copula)?;
@@ -45,7 +65,12 @@ pub(crate) fn equates(
             (None, Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier) => {
                 values.push(token.text.trim_matches(['`', '"', '\'']).to_lowercase());
             }
-            (None, Kind::Word) if labelled || token.is_capitalized() || TYPES.contains(&&*token.lower) => {
+            (None, Kind::Word)
+                if labelled
+                    || token.is_capitalized()
+                    || TYPES.contains(&&*token.lower)
+                    || COLORS.contains(&&*token.lower) =>
+            {
                 values.push(token.lower.to_string());
             }
             (None, Kind::Word) if !WEIGHTLESS.contains(&*token.lower) => return None,
@@ -65,6 +90,9 @@ fn written_in(
     technologies: &[Named],
     offset: usize,
 ) -> Option<(BTreeSet<String>, String)> {
+    if let Some(found) = delivered_as(sentence, technologies, offset) {
+        return Some(found);
+    }
     let named = technologies.iter().find(|it| {
         matches!(it.category, Category::Language | Category::Framework) && !it.name.starts_with('.')
     })?;
@@ -83,16 +111,77 @@ fn written_in(
                 | "code"
                 | "developed"
                 | "develop"
+                | "rewrite"
+                | "rewritten"
+                | "reimplement"
+                | "stay"
+                | "stays"
+                | "remain"
+                | "remains"
+                | "kept"
         )
     });
+    let moved = sentence
+        .first()
+        .is_some_and(|it| matches!(&*it.lower, "port" | "migrate" | "convert" | "translate" | "move"));
     let used = before.is("uses") || (before.is("use") && at > 2);
-    let made = before.is("in") && verb;
+    let made = (before.is("in") && verb) || (before.is("to") && moved);
     if !made && !used {
         return None;
     }
-    let mut subject = stems(sentence.get(..at)?.iter());
+    let making = |it: &&Token<'_>| {
+        !matches!(
+            stem(&it.lower).as_str(),
+            "writ"
+                | "implement"
+                | "build"
+                | "cod"
+                | "develop"
+                | "rewrit"
+                | "rewritten"
+                | "reimplement"
+                | "stay"
+                | "remain"
+                | "keep"
+                | "port"
+                | "migrat"
+                | "convert"
+                | "translat"
+                | "mov"
+        )
+    };
+    let mut subject = stems(sentence.get(..at)?.iter().filter(making));
     subject.insert(format!("{:?}", named.category));
     Some((subject, named.name.clone()))
+}
+
+/// `deliver the report as CSV`: a thing is handed over in one format.
+fn delivered_as(
+    sentence: &[Token<'_>],
+    technologies: &[Named],
+    offset: usize,
+) -> Option<(BTreeSet<String>, String)> {
+    let named =
+        technologies.iter().find(|it| it.category == Category::Format && !it.name.starts_with('.'))?;
+    let at = named.token.checked_sub(offset)?;
+    let before = sentence.get(at.checked_sub(1)?)?;
+    let handed = sentence.iter().any(|it| {
+        matches!(
+            &*it.lower,
+            "deliver"
+                | "delivered"
+                | "send"
+                | "sent"
+                | "store"
+                | "stored"
+                | "save"
+                | "saved"
+                | "returned"
+                | "return"
+        )
+    });
+    let subject = stems(sentence.get(..at)?.iter());
+    (handed && before.is("as") && !subject.is_empty()).then(|| (subject, named.name.clone()))
 }
 
 /// Verbs that say only that something takes place.

@@ -1,8 +1,8 @@
 //! What a sentence of a constraint demands: how strongly, of whom, what, under which condition, how much.
 
 use crate::detect::is_acceptance;
-use crate::lexicon::{REQUEST_VERBS, WEIGHTLESS};
-use crate::quantity::{Bound, Quantities, Quantity, quantities};
+use crate::lexicon::{MORE_VERBS, REQUEST_VERBS, WEIGHTLESS};
+use crate::quantity::{Bound, Quantities, Quantity, limit_name, quantities};
 use crate::relation::{equates, order};
 use crate::technology::{Named, technologies};
 use crate::text::{Kind, Text, Token, stem};
@@ -37,6 +37,10 @@ pub struct Requirement {
     pub technologies: Vec<Named>,
     /// Whether it says when the work is done.
     pub acceptance: bool,
+    /// Whether its opening says how strongly it is meant: `Optional: …`.
+    pub labelled: bool,
+    /// Whether it is about all of the work: its cost, its deadline, its scope, its success.
+    pub everywhere: bool,
     /// The stems of the words that say what it is about, without quantities and the condition.
     pub about: BTreeSet<String>,
     /// Those of them that stand before the first preposition: `store tokens` of `store tokens in the keychain`.
@@ -47,6 +51,12 @@ pub struct Requirement {
     pub equates: Option<(BTreeSet<String>, String)>,
     /// Whether it says `only`.
     pub only: bool,
+    /// Whether it demands something: by a modal verb, by a label, or as a request.
+    pub demands: bool,
+    /// Who does it, where the sentence says so: the stems, and whether it is about just these or about all.
+    pub actors: Option<(Actors, BTreeSet<String>)>,
+    /// Whether it says that there is none of something.
+    pub none: bool,
     /// `A before B`: the stems of both.
     pub order: Option<(BTreeSet<String>, BTreeSet<String>)>,
     /// Words in lower case, for opposites.
@@ -58,7 +68,7 @@ impl Requirement {
     pub fn is_explicit(&self) -> bool {
         let modal =
             ["must", "shall", "should", "may", "cannot", "never"].iter().any(|it| self.words.contains(*it));
-        self.acceptance || self.negative || (modal && self.actor.is_some())
+        self.acceptance || self.negative || self.labelled || (modal && self.actor.is_some())
     }
 }
 
@@ -82,8 +92,8 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     let mut parts = parts_of(sentence);
     let found = quantities(sentence, parts.negative);
     let only = sentence.iter().any(|it| matches!(&*it.lower, "only" | "exclusively" | "solely"));
-    // `Only the admin may …` and `may take at most 5 s` are limits, not permissions.
-    if parts.modality == Modality::May && (only || found.list.iter().any(|it| it.bound != Bound::Exactly)) {
+    // `Only the admin may …` is a limit, not a permission.
+    if parts.modality == Modality::May && only {
         parts.modality = Modality::Must;
     }
     // Both are in the order of the text.
@@ -99,7 +109,12 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
     }
     let lead_end = lead_end(sentence, &parts);
     let lead = stems(tokens.clone().filter(|(at, _)| *at < lead_end && content(*at)).map(|(_, it)| it));
-    let about_condition = stems(tokens.filter(|(at, _)| in_condition(*at)).map(|(_, it)| it));
+    // What something is for is no condition of it.
+    let purpose = parts
+        .condition
+        .as_ref()
+        .is_some_and(|it| sentence.get(it.start).is_some_and(|it| it.is("so") || it.is("in")));
+    let about_condition = stems(tokens.filter(|(at, _)| in_condition(*at) && !purpose).map(|(_, it)| it));
     let (actor, action, object) = clause(text, sentence, &parts);
     Requirement {
         text: text.sentence_text(range).to_owned(),
@@ -114,14 +129,52 @@ fn read(text: &Text<'_>, range: &Range<usize>, named: &[Named]) -> Requirement {
         paths: sentence.iter().filter_map(|it| it.path()).map(str::to_owned).collect(),
         equates: equates(sentence, &parts, &technologies, range.start),
         technologies,
-        acceptance: is_acceptance(sentence),
+        acceptance: is_acceptance(sentence) || is_criterion(sentence),
+        labelled: labelled(sentence).is_some(),
+        everywhere: is_everywhere(sentence, &parts, &found),
         about,
         lead,
         about_condition,
         only,
+        demands: parts.modal.is_some() || first_is_request(sentence),
+        actors: actors(sentence, &parts),
+        none: says_none(sentence),
         order: order(sentence, &parts),
         words: sentence.iter().filter(|it| it.is_word()).map(|it| it.lower.to_string()).collect(),
     }
+}
+
+/// Of whom a sentence speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Actors {
+    Only,
+    Some,
+}
+
+fn first_is_request(sentence: &[Token<'_>]) -> bool {
+    sentence.first().is_some_and(|it| REQUEST_VERBS.contains(&&*it.lower) || MORE_VERBS.contains(&&*it.lower))
+}
+
+/// `Only admins may …`, `may be deleted only by accountants`, `Every user may …`.
+fn actors(sentence: &[Token<'_>], parts: &Parts) -> Option<(Actors, BTreeSet<String>)> {
+    let modal = parts.modal.as_ref().filter(|_| !parts.negative)?;
+    let only_by = sentence.windows(2).position(|pair| matches!(pair, [a, b] if a.is("only") && b.is("by")));
+    if let Some(at) = only_by {
+        return Some((Actors::Only, stems(sentence.get(at + 2..)?.iter())));
+    }
+    let before = sentence.get(..modal.start)?;
+    let kind = if before.first().is_some_and(|it| it.is("only")) { Actors::Only } else { Actors::Some };
+    let named = stems(before.iter());
+    (!named.is_empty()).then_some((kind, named))
+}
+
+/// `There must be no downtime`, `Data loss must be zero`.
+fn says_none(sentence: &[Token<'_>]) -> bool {
+    sentence.windows(2).any(|pair| match pair {
+        [it, next] if it.is("no") => next.is_word() && !is_bound(&next.lower),
+        [before, it] => it.is("zero") || before.is("zero"),
+        _ => false,
+    })
 }
 
 /// Stands in `about` for whatever a relative clause says: `files that are in use` are not all files.
@@ -191,7 +244,16 @@ static LABELS: &[(&[&str], Modality, bool)] = &[
     (&["preferably"], Modality::Should, false),
     (&["prefer"], Modality::Should, false),
     (&["we", "would", "like"], Modality::Should, false),
+    (&["nice-to-have"], Modality::Should, false),
+    (&["would", "be", "nice"], Modality::Should, false),
+    (&["it", "would", "be", "nice"], Modality::Should, false),
     (&["optionally"], Modality::May, false),
+    (&["optional", ":"], Modality::May, false),
+    (&["(", "optional", ")"], Modality::May, false),
+    (&["bonus", ":"], Modality::May, false),
+    (&["stretch", ":"], Modality::May, false),
+    (&["stretch", "goal"], Modality::May, false),
+    (&["stretch", "goals"], Modality::May, false),
     (&["it", "is", "fine"], Modality::May, false),
     (&["feel", "free"], Modality::May, false),
     (&["you", "are", "free"], Modality::May, false),
@@ -203,6 +265,63 @@ fn labelled(sentence: &[Token<'_>]) -> Option<(Modality, bool, usize)> {
         let matches = opening.iter().zip(*words).all(|(token, word)| token.is(word));
         matches.then_some((*modality, *negative, words.len()))
     })
+}
+
+/// What a result is measured by.
+#[rustfmt::skip]
+static METRICS: &[&str] = &[
+    "accuracy", "auc", "availability", "bleu", "coverage", "downtime", "f1", "f1-score", "latency", "lcp", "mae", "macro-f1", "map",
+    "micro-f1", "mse", "p50", "p90", "p95", "p99", "perplexity", "precision", "recall", "rmse", "rouge", "roc-auc", "score", "throughput", "uptime", "wer",
+];
+
+/// `macro-F1 must be at least 0.82`: a figure that the result is judged by.
+pub(crate) fn is_criterion(sentence: &[Token<'_>]) -> bool {
+    let bounded = || {
+        quantities(sentence, false).list.iter().any(|it| !matches!(it.bound, Bound::Exactly | Bound::About))
+    };
+    let modal =
+        sentence.iter().any(|it| matches!(&*it.lower, "must" | "shall" | "has" | "reach" | "reaches"));
+    let metric = |it: &Token<'_>| {
+        (it.is_word() || it.kind == Kind::Identifier) && METRICS.contains(&it.text.to_lowercase().as_str())
+    };
+    modal && sentence.iter().any(metric) && bounded()
+}
+
+/// Words for all of the work.
+static WHOLE: &[&str] = &[
+    "change", "changes", "code", "commit", "commits", "part", "parts", "step", "steps", "task", "tasks",
+    "work",
+];
+
+/// Whether a sentence is about all of the work, whatever part of it it stands beside.
+fn is_everywhere(sentence: &[Token<'_>], parts: &Parts, found: &Quantities) -> bool {
+    let word = |at: usize| sentence.get(at).map(|it| &*it.lower).unwrap_or_default();
+    let scope = matches!(
+        (word(0), word(1), word(2)),
+        ("out", "of", "scope")
+            | ("not", "in", "scope")
+            | ("non-goal" | "non-goals" | "budget" | "deadline" | "cost" | "costs", ..)
+    ) || matches!(
+        (word(0), word(1)),
+        ("the" | "total" | "monthly" | "overall", "cost" | "costs" | "budget" | "deadline")
+    );
+    let first = usize::from(matches!(word(0), "for" | "in"));
+    let all = matches!(word(first), "everything" | "nothing")
+        || (matches!(word(first), "all" | "every" | "each" | "any")
+            && (WHOLE.contains(&word(first + 1)) || WHOLE.contains(&word(first + 2))));
+    // A request says what to do; its price or date is its own.
+    let request = REQUEST_VERBS.contains(word(0));
+    let money = found.list.iter().any(|it| matches!(it.measures, "dollars" | "euros"))
+        && sentence.iter().any(|it| matches!(&*it.lower, "cost" | "costs" | "budget" | "spend"));
+    let dated = parts.modal.is_some()
+        && found.list.iter().any(|it| matches!(it.measures, "date" | "day") && it.bound != Bound::Exactly)
+        && sentence.iter().any(|it| {
+            matches!(
+                &*it.lower,
+                "done" | "finished" | "complete" | "completed" | "live" | "merged" | "released" | "shipped"
+            )
+        });
+    scope || all || (!request && (money || dated))
 }
 
 fn covered(found: &Quantities, at: usize) -> bool {
@@ -227,6 +346,9 @@ pub fn stems<'s, 't: 's>(tokens: impl Iterator<Item = &'s Token<'t>>) -> BTreeSe
             }
             // Numbers that are no quantities are names.
             Kind::Number => drop(stems.insert(token.text.to_owned())),
+            Kind::Identifier | Kind::Code if limit_name(token.text).is_some() => {
+                stems.extend(limit_name(token.text).map(|(_, name)| name.to_lowercase()));
+            }
             Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier => {
                 let bare = token.text.trim_matches(['`', '"', '\'', '“', '”', '‘', '’']);
                 stems.insert(bare.to_lowercase());
@@ -253,7 +375,10 @@ fn condition(sentence: &[Token<'_>]) -> Option<Range<usize>> {
                 "if" | "when" | "unless" | "while" | "whenever" | "until" | "once" | "during" | "where"
             )
     };
-    let at = sentence.iter().position(starts)?;
+    let purpose = sentence.windows(2).position(|pair| {
+        matches!(pair, [so, that] if (so.is("so") && that.is("that")) || (so.is("in") && that.is("order")))
+    });
+    let at = sentence.iter().position(starts).into_iter().chain(purpose).min()?;
     // `done when …` is no condition.
     if at == 1
         && sentence
@@ -287,7 +412,9 @@ fn modality(
     let main = |at: &usize| condition.is_none_or(|range| !range.contains(at)) && !relative(*at);
     let nobody = matches!(word(first), "nobody" | "none" | "neither")
         || (word(first) == "no" && !is_bound(word(first + 1)));
-    for at in (0..sentence.len()).filter(main) {
+    // `3 May` is a day.
+    let month = |at: usize| at > 0 && sentence.get(at).is_some_and(|it| it.text == "May");
+    for at in (0..sentence.len()).filter(main).filter(|at| !month(*at)) {
         let denied = |ahead: usize| matches!(word(at + ahead), "not" | "never");
         let found = match word(at) {
             "must" | "shall" | "will" | "may" | "can" | "could" | "might" if denied(1) => {

@@ -4,9 +4,12 @@
 //! `cargo xtask clarity` measures each rule on labelled requests and how well the weights carry over.
 
 use crate::detect;
+use crate::genre::Genre;
 use crate::placeholder;
 use crate::text::Text;
 use ordain_spec::bundle::AnswerType;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What a finding of a rule does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +44,17 @@ pub struct ClarityRule {
     pub reject: &'static [&'static str],
 }
 
+impl ClarityRule {
+    /// How many findings count in a text of a genre. A stub is code: its head, its examples and their numbers are one proof.
+    pub fn counted_in(&self, genre: Genre) -> usize {
+        match (genre, self.id) {
+            (Genre::Stub, "code") => 1,
+            (Genre::Stub, "number" | "quote" | "name" | "definite" | "observed" | "period") => 0,
+            _ => usize::from(self.counts_max),
+        }
+    }
+}
+
 /// How a rule looks at a text.
 pub enum Find {
     /// For words and phrases, in lower case.
@@ -63,9 +77,6 @@ pub struct Ask {
     /// What the brief says when it is not asked; nothing when that would be noise.
     pub assumption: Option<&'static str>,
 }
-
-/// The entropy score of a text in which no rule finds anything.
-pub const BASE_SCORE: i32 = 36;
 
 /// From this entropy score on, soft findings are asked about.
 pub const CLARIFY_SCORE: u8 = 48;
@@ -97,8 +108,8 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         id: "placeholder", title: "a gap that somebody meant to fill", effect: Hard, points: 25, counts_max: 3,
         find: Pattern(placeholder::find),
         ask: ask("What should stand in place of “{}”?", "A placeholder was left where a value belongs.", AnswerType::Text, 100, ""),
-        accept: &["Set the limit to TBD", "Rename it to <name>", "Call it {new_name}", "The owner is ???", "Deploy to [insert region here]", "Port: ____", "The format is to be decided", "Rename it to `<new_name>`"],
-        reject: &["Return a Vec<u8>", "Read argv[1]", "Accept {\"id\":1}", "Reject unknown fields", "GET /users/{id} returns a user", "Close the <div> element", "Write a TODO app", "Use ${HOME}", "Run `deploy <env>`", "List<String> names", "See [1] and [the docs](https://example.org)", "if a < b and c > d", "What???"],
+        accept: &["Set the limit to TBD", "Rename it to <name>", "Call it {new_name}", "The owner is ???", "Deploy to [insert region here]", "Port: ____", "The format is to be decided", "Rename it to `<new_name>`", "Set the session timeout in `auth.rs` to [X] minutes", "Set the retention of `logs` to ... days", "Increase the price in `plans.json` by xx%", "Use the colour #?????? for links", "Add a limit of N requests per minute", "Deploy `api` to __REGION__"],
+        reject: &["Return a Vec<u8>", "Read argv[1]", "Accept {\"id\":1}", "Reject unknown fields", "GET /users/{id} returns a user", "Close the <div> element", "Write a TODO app", "Use ${HOME}", "Run `deploy <env>`", "List<String> names", "See [1] and [the docs](https://example.org)", "if a < b and c > d", "What???", "Replace the <marquee> in index.html by <p>", "Put the caption in a <figcaption>", "Replace <img> by <picture> with srcset", "The template must contain Dear {firstName}", "Print __FILE__", "Keep the top N rows", "Split it into groups of N lines, where N is an argument", "$ deploy <env>", "Run deploy with <env>, where <env> is staging or production", "- [x] Add a log"],
     },
     ClarityRule {
         id: "contradiction", title: "constraints that cannot hold together", effect: Hard, points: 25, counts_max: 3,
@@ -112,6 +123,13 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         ask: ask("“{}”: what exactly is this about, and what should be different afterwards?", "The goal names no object.", AnswerType::Text, 98, ""),
         accept: &["Make it better", "Do the work", "BILL-42", "Look at this", "yes", "Do it", "Fix this please", "Just make everything work", "Improve", "Fix the bug"],
         reject: &["Make the login page better", "Do the migration to PostgreSQL 16", "Fix this typo in README.md", "Changelog", "Fix `parse()`", "Fix the export", "Make the build work"],
+    },
+    ClarityRule {
+        id: "nothing-concrete", title: "a goal that names nothing that could be worked on", effect: Hard, points: 1, counts_max: 1,
+        find: Whole,
+        ask: ask("“{}”: what exactly is wanted, and how will somebody tell that it is done?", "The goal names nothing that could be worked on.", AnswerType::Text, 97, ""),
+        accept: &["hello, how are you?", "asap!!! prod is down", "Users are complaining", "We should do something about tech debt", "Do what the ticket says", "优化一下系统", "Arregla el error por favor", "Mach die Anwendung schneller und schöner", "Set up monitoring"],
+        reject: &["Add a logout button to the header", "Fix `parse()`", "Explain recursion", "Arregla el error en `login.py`", "As a player, I want a daily reward", "Changelog"],
     },
     ClarityRule {
         id: "alternative", title: "alternatives left open", effect: Unclear, points: 3, counts_max: 2,
@@ -305,6 +323,36 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         reject: &["Improve the performance of the nightly import", "Refactor the module `payment`", "Explain recursion", "Fix the typo in the title"],
     },
     ClarityRule {
+        id: "wish-term", title: "a wish with a word that leaves open what is wanted", effect: Unclear, points: 7, counts_max: 2,
+        find: Whole, ask: ask("“{}”: what exactly is wanted?", "Two people would build different things.", AnswerType::Text, 79, "“{}” is left to the judgement of the implementer."),
+        accept: &["As a courier I want to see the important fields of a stop"], reject: &["As a courier I want to see the address of a stop, so that I get there faster"],
+    },
+    ClarityRule {
+        id: "stub-example", title: "a stub without an example", effect: Unclear, points: 3, counts_max: 1,
+        find: Whole, ask: ask("Which result does “{}” have, for one input that is not trivial?", "Nothing shows what the code has to return.", AnswerType::Text, 55, ""),
+        accept: &["def f(x: int) -> int:\n    \"\"\"Doubles the value of x.\"\"\""], reject: &["def f(x: int) -> int:\n    \"\"\"Doubles x.\n    >>> f(2)\n    4\"\"\"", "Double the value of x"],
+    },
+    ClarityRule {
+        id: "stub-choice", title: "a stub that leaves one of two opposites open", effect: Unclear, points: 12, counts_max: 1,
+        find: Whole, ask: ask("“{}”: which one, and when?", "The code can do only one of them.", AnswerType::Text, 82, ""),
+        accept: &["def f(xs):\n    \"\"\"Sort xs in ascending or descending order.\"\"\""], reject: &["def f(xs):\n    \"\"\"Sort xs in ascending order.\"\"\"", "Sort it in ascending or descending order"],
+    },
+    ClarityRule {
+        id: "stub-cut", title: "a stub whose text breaks off", effect: Unclear, points: 14, counts_max: 1,
+        find: Whole, ask: ask("How does the text go on that ends in “{}”?", "A sentence breaks off.", AnswerType::Text, 84, ""),
+        accept: &["def f(xs, parts):\n    \"\"\"Split xs into parts. The remaining items are\n    \"\"\""], reject: &["def f(xs):\n    \"\"\"Split xs in two. The rest is dropped.\"\"\""],
+    },
+    ClarityRule {
+        id: "stub-short", title: "a stub with hardly a word", effect: Unclear, points: 14, counts_max: 1,
+        find: Whole, ask: ask("“{}”: what exactly does the code have to do?", "The text says almost nothing.", AnswerType::Text, 83, ""),
+        accept: &["/** Processes the items. */\nexport function f(xs: number[]): number[] {"], reject: &["def f(xs):\n    \"\"\"Return the sum of all even numbers of xs.\"\"\""],
+    },
+    ClarityRule {
+        id: "stub-term", title: "a stub with a term that could mean several things", effect: Unclear, points: 7, counts_max: 2,
+        find: Whole, ask: ask("“{}”: when exactly is that so?", "The code needs a rule, and none is given.", AnswerType::Text, 81, ""),
+        accept: &["def f(xs):\n    \"\"\"Merge the intervals of xs that are close to each other.\"\"\""], reject: &["def f(xs):\n    \"\"\"Merge the intervals of xs that overlap.\"\"\""],
+    },
+    ClarityRule {
         id: "number", title: "a number", effect: Settles, points: 4, counts_max: 2,
         find: Pattern(detect::numbers), ask: None,
         accept: &["Keep 3 copies", "Keep three copies"], reject: &["Keep copies", "5.2.3 The driver is told"],
@@ -367,5 +415,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
 
 /// The position of a rule in the table.
 pub fn index_of(id: &str) -> usize {
-    CLARITY_RULES.iter().position(|rule| rule.id == id).unwrap_or_default()
+    static POSITIONS: LazyLock<BTreeMap<&str, usize>> =
+        LazyLock::new(|| CLARITY_RULES.iter().enumerate().map(|(at, rule)| (rule.id, at)).collect());
+    POSITIONS.get(id).copied().unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use crate::lexicon::{ALIASES, Category, EXTENSIONS, TECHNOLOGIES, Technology};
 use crate::text::{Kind, Text, Token};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -54,15 +55,47 @@ fn named(technology: &Technology, token: usize) -> Named {
     Named { name: name.to_owned(), category: technology.category, token }
 }
 
+/// `eu-west-1`, `europe-west4`: a region of a cloud.
+fn is_region(word: &str) -> bool {
+    if !word.ends_with(|it: char| it.is_ascii_digit()) || !word.contains('-') {
+        return false;
+    }
+    let mut parts = word.split('-');
+    let area = parts.next().is_some_and(|it| {
+        matches!(
+            it,
+            "eu" | "us"
+                | "ap"
+                | "sa"
+                | "ca"
+                | "af"
+                | "me"
+                | "cn"
+                | "il"
+                | "mx"
+                | "europe"
+                | "asia"
+                | "australia"
+                | "northamerica"
+                | "southamerica"
+        )
+    });
+    area && ["north", "south", "east", "west", "central"].iter().any(|it| word.contains(it))
+}
+
 fn of_word(tokens: &[Token<'_>], position: usize, token: &Token<'_>) -> Option<Named> {
     let next = tokens.get(position + 1).filter(|it| it.start == token.end());
     // `C++`, `C#`: the marks are tokens of their own.
-    let lower = match next.map(|it| it.text) {
-        Some("+") => format!("{}++", token.lower),
-        Some("#") => format!("{}#", token.lower),
-        _ => token.lower.trim_end_matches("'s").to_lowercase(),
+    let lower: Cow<'_, str> = match next.map(|it| it.text) {
+        Some("+") => format!("{}++", token.lower).into(),
+        Some("#") => format!("{}#", token.lower).into(),
+        _ if token.is_word() => token.lower.trim_end_matches("'s").into(),
+        _ => token.lower.trim_end_matches("'s").to_lowercase().into(),
     };
-    let technology = BY_NAME.get(lower.as_str())?;
+    if is_region(&lower) {
+        return Some(Named { name: lower.into_owned(), category: Category::Region, token: position });
+    }
+    let technology = BY_NAME.get(&*lower)?;
     let before = position.checked_sub(1).and_then(|at| tokens.get(at));
     let after_preposition = before.is_some_and(|it| matches!(&*it.lower, "in" | "using" | "with"));
     let capital_inside =

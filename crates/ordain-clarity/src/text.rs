@@ -341,26 +341,61 @@ fn number_length(rest: &str) -> Option<usize> {
 
 fn sentences(source: &str, tokens: &[Token<'_>]) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
-    let mut start = 0;
+    let (mut start, mut line) = (0, 0);
     for (index, token) in tokens.iter().enumerate() {
         let next = tokens.get(index + 1);
         let gap = next.and_then(|next| source.get(token.end()..next.start)).unwrap_or("\n\n");
         let stop = match token.text {
+            "." if is_abbreviated(tokens, index, next) => false,
             "." | "!" | "?" => {
                 !gap.is_empty() && next.is_none_or(|next| !next.text.starts_with(char::is_lowercase))
             }
             ";" => !gap.is_empty(),
             _ => false,
         };
-        let item = next.is_some_and(|next| starts_item(next, tokens.get(index + 2)));
-        let blank_line = gap.matches('\n').count() >= 2;
-        if stop || blank_line || (gap.contains('\n') && item) {
+        let ends_line = gap.contains('\n');
+        let item = ends_line && next.is_some_and(|next| starts_item(next, tokens.get(index + 2)));
+        let blank_line = ends_line && gap.matches('\n').count() >= 2;
+        // A heading ends with its line, and a label such as `Notes:` too.
+        let heading = ends_line
+            && (token.text == ":"
+                || next.is_some_and(|next| next.text == "#")
+                || opens_with_hash(source, tokens, line)
+                || is_title(tokens.get(line..index + 1).unwrap_or_default()));
+        if stop || blank_line || item || heading {
             push(&mut sentences, tokens, start..index + 1);
             start = index + 1;
+        }
+        if ends_line {
+            line = index + 1;
         }
     }
     push(&mut sentences, tokens, start..tokens.len());
     sentences
+}
+
+/// `Foo Inc. (processor)`, `Dr. Smith`: a point that shortens a word and ends no sentence.
+fn is_abbreviated(tokens: &[Token<'_>], index: usize, next: Option<&Token<'_>>) -> bool {
+    let Some(word) = index.checked_sub(1).and_then(|at| tokens.get(at)).filter(|it| it.is_word()) else {
+        return false;
+    };
+    let new_sentence = next.is_none_or(|it| it.is_word() && it.is_capitalized());
+    match &*word.lower {
+        "mr" | "mrs" | "dr" | "prof" | "fig" | "cf" | "approx" | "dept" => next.is_some(),
+        "inc" | "ltd" | "corp" | "co" | "llc" | "bros" | "est" | "incl" | "ca" | "al" => !new_sentence,
+        _ => false,
+    }
+}
+
+fn opens_with_hash(source: &str, tokens: &[Token<'_>], line: usize) -> bool {
+    let Some(first) = tokens.get(line).filter(|it| it.text == "#") else { return false };
+    // `#12` and `#fff` are no headings.
+    let rest = source.get(first.start..).unwrap_or_default().trim_start_matches('#');
+    rest.starts_with([' ', '\t'])
+}
+
+fn is_title(line: &[Token<'_>]) -> bool {
+    line.len() <= 8 && crate::outline::role_of_title(line).is_some()
 }
 
 /// Whether a line starts an item of a list: `- `, `* `, `1.`, `a)`.
@@ -377,7 +412,14 @@ fn push(sentences: &mut Vec<Range<usize>>, tokens: &[Token<'_>], mut range: Rang
     let Some(mut slice) = tokens.get(range.clone()) else { return };
     while let [first, rest @ ..] = slice {
         let numbered = starts_item(first, rest.first()) && first.kind != Kind::Mark;
+        // `[ ]` and `[x]` of a list of tasks.
+        let boxed = match slice {
+            [open, close, ..] if open.text == "[" && close.text == "]" => 2,
+            [open, mark, close, ..] if open.text == "[" && mark.is("x") && close.text == "]" => 3,
+            _ => 0,
+        };
         let skip = match first.kind {
+            _ if boxed > 0 && range.start > 0 => boxed,
             Kind::Mark if !matches!(first.text, "<" | "{" | "$" | "(" | "[" | "_" | "?") => 1,
             _ if numbered => 2,
             _ => break,

@@ -1,6 +1,6 @@
 //! What `verify` is told besides the documents: the profile, the source bundle, the evidence.
 
-use crate::commands::transform::transform_file;
+use crate::commands::transform::transform_text;
 use crate::exit::Failure;
 use crate::input::{Source, Text, Unreadable};
 use ordain_canon::{Canonicalizer, Value};
@@ -43,8 +43,8 @@ pub(crate) fn load_bundle(path: &Path) -> Result<SourceBundle, Failure> {
 }
 
 /// The bundle that the transform makes from an intent today, as canonical text.
-pub(crate) fn recompute(path: &Path) -> Result<Vec<u8>, Failure> {
-    match transform_file(&Source::of(path))? {
+pub(crate) fn recompute(path: &Path, text: &Text) -> Result<Vec<u8>, Failure> {
+    match transform_text(text) {
         Transformed::Bundle(bundle) | Transformed::Clarify(bundle) => {
             Ok(Canonicalizer::new().value(&bundle)?.to_vec())
         }

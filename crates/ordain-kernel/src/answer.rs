@@ -38,6 +38,11 @@ impl Answers {
         self.positions.contains(&candidate)
     }
 
+    /// Whether an answer stands in place of words of the text.
+    pub(crate) fn fills(&self) -> bool {
+        !(self.filled.places.is_empty() && self.filled.names.is_empty())
+    }
+
     /// A text with its placeholders filled. `offset` is where it starts in its part.
     pub(crate) fn fill(&self, part: Part, offset: usize, text: &str) -> String {
         let (mut filled, mut done) = (String::new(), 0);
@@ -215,7 +220,14 @@ impl Answers {
             (_, Some(_)) if answer == KEEP_ALL => {}
             (_, Some(contradiction)) => match contradiction.constraints.as_slice() {
                 [only] => drop(self.replaced.insert(*only, answer.clone())),
-                many => self.dropped.extend(many.iter().filter(|at| constraints.get(**at) != Some(&answer))),
+                many => {
+                    // The goal cannot be dropped: what holds instead stands beside it.
+                    let lost = contradiction.of_goal.iter().find(|it| **it != answer);
+                    constraint = lost.map(|it| format!("“{it}” does not hold; this does: {answer}"));
+                    let others =
+                        many.iter().filter(|at| constraints.get(**at).is_some_and(|it| *it != answer));
+                    self.dropped.extend(others);
+                }
             },
             (Some("placeholder"), _) => self.filled.add(candidate, answer.clone()),
             (Some("alternative"), _) if answer != "either" => {

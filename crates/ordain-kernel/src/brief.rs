@@ -1,6 +1,8 @@
 //! What a person or an agent gets to read: a brief for each leaf, and the same facts for programs beside it.
 
+use crate::concern::OPENERS;
 use crate::node::{Leaf, Work};
+use crate::stated::stated_commands;
 use ordain_canon::compare_utf16;
 use ordain_clarity::excerpt::{counted, excerpt};
 use ordain_clarity::lexicon::Category;
@@ -16,13 +18,15 @@ use std::fmt::Write;
 
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 90;
+/// What is said of a text that the rules cannot read.
+const NOT_JUDGED: &str = "The goal is not in English, and its clarity was not judged";
 /// More assumptions than this nobody reads.
 const ASSUMPTIONS_MAX: usize = 6;
 
 /// The brief of a leaf, in Markdown.
-pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: usize) -> String {
+pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf<'_>, context: &Context, siblings: usize) -> String {
     let node = &leaf.node;
-    let title = title(&node.goal);
+    let title = title(request_of(leaf));
     let mut text = format!("# {title}\n");
     let goal = node.goal.trim();
     if goal.contains('\n') {
@@ -39,7 +43,7 @@ pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: u
     }
     let stated = |wanted: Option<Modality>| -> Vec<String> {
         let of_kind = leaf.requirements.iter().filter(|(_, read)| kind(read) == wanted);
-        of_kind.map(|(constraint, _)| constraint.clone()).collect()
+        of_kind.map(|(constraint, _)| constraint.to_string()).collect()
     };
     section(&mut text, "Must", &stated(Some(Modality::Must)));
     section(&mut text, "Must not", &stated(Some(Modality::MustNot)));
@@ -49,7 +53,11 @@ pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf, context: &Context, siblings: u
     section(&mut text, "Done when", &criteria);
     section(&mut text, "Files", &files(leaf, context));
     section(&mut text, "Settled by answers", &settled(work, leaf));
-    section(&mut text, "Assumptions", &assumptions(work, leaf));
+    let mut assumed = assumptions(work, leaf);
+    if !work.reading.english {
+        assumed.insert(0, format!("{NOT_JUDGED}."));
+    }
+    section(&mut text, "Assumptions", &assumed);
     if !node.unresolved_questions.is_empty() {
         text.push_str("\n## Open questions\n\n");
         node.unresolved_questions
@@ -78,13 +86,32 @@ fn section(text: &mut String, title: &str, items: &[String]) {
     }
 }
 
+/// The goal of a leaf from the request on that it is named after, without `also` and the like.
+pub(crate) fn request_of<'l>(leaf: &'l Leaf<'_>) -> &'l str {
+    let goal = &leaf.node.goal;
+    let rest = goal.get(leaf.title_start..).unwrap_or(goal);
+    let mut request = rest;
+    while let Some((word, after)) = request.split_once([' ', ',']) {
+        let opens = OPENERS.contains(&word.trim_end_matches(',').to_lowercase().as_str());
+        if !(opens || word.is_empty()) || after.trim().is_empty() {
+            break;
+        }
+        request = after.trim_start();
+    }
+    request
+}
+
 /// The first sentence of a goal, in one line.
-pub(crate) fn title(goal: &str) -> String {
+fn title(goal: &str) -> String {
     let text = ordain_clarity::text::Text::new(goal);
     let sentences = text.sentences.iter().map(|range| text.sentence_text(range));
     let first =
         sentences.map(|it| it.trim_start_matches(['#', ' '])).find(|it| !it.is_empty()).unwrap_or(goal);
-    excerpt(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX)
+    let mut characters = excerpt(first.trim_end_matches(['.', ':', ';', '!']), TITLE_CHARS_MAX)
+        .chars()
+        .collect::<Vec<_>>()
+        .into_iter();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
 /// Under which heading a constraint stands; none for one that says when the work is done.
@@ -110,7 +137,7 @@ struct Criterion {
 }
 
 /// What the intent says about when the work is done; a check that stands there twice is listed once.
-fn criteria(leaf: &Leaf, context: &Context) -> Vec<Criterion> {
+fn criteria(leaf: &Leaf<'_>, context: &Context) -> Vec<Criterion> {
     let tests = context.tests.iter().flatten();
     let tested =
         |line: &str| tests.clone().any(|it| it.test_type == TestType::CommandSuccess && it.target == line);
@@ -150,11 +177,15 @@ fn criteria(leaf: &Leaf, context: &Context) -> Vec<Criterion> {
         let stated = ["Done when: ", "Done when ", "Acceptance: "]
             .iter()
             .find_map(|it| constraint.strip_prefix(it))
-            .unwrap_or(constraint);
+            .unwrap_or(constraint.as_ref());
         let bare = stated.trim_end_matches('.').trim_end_matches(" passes").trim_matches('`');
         // `X passes` says no more than the check that runs X.
         if read.len() > 1 || !checks.iter().any(|(line, _)| line == bare) {
-            criteria.push(Criterion { kind: "stated", text: stated.to_owned(), argv: None, required: None });
+            let commands = stated_commands(&ordain_clarity::text::Text::new(constraint));
+            let command = commands.first().filter(|_| commands.len() == 1);
+            let argv = command.and_then(|it| ordain_spec::split_command(&it.line).ok());
+            let required = command.map(|it| it.required);
+            criteria.push(Criterion { kind: "stated", text: stated.to_owned(), argv, required });
         }
     }
     criteria.extend(checks.into_iter().map(|(_, criterion)| criterion));
@@ -165,21 +196,19 @@ fn optional(required: bool) -> &'static str {
     if required { "" } else { " (optional)" }
 }
 
-fn files(leaf: &Leaf, context: &Context) -> Vec<String> {
+fn files(leaf: &Leaf<'_>, context: &Context) -> Vec<String> {
     let brought = context.files.iter().flatten();
     let mut files: Vec<String> = brought
         .clone()
         .map(|it| format!("`{}` comes with this bundle ({})", it.path, counted(it.content.len(), "byte")))
         .collect();
-    let mut named: Vec<&String> = leaf
-        .requirements
-        .iter()
-        .flat_map(|(_, read)| read.iter().filter(|it| !it.negative).flat_map(|it| &it.paths))
-        .collect();
+    let stated = leaf.requirements.iter().flat_map(|(_, read)| read.iter().filter(|it| !it.negative));
+    let mut named: Vec<&str> = stated.flat_map(|it| it.paths.iter().map(String::as_str)).collect();
+    named.extend(&leaf.paths);
     named.sort();
     named.dedup();
     let known: BTreeSet<&str> = brought.map(|it| it.path.as_str()).collect();
-    let new = named.into_iter().filter(|path| is_file(path) && !known.contains(path.as_str()));
+    let new = named.into_iter().filter(|path| is_file(path) && !known.contains(path));
     files.extend(new.map(|path| format!("`{path}` is named above")));
     files
 }
@@ -192,7 +221,7 @@ fn is_file(path: &str) -> bool {
         && !path.contains(['@', '{', '?', '*'])
 }
 
-fn settled(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
+fn settled(work: &Work<'_>, leaf: &Leaf<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for settled in &work.answers.settled {
         let Some(candidate) = work.candidates.get(settled.candidate) else { continue };
@@ -222,7 +251,7 @@ fn settled(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
     lines
 }
 
-fn assumptions(work: &Work<'_>, leaf: &Leaf) -> Vec<String> {
+fn assumptions(work: &Work<'_>, leaf: &Leaf<'_>) -> Vec<String> {
     let mut open: Vec<_> = leaf
         .candidates
         .iter()
@@ -259,6 +288,9 @@ fn open_question(text: &mut String, number: usize, question: &Question) {
 struct Acceptance<'a> {
     goal: &'a str,
     node: &'a str,
+    /// Why the clarity of the goal was not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_judged: Option<&'static str>,
     criteria: Vec<Criterion>,
     requirements: Vec<Stated<'a>>,
     open_questions: Vec<&'a str>,
@@ -297,9 +329,9 @@ struct Technology<'a> {
 }
 
 /// `acceptance.json` of a leaf.
-pub(crate) fn acceptance(leaf: &Leaf, context: &Context) -> String {
+pub(crate) fn acceptance(work: &Work<'_>, leaf: &Leaf<'_>, context: &Context) -> String {
     let node = &leaf.node;
-    let requirements = leaf.requirements.iter().flat_map(|(_, read)| read).map(|it| Stated {
+    let requirements = leaf.requirements.iter().flat_map(|(_, read)| read.iter()).map(|it| Stated {
         text: &it.text,
         modality: it.modality,
         actor: it.actor.as_deref(),
@@ -318,6 +350,7 @@ pub(crate) fn acceptance(leaf: &Leaf, context: &Context) -> String {
     let document = Acceptance {
         goal: &node.goal,
         node: &node.id,
+        not_judged: (!work.reading.english).then_some(NOT_JUDGED),
         criteria: criteria(leaf, context),
         requirements: requirements.collect(),
         open_questions: node.unresolved_questions.iter().map(|it| it.id.as_str()).collect(),

@@ -11,6 +11,8 @@ pub(crate) struct Accepted {
     pub(crate) goal: String,
     pub(crate) constraints: Vec<String>,
     pub(crate) context: Context,
+    /// Other keys of the context whose value is text.
+    pub(crate) said: Vec<(String, String)>,
     /// The hash of the normalized intent.
     pub(crate) hash: Hex64,
 }
@@ -39,8 +41,18 @@ pub(crate) fn accept(intent: &Value<'_>, document_bytes: usize) -> Result<Accept
         goal: normal.get("goal").map(text).unwrap_or_default(),
         constraints: list.iter().map(text).collect(),
         context: context.map_err(|error| internal(error.to_string()))?.unwrap_or_default(),
+        said: said(&normal),
         hash: hash.into(),
     })
+}
+
+fn said(intent: &Value<'_>) -> Vec<(String, String)> {
+    let members = intent.get("context").and_then(Value::as_object).unwrap_or_default();
+    let texts =
+        members.iter().filter_map(|(key, value)| Some((key.to_string(), value.as_str()?.trim().to_owned())));
+    texts
+        .filter(|(_, value)| !value.is_empty() && !ordain_clarity::placeholder::is_placeholder(value))
+        .collect()
 }
 
 fn check_shape(intent: &Value<'_>) -> Result<(), Refusal> {

@@ -16,6 +16,8 @@ mod brief;
 
 mod transform;
 
+mod stated;
+
 mod plan;
 mod plan_of_patch;
 
@@ -29,9 +31,10 @@ mod validate;
 
 pub use outcome::{Refusal, RefusalCode, Transformed};
 pub use patch::{PatchError, patch};
-pub use plan::{PlanError, plan};
+pub use plan::{PlanError, is_brief, plan};
 pub use plan_of_patch::plan_of_patch;
 pub use plan_of_work::{PutBack, bundle_hash, plan_of_work, put_back, undone};
 pub use protected::{Protection, protection};
+pub use stated::{StatedCommand, stated_tests};
 pub use transform::{KERNEL_VERSION, transform};
 pub use validate::{Criterion, Reason, Recommendation, Validation, validate};

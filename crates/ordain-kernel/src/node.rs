@@ -1,16 +1,18 @@
 //! The tree: the goal as one node, or as parts with just the constraints that touch them.
 
 use crate::answer::Answers;
-use crate::concern::{concerns, touched};
+use crate::concern::{Concern, Concerns, concerns, is_short, touched};
 use crate::derive::derive_id;
 use crate::question::Candidate;
-use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
+use ordain_canon::{Canonicalizer, DeriveError, DerivedId, compare_utf16, sort_utf16};
+use ordain_clarity::Genre;
 use ordain_clarity::findings::{Finding, Part, Reading, entropy_score};
 use ordain_clarity::requirement::{Requirement, requirements};
 use ordain_clarity::rules::{CLARITY_RULES, Effect, index_of};
 use ordain_clarity::text::Text;
 use ordain_spec::Nullable;
 use ordain_spec::bundle::{ContextNode, Density, Entropy, NodeStatus, Question};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -19,6 +21,8 @@ pub(crate) struct Work<'a> {
     pub(crate) goal: &'a str,
     pub(crate) constraints: &'a [String],
     pub(crate) reading: &'a Reading<'a>,
+    /// What the sentences of the goal demand.
+    pub(crate) demands: &'a [Requirement],
     /// What the constraints demand.
     pub(crate) requirements: &'a [Vec<Requirement>],
     /// What is still open or settled, after the answers.
@@ -30,50 +34,72 @@ pub(crate) struct Work<'a> {
     pub(crate) files: &'a [String],
 }
 
+/// A text that demands something, and what each of its sentences does.
+pub(crate) type Stated<'a> = (Cow<'a, str>, Cow<'a, [Requirement]>);
+
 /// A leaf, with what its brief needs.
-pub(crate) struct Leaf {
+pub(crate) struct Leaf<'a> {
     pub(crate) node: ContextNode,
-    /// Requirements of the constraints, in their order.
-    pub(crate) requirements: Vec<(String, Vec<Requirement>)>,
+    /// Where in its goal the request starts that it is named after.
+    pub(crate) title_start: usize,
+    /// What the goal and the constraints demand, in their order.
+    pub(crate) requirements: Vec<Stated<'a>>,
+    /// Files and folders that its part of the goal names.
+    pub(crate) paths: Vec<&'a str>,
     /// Candidates that belong here, by position.
     pub(crate) candidates: Vec<usize>,
 }
 
 /// The tree and its leaves, in the order of the goal.
-pub(crate) struct Tree {
+pub(crate) struct Tree<'a> {
     pub(crate) root: ContextNode,
-    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) leaves: Vec<Leaf<'a>>,
 }
 
 /// One node to be: its part of the goal and the constraints that touch it.
 struct Plan {
     goal: String,
-    range: Range<usize>,
+    title_start: usize,
+    /// Where its part of the goal stands.
+    ranges: Vec<Range<usize>>,
+    /// Its sentences, by position.
+    sentences: Vec<usize>,
+    /// What the goal says for all parts.
+    everywhere: Vec<String>,
     /// Original constraints by position.
     constraints: Vec<usize>,
     candidates: Vec<usize>,
 }
 
-impl Work<'_> {
-    pub(crate) fn tree(&self, canon: &mut Canonicalizer) -> Result<Tree, DeriveError> {
+impl Plan {
+    fn covers(&self, start: usize) -> bool {
+        self.ranges.iter().any(|range| range.contains(&start))
+    }
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn tree(&self, canon: &mut Canonicalizer) -> Result<Tree<'a>, DeriveError> {
         let kept: Vec<usize> =
             (0..self.constraints.len()).filter(|at| !self.answers.dropped.contains(at)).collect();
-        let parts = concerns(&self.reading.goal);
+        let concerns = concerns(&self.reading.goal, self.demands);
         let all: Vec<usize> = (0..self.candidates.len()).collect();
         let whole = Plan {
             goal: self.answers.fill(Part::Goal, 0, self.goal),
-            range: 0..self.goal.len(),
+            title_start: 0,
+            ranges: vec![0..self.goal.len().max(1)],
+            sentences: (0..self.demands.len()).collect(),
+            everywhere: Vec::new(),
             constraints: kept.clone(),
             candidates: all,
         };
-        if parts.is_empty() {
+        if concerns.parts.is_empty() {
             return self.single(canon, &whole);
         }
-        let (plans, at_root) = self.plans(&parts, &kept);
+        let (plans, at_root) = self.plans(&concerns, &kept);
         let mut root = self.node(canon, &whole, None)?;
         root.unresolved_questions = self.questions(&at_root);
         root.status = NodeStatus::Expanding;
-        let mut leaves: Vec<Leaf> = Vec::new();
+        let mut leaves: Vec<Leaf<'a>> = Vec::new();
         for plan in &plans {
             let leaf = self.leaf(canon, plan, Some(&root.id))?;
             // Said twice, or made the same by answers, it is one part.
@@ -91,45 +117,116 @@ impl Work<'_> {
         Ok(Tree { root, leaves })
     }
 
-    fn single(&self, canon: &mut Canonicalizer, whole: &Plan) -> Result<Tree, DeriveError> {
+    fn single(&self, canon: &mut Canonicalizer, whole: &Plan) -> Result<Tree<'a>, DeriveError> {
         let leaf = self.leaf(canon, whole, None)?;
         Ok(Tree { root: leaf.node.clone(), leaves: vec![leaf] })
     }
 
     /// Gives a leaf the questions of another one.
-    fn join(&self, leaf: &mut Leaf, other: &Leaf) {
+    fn join(&self, leaf: &mut Leaf<'a>, other: &Leaf<'a>) {
         leaf.candidates.extend(&other.candidates);
         leaf.candidates.sort_unstable();
         leaf.node.unresolved_questions = self.questions(&leaf.candidates);
         leaf.node.entropy.branching_factor = open_options(&leaf.node.unresolved_questions);
     }
 
+    /// The bytes of a sentence of the goal.
+    fn bytes_of(&self, sentence: usize) -> Range<usize> {
+        let goal = &self.reading.goal;
+        let tokens = goal.sentences.get(sentence).map(|range| goal.sentence(range)).unwrap_or_default();
+        match tokens {
+            [] => 0..0,
+            [only] => only.start..only.end(),
+            [first, .., last] => first.start..last.end(),
+        }
+    }
+
+    /// A sentence of the goal with its gaps filled.
+    fn filled(&self, range: &Range<usize>) -> String {
+        self.answers.fill(Part::Goal, range.start, self.goal.get(range.clone()).unwrap_or_default())
+    }
+
+    /// The ranges of some sentences; those that follow each other are one, with what stands between them.
+    fn ranges_of(&self, sentences: &[usize]) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut before = None;
+        for at in sentences {
+            let bytes = self.bytes_of(*at);
+            match ranges.last_mut().filter(|_| before.is_some_and(|before| before + 1 == *at)) {
+                Some(last) => last.end = bytes.end,
+                None => ranges.push(bytes),
+            }
+            before = Some(*at);
+        }
+        ranges
+    }
+
+    /// The goal of a part: what introduces it, and its own sentences; and where in it the request starts.
+    fn goal_of(&self, concerns: &Concerns, index: usize, part: &Concern) -> (String, usize) {
+        let mut goal = String::new();
+        for at in &part.introduction {
+            let first = !concerns.parts.iter().take(index).any(|it| it.introduction.contains(at));
+            let text = self.filled(&self.bytes_of(*at));
+            let text = text.trim_end_matches([':', '*', '#', ' ']);
+            if !text.is_empty() && (first || is_short(text)) {
+                goal.push_str(text);
+                goal.push_str(": ");
+            }
+        }
+        let mut title_start = 0;
+        let request = self.bytes_of(part.request).start;
+        for (number, range) in self.ranges_of(&part.sentences).iter().enumerate() {
+            if number > 0 {
+                goal.push('\n');
+            }
+            if range.contains(&request) && part.introduction.is_empty() {
+                title_start = goal.len() + self.filled(&(range.start..request)).len();
+            }
+            goal.push_str(&self.filled(range));
+        }
+        (goal, title_start)
+    }
+
     /// The parts with their constraints and questions; questions that concern several parts stay at the root.
-    fn plans(&self, parts: &[Range<usize>], kept: &[usize]) -> (Vec<Plan>, Vec<usize>) {
-        let texts: Vec<String> =
-            parts.iter().map(|range| self.goal.get(range.clone()).unwrap_or_default().to_owned()).collect();
-        let touches = touched(&texts, self.requirements);
-        let mut at_root = Vec::new();
-        let mut plans: Vec<Plan> = parts
+    fn plans(&self, concerns: &Concerns, kept: &[usize]) -> (Vec<Plan>, Vec<usize>) {
+        let parts = &concerns.parts;
+        let touches = touched(&self.reading.goal, parts, self.requirements);
+        let label = |title: &Option<usize>| {
+            let title = title.map(|at| self.filled(&self.bytes_of(at))).unwrap_or_default();
+            let title = title.trim_end_matches([':', '*', '#', ' ']);
+            if title.is_empty() { String::new() } else { format!("{title}: ") }
+        };
+        let everywhere: Vec<String> = concerns
+            .everywhere
             .iter()
-            .zip(&texts)
-            .enumerate()
-            .map(|(index, (range, text))| Plan {
-                goal: capitalized(&self.answers.fill(Part::Goal, range.start, text)),
-                range: range.clone(),
+            .map(|(title, at)| format!("{}{}", label(title), self.filled(&self.bytes_of(*at))))
+            .collect();
+        let shared: Vec<usize> = concerns.everywhere.iter().map(|(_, at)| *at).collect();
+        let mut at_root = Vec::new();
+        let mut plans: Vec<Plan> = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let (goal, title_start) = self.goal_of(concerns, index, part);
+            let mut sentences = [part.introduction.as_slice(), &part.sentences, &shared].concat();
+            sentences.sort_unstable();
+            plans.push(Plan {
+                goal,
+                title_start,
+                ranges: self.ranges_of(&sentences),
+                sentences: part.sentences.clone(),
+                everywhere: everywhere.clone(),
                 constraints: kept
                     .iter()
                     .copied()
                     .filter(|at| touches.get(*at).is_some_and(|it| it.contains(&index)))
                     .collect(),
                 candidates: Vec::new(),
-            })
-            .collect();
+            });
+        }
         for (position, candidate) in self.candidates.iter().enumerate() {
             let whole = candidate.contradiction.is_some() || candidate.rule == index_of("no-acceptance");
             let home = match candidate.part {
                 _ if whole => None,
-                Part::Goal => parts.iter().position(|range| range.contains(&candidate.start)),
+                Part::Goal => only(plans.iter().enumerate().filter(|(_, plan)| plan.covers(candidate.start))),
                 Part::Constraint(at) => {
                     touches.get(at).and_then(|it| if let [only] = it.as_slice() { Some(*only) } else { None })
                 }
@@ -147,20 +244,45 @@ impl Work<'_> {
         canon: &mut Canonicalizer,
         plan: &Plan,
         parent: Option<&str>,
-    ) -> Result<Leaf, DeriveError> {
+    ) -> Result<Leaf<'a>, DeriveError> {
         let mut node = self.node(canon, plan, parent)?;
         node.unresolved_questions = self.questions(&plan.candidates);
         node.entropy.branching_factor = open_options(&node.unresolved_questions);
+        let mut stated: Vec<Stated<'a>> = Vec::new();
         // Sentences of the goal that demand something or say when it is done are read like constraints.
-        let demands = requirements(&Text::new(&node.goal)).into_iter().filter(Requirement::is_explicit);
+        let here = |at: usize| plan.sentences.contains(&at);
+        if self.answers.fills() {
+            let read = requirements(&Text::new(&node.goal)).into_iter().filter(Requirement::is_explicit);
+            stated.extend(read.map(|it| (it.text.clone().into(), vec![it].into())));
+        } else {
+            let explicit = self.demands.iter().enumerate().filter(|(at, it)| here(*at) && it.is_explicit());
+            stated.extend(explicit.map(|(_, it)| (it.text.as_str().into(), std::slice::from_ref(it).into())));
+        }
         // What the whole goal forbids is forbidden in every part of it.
-        let bans = requirements(&self.reading.goal)
-            .into_iter()
-            .filter(|it| it.negative && !node.goal.contains(&it.text));
-        let of_goal: Vec<_> = demands.chain(bans).map(|it| (it.text.clone(), vec![it])).collect();
-        let of_constraints = node.constraints.iter().map(|it| (it.clone(), requirements(&Text::new(it))));
-        let requirements = of_goal.into_iter().chain(of_constraints).collect();
-        Ok(Leaf { node, requirements, candidates: plan.candidates.clone() })
+        let bans = self.demands.iter().enumerate().filter(|(at, it)| it.negative && !here(*at));
+        let told = |it: &Requirement| plan.everywhere.iter().any(|text| text.contains(&it.text));
+        stated.extend(
+            bans.filter(|(_, it)| !told(it))
+                .map(|(_, it)| (it.text.as_str().into(), std::slice::from_ref(it).into())),
+        );
+        for constraint in &node.constraints {
+            let known = self.constraints.binary_search_by(|it| compare_utf16(it, constraint)).ok();
+            stated.push(
+                match known.and_then(|at| Some((self.constraints.get(at)?, self.requirements.get(at)?))) {
+                    Some((text, read)) => (text.as_str().into(), read.as_slice().into()),
+                    None => (constraint.clone().into(), requirements(&Text::new(constraint)).into()),
+                },
+            );
+        }
+        let named = self.demands.iter().enumerate().filter(|(at, it)| here(*at) && !it.negative);
+        let paths = named.flat_map(|(_, it)| it.paths.iter().map(String::as_str)).collect();
+        Ok(Leaf {
+            node,
+            paths,
+            title_start: plan.title_start,
+            requirements: stated,
+            candidates: plan.candidates.clone(),
+        })
     }
 
     fn node(
@@ -170,14 +292,13 @@ impl Work<'_> {
         parent: Option<&str>,
     ) -> Result<ContextNode, DeriveError> {
         let here: BTreeSet<usize> = plan.constraints.iter().copied().collect();
-        let findings: Vec<Finding> = self
+        let findings: Vec<&Finding> = self
             .findings
             .iter()
             .filter(|finding| match finding.part {
-                Part::Goal => plan.range.contains(&finding.hit.start) || finding.hit.words.is_empty(),
+                Part::Goal => plan.covers(finding.hit.start) || finding.hit.words.is_empty(),
                 Part::Constraint(at) => here.contains(&at) || at >= self.constraints.len(),
             })
-            .cloned()
             .collect();
         let mut node = ContextNode {
             id: String::new(),
@@ -185,13 +306,17 @@ impl Work<'_> {
             goal: plan.goal.clone(),
             constraints: self.constraints_of(plan),
             status: NodeStatus::Terminal,
-            entropy: entropy(&findings),
+            entropy: entropy(self.reading.genre, &findings),
             density: density(&findings, &here, self.files.len()),
             unresolved_questions: Vec::new(),
             children: Vec::new(),
             splitting_question: None,
         };
-        node.id = derive_id(canon, DerivedId::Node, &node)?;
+        node.id = derive_id(
+            canon,
+            DerivedId::Node,
+            &Named { parent_id: &node.parent_id, goal: &node.goal, constraints: &node.constraints },
+        )?;
         Ok(node)
     }
 
@@ -202,7 +327,7 @@ impl Work<'_> {
             let text = replaced.or_else(|| self.constraints.get(*at))?;
             Some(self.answers.fill(Part::Constraint(*at), 0, text))
         });
-        let mut constraints: Vec<String> = original.collect();
+        let mut constraints: Vec<String> = original.chain(plan.everywhere.iter().cloned()).collect();
         for settled in &self.answers.settled {
             let belongs = plan.candidates.binary_search(&settled.candidate).is_ok()
                 || !self.has_home(plan, settled.candidate);
@@ -217,9 +342,7 @@ impl Work<'_> {
     fn has_home(&self, plan: &Plan, candidate: usize) -> bool {
         let Some(candidate) = self.candidates.get(candidate) else { return false };
         match candidate.part {
-            Part::Goal => {
-                candidate.rule != index_of("no-acceptance") && !plan.range.contains(&candidate.start)
-            }
+            Part::Goal => candidate.rule != index_of("no-acceptance") && !plan.covers(candidate.start),
             Part::Constraint(at) => plan.constraints.binary_search(&at).is_err(),
         }
     }
@@ -233,6 +356,14 @@ impl Work<'_> {
     }
 }
 
+/// What the id of a node covers.
+#[derive(serde::Serialize)]
+struct Named<'n> {
+    parent_id: &'n Nullable<String>,
+    goal: &'n str,
+    constraints: &'n [String],
+}
+
 /// Most important first, then by id.
 pub(crate) fn sort_questions(questions: &mut [Question]) {
     questions.sort_by(|left, right| right.priority.cmp(&left.priority).then_with(|| left.id.cmp(&right.id)));
@@ -242,18 +373,28 @@ fn open_options(questions: &[Question]) -> u64 {
     questions.iter().filter_map(|it| it.options.as_ref()).map(|it| it.len() as u64).sum()
 }
 
-fn capitalized(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+/// The position of the only one.
+fn only<T>(mut found: impl Iterator<Item = (usize, T)>) -> Option<usize> {
+    let first = found.next()?;
+    found.next().is_none().then_some(first.0)
 }
 
-fn entropy(findings: &[Finding]) -> Entropy {
+fn entropy(genre: Genre, findings: &[&Finding]) -> Entropy {
     let count = |wanted: &dyn Fn(&str) -> bool| {
         findings.iter().filter(|it| it.rule().is_some_and(|rule| wanted(rule.id))).count() as u64
     };
     Entropy {
         unresolved_refs: count(&|id| {
-            matches!(id, "placeholder" | "no-object" | "unnamed" | "some-source" | "personal" | "deferred")
+            matches!(
+                id,
+                "placeholder"
+                    | "no-object"
+                    | "nothing-concrete"
+                    | "unnamed"
+                    | "some-source"
+                    | "personal"
+                    | "deferred"
+            )
         }),
         schema_gaps: count(&|id| {
             id.starts_with("gap-")
@@ -261,7 +402,7 @@ fn entropy(findings: &[Finding]) -> Entropy {
         }),
         contradiction_count: count(&|id| id == "contradiction"),
         branching_factor: 0,
-        entropy_score: entropy_score(findings),
+        entropy_score: entropy_score(genre, findings),
     }
 }
 
@@ -273,7 +414,7 @@ const CONCRETE_MAX: usize = 10;
 /// What a text has to make up for before it counts as settled.
 const UNSETTLED_POINTS: u32 = 12;
 
-fn density(findings: &[Finding], constraints: &BTreeSet<usize>, files: usize) -> Density {
+fn density(findings: &[&Finding], constraints: &BTreeSet<usize>, files: usize) -> Density {
     let mut per_constraint = std::collections::BTreeMap::<usize, u64>::new();
     for finding in findings.iter().filter(|it| it.is(Effect::Settles)) {
         if let Part::Constraint(at) = finding.part {
@@ -281,13 +422,13 @@ fn density(findings: &[Finding], constraints: &BTreeSet<usize>, files: usize) ->
         }
     }
     let concrete = per_constraint.keys().filter(|at| constraints.contains(at)).count();
+    let counts = ordain_clarity::findings::counts(findings);
     let points = |effect: &dyn Fn(Effect) -> bool| -> u32 {
-        let counts = ordain_clarity::findings::counts(findings);
-        let of_effect = CLARITY_RULES.iter().zip(counts).filter(|(rule, _)| effect(rule.effect));
+        let of_effect = CLARITY_RULES.iter().zip(&counts).filter(|(rule, _)| effect(rule.effect));
         of_effect
             .map(|(rule, count)| {
                 u32::from(rule.points)
-                    * u32::try_from(count.min(usize::from(rule.counts_max))).unwrap_or_default()
+                    * u32::try_from((*count).min(usize::from(rule.counts_max))).unwrap_or_default()
             })
             .sum()
     };

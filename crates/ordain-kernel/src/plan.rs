@@ -1,7 +1,8 @@
 //! From a bundle and its intent to a plan proposal.
 
-use crate::derive::derive_id;
+use crate::derive::derive_whole;
 use crate::outcome::Refusal;
+use crate::stated::stated_tests;
 use ordain_canon::{
     BundleHash, Canonicalizer, ContentHash, DeriveError, DerivedId, IntentHash, ReadError, SHA256_PREFIX,
     TypeError, Value, WriteError, compare_utf16,
@@ -107,12 +108,16 @@ pub fn plan(
     let (goal, context) = read_intent(canon, bundle, intent)?;
     check_outputs(bundle, context.delete.as_deref().unwrap_or_default())?;
     let commands = context.commands.unwrap_or_default();
-    let mut actions = file_actions(canon, &bundle.outputs, existing)?;
+    let briefs = context.write_briefs.unwrap_or_default();
+    let outputs: Vec<&Output> =
+        bundle.outputs.iter().filter(|output| briefs || !is_brief(output, &bundle.outputs)).collect();
+    let mut actions = file_actions(canon, &outputs, existing)?;
     actions.extend(delete_actions(canon, context.delete.unwrap_or_default())?);
     actions.extend(command_actions(canon, &commands)?);
     actions
         .sort_by(|left, right| left.order.cmp(&right.order).then_with(|| compare_utf16(&left.id, &right.id)));
-    let acceptance_tests = acceptance_tests(canon, &bundle.outputs, context.tests.unwrap_or_default())?;
+    let acceptance_tests =
+        acceptance_tests(canon, &outputs, context.tests.unwrap_or_default(), stated_tests(bundle))?;
     let effectful = |action: &ProposedAction| {
         matches!(action.action_type, ActionType::DeleteFile | ActionType::ExecuteCommand)
     };
@@ -127,7 +132,7 @@ pub fn plan(
         actions,
         acceptance_tests,
     };
-    proposal.id = derive_id(canon, DerivedId::Plan, &proposal)?;
+    proposal.id = derive_whole(canon, DerivedId::Plan, &proposal)?;
     verified(canon, bundle, &proposal)
 }
 
@@ -176,7 +181,7 @@ pub(crate) fn clash_messages(paths: &[&str]) -> Vec<String> {
 
 fn file_actions(
     canon: &mut Canonicalizer,
-    outputs: &[Output],
+    outputs: &[&Output],
     existing: &BTreeSet<String>,
 ) -> Result<Vec<ProposedAction>, PlanError> {
     let mut actions = Vec::new();
@@ -254,16 +259,31 @@ pub(crate) fn with_id(
     canon: &mut Canonicalizer,
     mut action: ProposedAction,
 ) -> Result<ProposedAction, PlanError> {
-    action.id = derive_id(canon, DerivedId::Action, &action)?;
+    action.id = derive_whole(canon, DerivedId::Action, &action)?;
     Ok(action)
 }
 
-/// One for the hash of each output, and those of the intent. They are what the harness runs after the actions, so none
+/// Whether an output is a brief, or the facts beside one: for whoever does the work, and no part of it.
+pub fn is_brief(output: &Output, outputs: &[Output]) -> bool {
+    let beside =
+        |path: &str| outputs.iter().any(|it| it.output_type == OutputType::Instruction && it.path == path);
+    match output.output_type {
+        OutputType::Instruction => output.path.ends_with("/brief.md"),
+        OutputType::Config => output
+            .path
+            .strip_suffix("/acceptance.json")
+            .is_some_and(|folder| beside(&format!("{folder}/brief.md"))),
+        OutputType::File | OutputType::Command | OutputType::Schema => false,
+    }
+}
+
+/// One for the hash of each output, those of the intent, and the commands that the bundle states as criteria. They are what the harness runs after the actions, so none
 /// of them becomes a `test` action as well.
 pub(crate) fn acceptance_tests(
     canon: &mut Canonicalizer,
-    outputs: &[Output],
+    outputs: &[&Output],
     of_intent: Vec<IntentTest>,
+    stated: Vec<IntentTest>,
 ) -> Result<Vec<AcceptanceTest>, PlanError> {
     let of_outputs = outputs.iter().map(|output| IntentTest {
         name: format!("{} has the planned content", output.path),
@@ -273,12 +293,20 @@ pub(crate) fn acceptance_tests(
         required: Some(true),
     });
     let mut tests = Vec::new();
-    for mut test in of_outputs.chain(of_intent) {
+    let known = |line: &str| {
+        of_intent.iter().any(|it| {
+            it.test_type == TestType::CommandSuccess && it.target == line && it.required != Some(false)
+        })
+    };
+    // A test that the intent brings says the same.
+    let stated: Vec<IntentTest> = stated.into_iter().filter(|it| !known(&it.target)).collect();
+    let others = of_outputs.chain(of_intent.clone()).map(|it| (it, false));
+    for (mut test, stated) in others.chain(stated.into_iter().map(|it| (it, true))) {
         // Said or left out, it means the same and so gives the same id.
         let required = *test.required.get_or_insert(true);
         let id = test_id(canon, &test)?;
         let IntentTest { name, test_type, target, expected, .. } = test;
-        tests.push(AcceptanceTest { id, name, test_type, target, expected, required });
+        tests.push(AcceptanceTest { id, name, test_type, target, expected, required, stated });
     }
     tests.sort_by(|left, right| compare_utf16(&left.id, &right.id));
     // The same test twice says nothing new.

@@ -1,6 +1,6 @@
 //! From a patch set that somebody brought to a plan that tries it.
 
-use crate::derive::derive_id;
+use crate::derive::derive_whole;
 use crate::outcome::Transformed;
 use crate::plan::{
     PlanError, SCHEMA_VERSION, acceptance_tests, average_half_up, plan_summary, verified, with_id,
@@ -29,7 +29,7 @@ pub fn plan_of_patch(set: &Verified<PatchSet>) -> Result<(Verified<Bundle>, Prop
     actions
         .sort_by(|left, right| left.order.cmp(&right.order).then_with(|| compare_utf16(&left.id, &right.id)));
     let tests = set.operations.iter().filter_map(test).collect();
-    let acceptance_tests = acceptance_tests(canon, &[], tests)?;
+    let acceptance_tests = acceptance_tests(canon, &[], tests, Vec::new())?;
     let deletes = set.operations.iter().any(|operation| operation.op == PatchOp::Delete);
     let mut plan = Proposal {
         id: String::new(),
@@ -42,7 +42,7 @@ pub fn plan_of_patch(set: &Verified<PatchSet>) -> Result<(Verified<Bundle>, Prop
         actions,
         acceptance_tests,
     };
-    plan.id = derive_id(canon, DerivedId::Plan, &plan)?;
+    plan.id = derive_whole(canon, DerivedId::Plan, &plan)?;
     let plan = verified(canon, &bundle, &plan)?;
     Ok((bundle, plan))
 }

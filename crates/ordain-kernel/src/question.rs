@@ -10,7 +10,7 @@ use ordain_clarity::placeholder::is_named;
 use ordain_clarity::quantity::quantities;
 use ordain_clarity::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
 use ordain_clarity::text::{Kind, Text, stem};
-use ordain_spec::bundle::Question;
+use ordain_spec::bundle::{AnswerType, Question};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -191,6 +191,7 @@ fn of_contradiction(
         [_] => contradiction.sentences.clone(),
         many => many.iter().filter_map(|at| constraints.get(*at)).cloned().collect(),
     };
+    options.extend(contradiction.of_goal.iter().cloned());
     sort_utf16(&mut options);
     options.dedup();
     let mut quotes: Vec<String> =
@@ -213,8 +214,8 @@ fn of_contradiction(
     };
     let mut question = question(canon, rule, ask, text, why, if single { Vec::new() } else { options })?;
     if single {
-        question.expected_answer_type = ordain_spec::bundle::AnswerType::Text;
-        question.id = derive_id(canon, DerivedId::Question, &question)?;
+        question.expected_answer_type = AnswerType::Text;
+        question.id = id_of(canon, &question)?;
     }
     Ok(Some(Candidate {
         question,
@@ -245,8 +246,27 @@ fn question(
         priority: ask.priority,
         options: (!options.is_empty()).then_some(options),
     };
-    question.id = derive_id(canon, DerivedId::Question, &question)?;
+    question.id = id_of(canon, &question)?;
     Ok(question)
+}
+
+fn id_of(canon: &mut Canonicalizer, question: &Question) -> Result<String, DeriveError> {
+    /// What the id of a question covers.
+    #[derive(serde::Serialize)]
+    struct Covered<'q> {
+        text: &'q str,
+        expected_answer_type: AnswerType,
+        why_needed: &'q str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        options: Option<&'q [String]>,
+    }
+    let covered = Covered {
+        text: &question.text,
+        expected_answer_type: question.expected_answer_type,
+        why_needed: &question.why_needed,
+        options: question.options.as_deref(),
+    };
+    derive_id(canon, DerivedId::Question, &covered)
 }
 
 /// How many questions of one rule are asked.
@@ -256,7 +276,8 @@ const OF_ONE_RULE_MAX: usize = 2;
 /// of one kind.
 fn choose_askable(candidates: &mut [Candidate]) {
     // As long as nobody knows what the goal is about, nothing else is worth asking.
-    if candidates.iter().any(|it| it.rule == index_of("no-object")) {
+    if candidates.iter().any(|it| it.rule == index_of("no-object") || it.rule == index_of("nothing-concrete"))
+    {
         return;
     }
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -290,8 +311,34 @@ fn choose_askable(candidates: &mut [Candidate]) {
 }
 
 /// Drops findings whose question is answered elsewhere in the intent: what is said is never asked.
-pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) {
-    let facts = Said::of(reading);
+pub(crate) fn drop_answered(reading: &Reading<'_>, said: &[(String, String)], findings: &mut Vec<Finding>) {
+    const ANSWERABLE: [&str; 9] = [
+        "quality",
+        "superlative",
+        "amount",
+        "size",
+        "loophole",
+        "unnamed",
+        "some-source",
+        "personal",
+        "alternative",
+    ];
+    let answerable = ANSWERABLE.map(index_of);
+    if !findings.iter().any(|it| answerable.contains(&it.rule)) {
+        return;
+    }
+    let mut facts = Said::of(reading);
+    // `ticket: ABC-1` names the ticket that the goal speaks of.
+    for key in said.iter().flat_map(|(key, _)| {
+        KEYS.iter()
+            .find(|(it, _)| it == key)
+            .map_or(&[][..], |(_, nouns)| nouns)
+            .iter()
+            .copied()
+            .chain([key.as_str()])
+    }) {
+        facts.named.insert(stem(&key.to_lowercase()), None);
+    }
     // A sentence may have many findings.
     let mut measured: BTreeMap<(Part, usize), bool> = BTreeMap::new();
     findings.retain(|finding| {
@@ -318,6 +365,16 @@ pub(crate) fn drop_answered(reading: &Reading<'_>, findings: &mut Vec<Finding>) 
         }
     });
 }
+
+/// Nouns for which a key of the context stands.
+static KEYS: &[(&str, &[&str])] = &[
+    ("repo", &["repository", "project", "codebase"]),
+    ("repository", &["repo", "project", "codebase"]),
+    ("ticket", &["issue", "task", "story"]),
+    ("issue", &["ticket", "bug"]),
+    ("url", &["website", "page", "site", "endpoint"]),
+    ("file", &["document", "spreadsheet"]),
+];
 
 /// What the intent says in so many words.
 struct Said {

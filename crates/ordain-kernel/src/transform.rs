@@ -1,17 +1,18 @@
 //! From an intent to a bundle.
 
 use crate::answer::{Answers, apply};
-use crate::brief::{acceptance, brief};
-use crate::derive::derive_id;
+use crate::brief::{acceptance, brief, request_of};
+use crate::derive::{derive_id, derive_whole};
 use crate::intake::{Accepted, accept};
 use crate::node::{Leaf, Tree, Work, sort_questions};
 use crate::outcome::{Refusal, RefusalCode, Transformed};
 use crate::question::{Candidate, candidates, drop_answered, quoted};
 use ordain_canon::{Canonicalizer, ContentHash, DeriveError, DerivedId, Value, compare_utf16};
-use ordain_clarity::contradiction::{Contradiction, contradictions};
+use ordain_clarity::Genre;
+use ordain_clarity::contradiction::{Contradiction, contradictions, contradictions_with};
 use ordain_clarity::detect::Hit;
 use ordain_clarity::excerpt::excerpt;
-use ordain_clarity::findings::{Brought, Finding, Part, Reading, entropy_score};
+use ordain_clarity::findings::{Brought, Finding, Part, Reading, raw_score};
 use ordain_clarity::requirement::requirements;
 use ordain_clarity::rules::{CLARIFY_SCORE, Effect, QUESTIONS_MAX, index_of};
 use ordain_spec::bundle::{Bundle, BundleStats, BundleStatus, ContextNode, Output, OutputType, Question};
@@ -20,8 +21,8 @@ use std::collections::BTreeSet;
 
 /// The version of the bundle format that is written.
 const SCHEMA_VERSION: &str = "0.1.0";
-/// The version of the kernel.
-pub const KERNEL_VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version of the kernel, and of the clarity rules as its build metadata. It changes whenever a golden bundle does.
+pub const KERNEL_VERSION: &str = "0.2.0+clarity.1";
 
 /// Makes a bundle of an intent, or asks, or refuses. `document_bytes` is the length of the intent's text.
 ///
@@ -51,22 +52,24 @@ fn make(intent: &Accepted) -> Result<Bundle, Refusal> {
     let files: Vec<String> = context.files.iter().flatten().map(|it| it.path.clone()).collect();
     let checks = context.tests.as_ref().is_some_and(|it| !it.is_empty())
         || context.commands.as_ref().is_some_and(|it| !it.is_empty());
-    let brought = Brought { files: &files, checks };
+    let brought = Brought { files: &files, checks, said: &intent.said };
     let reading = Reading::new(&intent.goal, &intent.constraints);
     let mut findings = reading.findings(brought);
-    drop_answered(&reading, &mut findings);
+    drop_answered(&reading, &intent.said, &mut findings);
+    let demands = requirements(&reading.goal);
     let read: Vec<_> = reading.constraints.iter().map(requirements).collect();
-    let contradictions = contradictions(&read);
+    let contradictions = contradictions_with(&read, &demands);
     let candidates = candidates(&mut canon, &reading, &intent.constraints, &findings, &contradictions)
         .map_err(internal)?;
     let answers = apply(&candidates, &intent.constraints, context.answers.as_ref())?;
     refuse_new_contradictions(intent, &answers, &contradictions)?;
     let findings = open_findings(findings, &contradictions, &candidates, &answers, intent.constraints.len());
-    let asked = asked(&findings, &candidates, &answers);
+    let asked = asked(reading.genre, &findings, &candidates, &answers);
     let work = Work {
         goal: &intent.goal,
         constraints: &intent.constraints,
         reading: &reading,
+        demands: &demands,
         requirements: &read,
         findings: &findings,
         candidates: &candidates,
@@ -165,9 +168,9 @@ fn open_findings(
 }
 
 /// Which candidates are asked: hard ones always, soft ones when the intent is unclear; the most important ones.
-fn asked(findings: &[Finding], candidates: &[Candidate], answers: &Answers) -> Vec<usize> {
-    let soft: Vec<Finding> = findings.iter().filter(|it| !it.is(Effect::Hard)).cloned().collect();
-    let unclear = entropy_score(&soft) >= CLARIFY_SCORE;
+fn asked(genre: Genre, findings: &[Finding], candidates: &[Candidate], answers: &Answers) -> Vec<usize> {
+    let soft: Vec<&Finding> = findings.iter().filter(|it| !it.is(Effect::Hard)).collect();
+    let unclear = raw_score(genre, &soft) >= i32::from(CLARIFY_SCORE);
     let stands = |candidate: &Candidate| match &candidate.contradiction {
         Some(it) => {
             it.constraints.len() == 1
@@ -185,6 +188,11 @@ fn asked(findings: &[Finding], candidates: &[Candidate], answers: &Answers) -> V
         right.priority.cmp(&left.priority).then_with(|| left.id.cmp(&right.id))
     });
     asked.truncate(QUESTIONS_MAX);
+    // A question that fits every text is worth asking only beside one that does not.
+    let generic = ["no-acceptance", "unqualified"].map(index_of);
+    if asked.iter().all(|(_, it)| generic.contains(&it.rule)) {
+        asked.clear();
+    }
     asked.into_iter().map(|(at, _)| at).collect()
 }
 
@@ -198,7 +206,7 @@ fn half_up(sum: u64, count: u64) -> u8 {
 fn outputs(
     canon: &mut Canonicalizer,
     work: &Work<'_>,
-    tree: &Tree,
+    tree: &Tree<'_>,
     context: &Context,
 ) -> Result<Vec<Output>, DeriveError> {
     let mut outputs = Vec::new();
@@ -210,7 +218,7 @@ fn outputs(
         let sure = u64::from(100 - node.entropy.entropy_score) + u64::from(node.density.density_score);
         let confidence = half_up(sure, 2);
         let text = brief(work, leaf, context, tree.leaves.len());
-        let facts = acceptance(leaf, context);
+        let facts = acceptance(work, leaf, context);
         for (output_type, file, content) in
             [(OutputType::Instruction, "brief.md", text), (OutputType::Config, "acceptance.json", facts)]
         {
@@ -238,9 +246,20 @@ fn outputs(
     }
     outputs.sort_by(|left, right| compare_utf16(&left.path, &right.path));
     for output in &mut outputs {
-        output.id = derive_id(canon, DerivedId::Output, output)?;
+        let covered =
+            Covered { output_type: output.output_type, path: &output.path, content: &output.content };
+        output.id = derive_id(canon, DerivedId::Output, &covered)?;
     }
     Ok(outputs)
+}
+
+/// What the id of an output covers.
+#[derive(serde::Serialize)]
+struct Covered<'o> {
+    #[serde(rename = "type")]
+    output_type: OutputType,
+    path: &'o str,
+    content: &'o str,
 }
 
 /// Where briefs go: `context`, unless the intent has a file or a folder of that name.
@@ -256,10 +275,11 @@ fn free_folder(files: &[String]) -> String {
 const NAME_WORDS_MAX: usize = 5;
 
 /// A name for the folder of each leaf, from its goal; no two are the same.
-fn folder_names(leaves: &[Leaf]) -> Vec<String> {
+fn folder_names(leaves: &[Leaf<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (at, leaf) in leaves.iter().enumerate() {
-        let words = leaf.node.goal.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty());
+        let words =
+            request_of(leaf).split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty());
         let slug: Vec<String> = words.take(NAME_WORDS_MAX).map(str::to_ascii_lowercase).collect();
         let name = if slug.is_empty() { format!("part-{}", at + 1) } else { slug.join("-") };
         let taken = names.contains(&name);
@@ -272,7 +292,7 @@ fn bundle(
     canon: &mut Canonicalizer,
     intent: &Accepted,
     work: &Work<'_>,
-    tree: Tree,
+    tree: Tree<'_>,
     outputs: Vec<Output>,
 ) -> Result<Bundle, DeriveError> {
     let mut terminal_nodes: Vec<ContextNode> = tree.leaves.into_iter().map(|leaf| leaf.node).collect();
@@ -304,6 +324,6 @@ fn bundle(
         outputs,
         unresolved_questions: questions,
     };
-    bundle.id = derive_id(canon, DerivedId::Bundle, &bundle)?;
+    bundle.id = derive_whole(canon, DerivedId::Bundle, &bundle)?;
     Ok(bundle)
 }

@@ -178,6 +178,8 @@ fn found_before() {
         far_apart.as_str(),
         "An H\0TP call",
         "Add TBD now. Add TBD now.",
+        "Write a file `out.csv` . - [x] Add a log ",
+        "Write a file `out.csv`. 2. Add a log. a) Remove it. (3) Rename `x`.",
         "Add <name> now. Add <other> now.",
         "Add <name> now. Add <other> now. Remove the log.",
     ] {

@@ -361,7 +361,10 @@ fn several_requests_become_parts() {
     let bundle = bundle(&intent);
     assert_eq!(bundle.root_node.children.len(), 2);
     let leaf = |start: &str| bundle.terminal_nodes.iter().find(|it| it.goal.starts_with(start)).unwrap();
-    assert_eq!(leaf("Send").constraints, ["All code must be in Go", "`Retry-After` must be 1 to 60 seconds"]);
+    assert_eq!(
+        leaf("Also send").constraints,
+        ["All code must be in Go", "`Retry-After` must be 1 to 60 seconds"]
+    );
     assert!(leaf("Add").constraints.contains(&"All code must be in Go".to_owned()));
     assert!(
         bundle.root_node.unresolved_questions.len()

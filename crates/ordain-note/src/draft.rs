@@ -2,6 +2,7 @@
 
 use crate::check::{Fit, Misfit, Ours, check};
 use crate::compose::{Composed, Obstacle, compose, guidance, repair};
+use crate::drift::drift;
 use crate::failure::{Code, Failure};
 use crate::limits::{FAULTS_MAX, PAYLOAD_CHARS_MAX};
 use crate::request::{Request, cut};
@@ -9,7 +10,7 @@ use crate::snapshot;
 use ordain_model::{Ask, Provider, Usage};
 use ordain_spec::Verified;
 use ordain_spec::note::Proposal;
-use ordain_vault::Vault;
+use ordain_vault::{Finding, Vault};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -142,21 +143,29 @@ impl Drafter {
                     let guidance = self.provider.redact(&guidance);
                     Box::new(Failure { repair_guidance: Some(guidance), ..*failure })
                 };
-                let answer = match self.ask(&again, deadline, &mut usage, correlation_id, steps).await {
+                let repair_answer = match self.ask(&again, deadline, &mut usage, correlation_id, steps).await
+                {
                     Ok(answer) => answer,
                     Err(failure) => {
                         told(correlation_id, steps);
-                        let first = self.misfit(Misfit::Invalid(faults), &answer);
+                        let first = self.misfit(Misfit::Invalid(faults.clone()), &answer);
                         let (errors, payload) = (first.errors, first.payload);
                         return Err(failed(Box::new(Failure { errors, payload, ..*failure })));
                     }
                 };
-                let repaired = checked(answer.clone(), &ours, &vault).await;
+                let repaired = checked(repair_answer.clone(), &ours, &vault).await;
                 if let Err(misfit) = &repaired {
                     steps.validation_error_count += misfit.faults().len();
                 }
+                let fit = repaired.map_err(|misfit| failed(self.misfit(misfit, &repair_answer)));
+                let drifted = if fit.is_ok() { drift(&answer, &repair_answer, &faults) } else { Vec::new() };
+                steps.validation_error_count += drifted.len();
                 told(correlation_id, steps);
-                repaired.map_err(|misfit| failed(self.misfit(misfit, &answer)))?
+                let fit = fit?;
+                if !drifted.is_empty() {
+                    return Err(failed(self.drifted(drifted, &repair_answer)));
+                }
+                fit
             }
         };
         self.finish(fit, correlation_id, steps)
@@ -232,6 +241,13 @@ impl Drafter {
             error.path = self.provider.redact(&error.path);
         }
         Box::new(failure)
+    }
+
+    fn drifted(&self, errors: Vec<Finding>, answer: &str) -> Box<Failure> {
+        let mut failure = self.misfit(Misfit::Invalid(errors), answer);
+        failure.code = Code::RepairDrift;
+        failure.message = "the repair changed fields that no error named".to_owned();
+        failure
     }
 
     fn finish(

@@ -32,6 +32,8 @@ pub enum Code {
     InputInvalid,
     /// The model's answer stayed wrong after the repair.
     AnswerInvalid,
+    /// The repair changed what no error named.
+    RepairDrift,
     /// It stayed something that is no JSON object, or the provider did not keep to its API.
     Malformed,
     /// The answer was cut off.
@@ -55,6 +57,7 @@ impl Code {
     pub fn name(self) -> &'static str {
         match self {
             Self::InputInvalid | Self::AnswerInvalid => "SCHEMA_INVALID",
+            Self::RepairDrift => "REPAIR_DRIFT",
             Self::Malformed => "LLM_MALFORMED",
             Self::Truncated => "LLM_TRUNCATED",
             Self::Busy => "LLM_429",
@@ -66,11 +69,23 @@ impl Code {
         }
     }
 
+    /// Whose fault it is, for the metrics.
+    pub fn blames(self) -> &'static str {
+        match self {
+            Self::InputInvalid => "caller",
+            Self::AnswerInvalid | Self::RepairDrift | Self::Malformed | Self::Truncated | Self::Refused => {
+                "model"
+            }
+            Self::Busy | Self::Timeout | Self::Unavailable => "provider",
+            Self::NotRecorded | Self::Setup => "setup",
+        }
+    }
+
     /// The HTTP status.
     pub fn status(self) -> u16 {
         match self {
             Self::InputInvalid => 400,
-            Self::AnswerInvalid | Self::NotRecorded => 422,
+            Self::AnswerInvalid | Self::RepairDrift | Self::NotRecorded => 422,
             Self::Malformed | Self::Truncated | Self::Refused => 502,
             Self::Busy | Self::Unavailable => 503,
             Self::Timeout => 504,

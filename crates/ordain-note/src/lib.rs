@@ -12,6 +12,7 @@ mod check;
 mod snapshot;
 
 mod draft;
+mod drift;
 mod examples;
 
 pub use draft::{Draft, Drafter, Steps};

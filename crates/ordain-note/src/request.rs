@@ -2,9 +2,11 @@
 
 use crate::limits::{FAULTS_MAX, REF_CHARS_MAX, REFS_MAX, TEXT_CHARS_MAX, TEXT_CHARS_MIN};
 use ordain_canon::{Canonicalizer, ContentHash, SHA256_PREFIX, Value, WriteError};
+use ordain_spec::nfc;
 use ordain_spec::note::Origin;
 use ordain_vault::{Code, Finding};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// A request in its normal form: the same wish always has the same one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -75,10 +77,14 @@ impl Request {
                 faults.push(fault(&pointer(name), format!("unknown field; {known}")));
             }
         }
-        let mut context_refs = Vec::new();
-        // One more than may be there tells that there are too many.
-        for (position, element) in refs.into_iter().take(REFS_MAX + 1).enumerate() {
+        let mut context_refs: Vec<(usize, &str)> = Vec::new();
+        for (position, element) in refs.into_iter().enumerate() {
+            // One more than may be there tells that there are too many; what stands there twice counts once.
+            if context_refs.len() > REFS_MAX || faults.len() >= FAULTS_MAX {
+                break;
+            }
             match element.as_str() {
+                Some(text) if context_refs.iter().any(|(_, known)| known.trim() == text.trim()) => {}
                 Some(text) => context_refs.push((position, text)),
                 None => faults.push(fault(
                     &format!("/contextRefs/{position}"),
@@ -119,6 +125,8 @@ impl Request {
         enhance: Option<String>,
         mut faults: Vec<Finding>,
     ) -> Result<Self, Vec<Finding>> {
+        // Two ways to write a letter are one wish.
+        let text = nfc(text);
         let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let length = text.chars().count();
         if length < TEXT_CHARS_MIN {
@@ -127,19 +135,26 @@ impl Request {
             faults.push(fault(&format!("/{name}"), problem));
         }
         let cut = cut(&mut text, TEXT_CHARS_MAX);
+        let mut distinct: Vec<(usize, Cow<'_, str>)> = Vec::new();
+        for (position, given) in refs {
+            let given = nfc(given.trim());
+            if distinct.len() <= REFS_MAX && !distinct.iter().any(|(_, known)| *known == given) {
+                distinct.push((*position, given));
+            }
+        }
         let mut context_refs: Vec<String> = Vec::new();
-        for (position, given) in refs.iter().take(REFS_MAX) {
-            let given = given.trim();
+        for (position, given) in distinct.iter().take(REFS_MAX) {
+            let given = given.as_ref();
             let path = format!("/contextRefs/{position}");
             if given.is_empty() {
                 faults.push(fault(&path, "must not be empty"));
             } else if given.chars().count() > REF_CHARS_MAX {
                 faults.push(fault(&path, format!("is longer than {REF_CHARS_MAX} characters")));
-            } else if !context_refs.iter().any(|known| known == given) {
+            } else {
                 context_refs.push(given.to_owned());
             }
         }
-        if refs.len() > REFS_MAX {
+        if distinct.len() > REFS_MAX {
             let problem = format!("has more than {REFS_MAX} references");
             faults.push(fault("/contextRefs", problem));
         }
@@ -227,6 +242,36 @@ mod tests {
         let better = Request::read(br#"{"prompt": "add a table", "enhance": "a.md"}"#)?;
         assert_eq!(better.origin(), Origin::Enhancement);
         Ok(())
+    }
+
+    #[test]
+    fn two_ways_to_write_a_letter_are_one_wish() -> Result<(), Vec<Finding>> {
+        for (one, other) in [
+            ("a note about caf\u{e9}s", "a note about cafe\u{301}s"),
+            ("\u{c5}ngstr\u{f6}m and light", "A\u{30a}ngstro\u{308}m and light"),
+            ("the unit \u{212b} in use", "the unit \u{c5} in use"),
+            ("\u{1100}\u{1161} in Korean", "\u{ac00} in Korean"),
+        ] {
+            let (one, other) = (
+                Request::new(Source::Prompt, one, &[], None)?,
+                Request::new(Source::Prompt, other, &[], None)?,
+            );
+            assert_eq!(one.id("m").ok(), other.id("m").ok(), "{}", one.text);
+        }
+        let refs = ["caf\u{e9}.md".to_owned(), "cafe\u{301}.md".to_owned()];
+        assert_eq!(Request::new(Source::Prompt, "a note about tides", &refs, None)?.context_refs.len(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn references_count_once() {
+        let body = |refs: &str| format!(r#"{{"prompt": "a note about tides", "contextRefs": [{refs}]}}"#);
+        let repeated = vec!["\"a.md\""; 40].join(",");
+        assert_eq!(faults(&body(&repeated)), Vec::<String>::new());
+        let eight: Vec<String> = (0..8).map(|number| format!("\"{number}\"")).collect();
+        assert_eq!(faults(&body(&format!("{},{}", eight.join(","), eight.join(",")))), Vec::<String>::new());
+        let nine = format!("{},{},\"9\"", eight.join(","), eight.join(","));
+        assert_eq!(faults(&body(&nine)), ["/contextRefs: has more than 8 references"]);
     }
 
     #[test]

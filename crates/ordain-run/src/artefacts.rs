@@ -4,6 +4,8 @@ use crate::error::RunError;
 use crate::evidence::outputs;
 use crate::verified::canonical;
 use ordain_harness::sandbox::Report;
+use ordain_kernel::is_brief;
+use ordain_spec::bundle::Bundle;
 use serde::Serialize;
 
 /// The intent as it was given, in canonical form.
@@ -32,6 +34,18 @@ pub(crate) fn agent_file(number: usize, name: &str) -> String {
     format!("rounds/{number}/agent/{name}")
 }
 
+/// Where the briefs of a bundle stand in the folder.
+pub(crate) const BRIEFS: &str = "briefs/";
+
+/// The briefs of a bundle: their names in the folder, and what they say.
+pub(crate) fn briefs(bundle: &Bundle) -> impl Iterator<Item = (String, &str)> {
+    let briefs = bundle.outputs.iter().filter(|output| is_brief(output, &bundle.outputs));
+    briefs.map(|output| {
+        let name = output.path.split_once('/').map_or(output.path.as_str(), |(_, rest)| rest);
+        (format!("{BRIEFS}{name}"), output.content.as_str())
+    })
+}
+
 /// Names and bytes. Documents are in canonical form without a line feed, so that `sha256sum` agrees with the result.
 #[derive(Default)]
 pub(crate) struct Artefacts(pub(crate) Vec<(String, Vec<u8>)>);
@@ -44,6 +58,11 @@ impl Artefacts {
 
     pub(crate) fn text(&mut self, name: &str, bytes: &[u8]) {
         self.0.push((name.to_owned(), bytes.to_vec()));
+    }
+
+    /// The briefs of a bundle.
+    pub(crate) fn briefs(&mut self, bundle: &Bundle) {
+        self.0.extend(briefs(bundle).map(|(name, content)| (name, content.as_bytes().to_vec())));
     }
 
     /// What commands wrote, as far as it was kept, in a folder whose name ends in `/`, or in that of the run.

@@ -116,6 +116,7 @@ impl Chain<'_, '_> {
             (Transformed::Bundle(bundle), value) => (bundle, value.unwrap_or(&Value::Null)),
         };
         self.files.document(BUNDLE, &bundle)?;
+        self.files.briefs(&bundle);
         (self.watch)(Event::Bundled(&bundle));
         let bundle: Verified<Bundle> = verified(&bundle)?;
         let outputs = bundle.outputs.iter().map(|output| output.path.as_str());

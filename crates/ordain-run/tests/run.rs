@@ -281,3 +281,37 @@ fn a5_a_run_in_which_nothing_was_tested_is_not_accepted() {
     let run = workspace.file("b", "2").plan(plan(vec![written()], other));
     assert!(run.result.decision.accepted, "{:?}", run.result.decision);
 }
+
+/// A criterion that the intent states as a command is run, and decides.
+#[test]
+fn a_stated_criterion_is_run() {
+    let goal = "Fix `add` in `calc.py`, which subtracts instead of adding";
+    let intent = |command: &str, context: serde_json::Value| json!({"goal": goal, "constraints": [format!("Done when `{command}` passes")], "context": context});
+    let workspace = Workspace::new();
+    let run = workspace.intent(&intent("false --all", json!({})));
+    assert_refused(&run, "a required test failed: stated: `false --all` succeeds");
+    let workspace = Workspace::new();
+    let run = workspace.intent(&intent("true --all", json!({})));
+    assert!(run.result.decision.accepted, "{:?}", run.result.decision);
+    // The brief is for whoever does the work, and no part of the workspace.
+    assert!(workspace.0.join(&run.folder).join("briefs/brief.md").is_file());
+    assert!(workspace.0.join(&run.folder).join("briefs/acceptance.json").is_file());
+    assert!(run.planned.as_ref().unwrap().patch.operations.is_empty());
+    let workspace = Workspace::new();
+    let run = workspace.intent(&intent("true --all", json!({"write_briefs": true})));
+    let written: Vec<&str> =
+        run.planned.as_ref().unwrap().patch.operations.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(written, ["context/acceptance.json", "context/brief.md"]);
+}
+
+/// Without a criterion that can be run, nothing was tried.
+#[test]
+fn a_goal_alone_is_untested() {
+    for goal in ["Fix `add` in `calc.py`, which subtracts", "Rename `total` to `sum` in `orders.py`"] {
+        let run = Workspace::new().intent(&json!({"goal": goal}));
+        assert_eq!(run.result.decision.reasons, [UNTESTED]);
+        assert!(!run.result.decision.accepted);
+    }
+    let run = Workspace::new().intent(&json!({"goal": "hello, how are you?"}));
+    assert_eq!(run.result.kernel_result_kind, ResultKind::Clarify);
+}

@@ -24,7 +24,8 @@ pub(crate) struct Metrics {
 #[derive(Default)]
 struct Proposals {
     /// By what became of them.
-    outcomes: BTreeMap<&'static str, u64>,
+    /// By what became of them, and whose fault it was.
+    outcomes: BTreeMap<(&'static str, &'static str), u64>,
     /// By the provider's last status.
     provider_codes: BTreeMap<u16, u64>,
     latencies: Durations,
@@ -72,9 +73,13 @@ impl Metrics {
     }
 
     /// A draft, and what became of it.
-    pub(crate) fn proposal(&self, outcome: &'static str, steps: &Steps) {
+    pub(crate) fn proposal(&self, outcome: &'static str, fault: &'static str, steps: &Steps) {
         let mut proposals = lock(&self.proposals);
-        *proposals.outcomes.entry(outcome).or_default() += 1;
+        *proposals.outcomes.entry((outcome, fault)).or_default() += 1;
+        // Nothing was drafted for a request that is wrong.
+        if fault == "caller" {
+            return;
+        }
         if let Some(code) = steps.provider_code {
             *proposals.provider_codes.entry(code).or_default() += 1;
         }
@@ -171,9 +176,15 @@ impl Metrics {
 impl Metrics {
     fn proposals_text(&self, text: &mut String) {
         let proposals = lock(&self.proposals);
-        head(text, "ordain_proposals_total", "counter", "Drafts of notes by what became of them.");
-        for (outcome, count) in &proposals.outcomes {
-            let _ = writeln!(text, "ordain_proposals_total{{outcome=\"{outcome}\"}} {count}");
+        head(
+            text,
+            "ordain_proposals_total",
+            "counter",
+            "Drafts of notes by what became of them and whose fault it was.",
+        );
+        for ((outcome, fault), count) in &proposals.outcomes {
+            let _ =
+                writeln!(text, "ordain_proposals_total{{outcome=\"{outcome}\",fault=\"{fault}\"}} {count}");
         }
         head(text, "ordain_proposal_provider_code_total", "counter", "Drafts by the provider's last status.");
         for (code, count) in &proposals.provider_codes {

@@ -18,6 +18,8 @@ pub struct Facts<'a> {
     pub profile: &'a Profile,
     /// The bundle that a plan proposal names as its source.
     pub bundle: Option<&'a SourceBundle>,
+    /// The normalized intent that a bundle was made from.
+    pub intent: Option<&'a Value<'a>>,
     /// What the transform makes of the intent today.
     pub recomputed: Option<&'a Value<'a>>,
     /// The evidence packets held.
@@ -42,6 +44,7 @@ impl Default for Facts<'_> {
             now_ms: None,
             profile: Profile::default_profile(),
             bundle: None,
+            intent: None,
             recomputed: None,
             evidence: &[],
             approvers: None,
@@ -62,6 +65,8 @@ pub struct SourceBundle {
     /// As a plan names it.
     pub(crate) hash: String,
     pub(crate) complete: bool,
+    /// Whether it brings files, which a plan has to write.
+    pub(crate) brings_files: bool,
     /// The first thing that is wrong with it.
     pub(crate) problem: Option<String>,
 }
@@ -75,10 +80,16 @@ impl SourceBundle {
         Ok(Self {
             id: DerivedId::Bundle.of(&mut canon, bundle)?,
             hash: BundleHash::of(&mut canon, bundle)?.prefixed(),
+            brings_files: brings_files(bundle),
             complete: bundle.get("status").and_then(Value::as_str) == Some("complete"),
             problem: problem.map(|it| format!("{} at `{}`: {}", it.rule, it.path, it.message)),
         })
     }
+}
+
+fn brings_files(bundle: &Value<'_>) -> bool {
+    let outputs = bundle.get("outputs").and_then(Value::as_array).unwrap_or_default();
+    outputs.iter().any(|output| output.get("type").and_then(Value::as_str) == Some("file"))
 }
 
 /// Who could approve.

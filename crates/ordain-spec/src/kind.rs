@@ -272,11 +272,21 @@ impl fmt::Display for KindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotObject(found) => write!(f, "a document is an object, found {found}"),
-            Self::Unknown => write!(f, "no kind of document has these fields; say what it is with `--kind`"),
+            Self::Unknown => write!(f, "no kind of document has these fields"),
             Self::Ambiguous(kinds) => {
                 let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
-                write!(f, "could be {}; say what it is with `--kind`", names.join(" or "))
+                write!(f, "could be {}", names.join(" or "))
             }
+        }
+    }
+}
+
+impl KindError {
+    /// With the way to say what the document is, which differs by interface: `--kind`, `?kind=`.
+    pub fn with_way(&self, way: &str) -> String {
+        match self {
+            Self::NotObject(_) => self.to_string(),
+            Self::Unknown | Self::Ambiguous(_) => format!("{self}; say what it is with `{way}`"),
         }
     }
 }

@@ -51,7 +51,7 @@ pub use command::{CommandError, join_command, split_command};
 pub use facts::{Approvers, Facts, Sensor, SourceBundle};
 pub use invisible::is_invisible;
 pub use kind::{Kind, KindError};
-pub use path::{Clash, PathFault, clashes, folded_path, path_faults, path_problem};
+pub use path::{Clash, PathFault, clashes, folded_path, nfc, path_faults, path_problem};
 pub use report::{Report, Violation};
 pub use rule::{Category, Check, Findings, Rule, RuleId};
 pub use schema::{Hex64, NonEmpty, Nullable, Sha256, tidy_schema};

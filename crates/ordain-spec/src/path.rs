@@ -181,7 +181,7 @@ impl Clash {
 }
 
 /// The NFC form, without a copy where it is that already.
-pub(crate) fn nfc(text: &str) -> std::borrow::Cow<'_, str> {
+pub fn nfc(text: &str) -> std::borrow::Cow<'_, str> {
     match is_nfc_quick(text.chars()) {
         IsNormalized::Yes => text.into(),
         _ => text.nfc().collect::<String>().into(),

@@ -13,6 +13,7 @@ pub struct OwnedFacts<'a> {
     freshness_ms: Option<i64>,
     profile: Option<Profile>,
     bundle: Option<SourceBundle>,
+    intent: Option<Value<'a>>,
     recomputed: Option<Value<'a>>,
     evidence: Vec<Value<'a>>,
     fields: Vec<String>,
@@ -41,6 +42,7 @@ impl<'a> OwnedFacts<'a> {
                     });
                 }
                 "bundle" => facts.bundle = Some(SourceBundle::of(value).expect("a bundle")),
+                "intent" => facts.intent = Some(value.clone()),
                 "recomputed" => facts.recomputed = Some(value.clone()),
                 "evidence" => facts.evidence = value.as_array().expect("an array").to_vec(),
                 "fields" => facts.fields = value.to_typed().expect("an array of strings"),
@@ -65,6 +67,7 @@ impl<'a> OwnedFacts<'a> {
             freshness_ms: self.freshness_ms.unwrap_or(none.freshness_ms),
             profile: self.profile.as_ref().unwrap_or(none.profile),
             bundle: self.bundle.as_ref(),
+            intent: self.intent.as_ref(),
             recomputed: self.recomputed.as_ref(),
             evidence: &self.evidence,
             fields: &self.fields,

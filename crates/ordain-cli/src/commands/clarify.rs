@@ -21,7 +21,7 @@ use std::path::PathBuf;
     Outcome::Failed.means("questions are open, or an error"),
 ]))]
 pub(crate) struct Clarify {
-    /// The intent, JSON or by its name YAML
+    /// The intent, JSON or by its name YAML; `-` is standard input, and then answers come from `--answers`
     #[arg(value_name = "INTENT")]
     pub(crate) intent: PathBuf,
     /// Take the answers from this file, an object by question id, and ask nothing
@@ -50,11 +50,8 @@ pub(crate) fn run(args: &Clarify, json: bool) -> Result<Outcome, Failure> {
             }
             state.transform().map_err(|refusal| refused(&source, &refusal))?
         }
-        None if source == Source::Stdin => {
-            let problem = "standard input cannot be both the intent and the answers";
-            let hint = "read the intent from a file, or pass `--answers FILE`";
-            return Err(Failure::Usage(problem.to_owned()).with_hint(hint));
-        }
+        // Nobody can answer on a standard input that was the intent: the questions are listed.
+        None if source == Source::Stdin => state.transform().map_err(|refusal| refused(&source, &refusal))?,
         None => {
             let first = state.transform().map_err(|refusal| refused(&source, &refusal))?;
             ask_all(&mut state, first)?
@@ -261,6 +258,10 @@ fn write(args: &Clarify, state: &State<'_>, bundle: &Bundle, json: bool) -> Resu
             )?;
             for question in &bundle.unresolved_questions {
                 writeln!(anstream::stderr(), "  {}  {}", question.id, printable(&question.text))?;
+            }
+            if source == Source::Stdin && args.answers.is_none() {
+                let hint = "put answers by question id into a file, and pass `--answers FILE`";
+                crate::report::write_hint(&mut anstream::stderr(), Some(hint))?;
             }
         }
         return Ok(Outcome::Failed);

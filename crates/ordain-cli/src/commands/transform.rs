@@ -143,6 +143,10 @@ fn show(result: &Transformed, bundle: &Bundle, args: &Transform, json: bool) -> 
     if let (Transformed::Clarify(_), false) = (result, json) {
         let questions = count(bundle.unresolved_questions.len() as u64, "question");
         let hint = match args.intent.as_deref().filter(|_| args.goal.is_none()) {
+            Some(path) if Source::of(path) == Source::Stdin => {
+                "answer with `ordain clarify - --answers FILE`, where FILE has the answers by question id"
+                    .to_owned()
+            }
             Some(path) => format!("answer with `ordain clarify {}`", path.display()),
             None => "put the goal into an intent file, and answer with `ordain clarify FILE`".to_owned(),
         };

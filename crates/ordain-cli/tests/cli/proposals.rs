@@ -259,8 +259,8 @@ fn observed(service: &Service) {
     assert_eq!(fields["provider_code"], 200);
     let metrics = service.client().get("/metrics").unwrap().text;
     for line in [
-        "ordain_proposals_total{outcome=\"ok\"} 5",
-        "ordain_proposals_total{outcome=\"LLM_429\"} 2",
+        "ordain_proposals_total{outcome=\"ok\",fault=\"none\"} 5",
+        "ordain_proposals_total{outcome=\"LLM_429\",fault=\"provider\"} 2",
         "ordain_proposal_provider_code_total{code=\"529\"} 1",
         "ordain_proposal_retry_count_total 4",
         "ordain_proposal_repair_attempted_total 6",

@@ -349,7 +349,7 @@ fn a_changed_folder_is_found_out() {
         ("intent.json", "text one", "text two", "RL3"),
         ("bundle.json", "text one", "text two", "BS9"),
         ("plan.json", "Run cat", "Run Cat", "PR13"),
-        ("patch.json", "context/brief.md", "context/brief2.md", "RL6"),
+        ("patch.json", "a.txt", "b.txt", "RL6"),
         ("base.json", "null", "\"sha256:0\"", "RL7"),
         ("evidence.json", "\"exit_code\":0", "\"exit_code\":1", "EV4"),
         ("result.json", "\"accepted\":true", "\"accepted\":false", "RL9"),

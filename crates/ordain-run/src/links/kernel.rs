@@ -1,7 +1,7 @@
 //! What the kernel makes, made again: RL3 to RL7.
 
 use super::folder::Folder;
-use crate::artefacts::{BASE, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
+use crate::artefacts::{BASE, BRIEFS, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT, briefs};
 use crate::chain::existing;
 use crate::verdict::{questions_open, refused};
 use crate::verified::file_hash;
@@ -18,7 +18,7 @@ use ordain_spec::profile::Profile;
 use ordain_spec::run::{RunResult, SourceKind, SourceRef, Verdict, links};
 use ordain_spec::{Facts, Report, SourceBundle, Verified, Violation, verify_as};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The documents of a run that has a plan, each valid by itself.
 pub(super) struct Planned {
@@ -141,6 +141,7 @@ pub(super) fn check_planned(folder: &mut Folder<'_>, result: &RunResult) -> Opti
         folder.unchecked(PLAN);
         return None;
     };
+    check_briefs(folder, bundle.as_deref().filter(|_| result.source.is_none()));
     match (&result.source, &bundle) {
         (None, Some(bundle)) if result.work.is_some() => {
             made_from(folder, result, text.as_deref(), bundle);
@@ -189,6 +190,23 @@ fn check_work(
         }
     }
     super::work::check(folder, result, work, bundle, text);
+}
+
+/// RL4: the briefs are those of the bundle.
+fn check_briefs(folder: &mut Folder<'_>, bundle: Option<&Bundle>) {
+    let made: BTreeMap<String, &str> = bundle.into_iter().flat_map(briefs).collect();
+    for (name, content) in &made {
+        match folder.bytes(name) {
+            Some(bytes) if bytes == content.as_bytes() => {}
+            Some(_) => folder.wrong(links::BUNDLE, name, "", format!("is not the brief of {BUNDLE}")),
+            None => {
+                folder.wrong(links::BUNDLE, name, "", format!("{BUNDLE} has this brief, and it is not there"))
+            }
+        }
+    }
+    for name in folder.names().into_iter().filter(|it| it.starts_with(BRIEFS) && !made.contains_key(it)) {
+        folder.wrong(links::BUNDLE, &name, "", format!("{BUNDLE} has no such brief"));
+    }
 }
 
 fn plan_of(folder: &mut Folder<'_>, bundle: Option<&Verified<Bundle>>) -> Option<Verified<Proposal>> {

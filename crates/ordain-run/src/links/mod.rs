@@ -6,7 +6,7 @@ mod kernel;
 mod trial;
 mod work;
 
-use crate::artefacts::{BASE, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
+use crate::artefacts::{BASE, BRIEFS, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT};
 use folder::Folder;
 use ordain_canon::Value;
 use ordain_spec::run::{ResultKind, RunResult, links};
@@ -79,7 +79,7 @@ fn check_name(folder: &mut Folder<'_>, result: &RunResult) {
     }
 }
 
-/// RL1. Outputs are a matter of the evidence (RL10).
+/// RL1. Outputs are a matter of the evidence (RL10), briefs of the bundle (RL4).
 fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
     let bundled = result.kernel_result_kind == ResultKind::Bundle && was_tried(result);
     let (of_rounds, allowed) = result.work.as_ref().map(work::expected).unwrap_or_default();
@@ -96,8 +96,8 @@ fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
         }
     }
     for name in folder.names() {
-        let output = name.starts_with("output/") || is_round_output(&name, result);
-        if !expected.contains(name.as_str()) && !allowed.contains(&name) && !output {
+        let outside = name.starts_with("output/") || name.starts_with(BRIEFS) || is_round_output(&name, result);
+        if !expected.contains(name.as_str()) && !allowed.contains(&name) && !outside {
             let message = "is no part of the run that the result describes".to_owned();
             folder.wrong(links::FILES, &name, "", message);
         }

@@ -23,7 +23,9 @@ pub(crate) async fn verify(
         let kind = match &query.kind {
             Some(name) => Kind::parse(name)
                 .ok_or_else(|| Problem::invalid("", format!("`{name}` is not a kind of document")))?,
-            None => Kind::recognise(&document).map_err(|error| Problem::invalid("", error.to_string()))?,
+            None => {
+                Kind::recognise(&document).map_err(|error| Problem::invalid("", error.with_way("?kind=")))?
+            }
         };
         let facts = Facts { document_bytes: body.len(), ..Facts::default() };
         let report = VerifyReport::from(&verify_value(kind, &facts, &document));

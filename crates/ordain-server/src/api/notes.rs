@@ -20,24 +20,28 @@ pub(crate) async fn draft(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, ErrorResponse> {
     let notes = notes(&app)?;
-    let request = Request::read(&body).map_err(|faults| ErrorResponse::from(&Failure::of_input(faults)))?;
+    let metrics = &app.shared.metrics;
+    let request = Request::read(&body).map_err(|faults| {
+        let failure = Failure::of_input(faults);
+        metrics.proposal(failure.code.name(), failure.code.blames(), &failure.steps);
+        ErrorResponse::from(&failure)
+    })?;
     let Ok(_place) = notes.drafting.try_acquire() else {
         return Err(Problem::busy("too many notes are drafted at once").into());
     };
-    let metrics = &app.shared.metrics;
     match notes.drafter.draft(&request, &id).await {
         Ok(mut draft) => {
             let model = notes.drafter.provider().model();
             if let Err(error) = app.gate.drafted(&caller, &draft.note, model, draft.steps.attempts).await {
-                metrics.proposal("UNRECORDED", &draft.steps);
+                metrics.proposal("UNRECORDED", "setup", &draft.steps);
                 return Err(error.into());
             }
             notes.drafter.keep(&mut draft, &id).await;
-            metrics.proposal("ok", &draft.steps);
+            metrics.proposal("ok", "none", &draft.steps);
             ok(&*draft.note)
         }
         Err(failure) => {
-            metrics.proposal(failure.code.name(), &failure.steps);
+            metrics.proposal(failure.code.name(), failure.code.blames(), &failure.steps);
             if let Some(payload) = &failure.payload {
                 notes.keep(caller.principal(), &id, payload.clone());
             }

@@ -1,6 +1,7 @@
 //! Bundles: what the kernel makes of an intent.
 
 mod rules;
+mod total;
 
 use crate::schema::{Hex64, Nullable, Sha256};
 use schemars::JsonSchema;

@@ -1,5 +1,6 @@
-//! BS1–BS11 (BUNDLE_SPEC, as the rulings number it), in order.
+//! BS1–BS12 (BUNDLE_SPEC, as the rulings number it), in order.
 
+use super::total::decomposition_is_total;
 use crate::facts::Facts;
 use crate::kind::Kind;
 use crate::node::Node;
@@ -27,6 +28,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: BS.rule(9), title: "every id and content hash matches its content", section: "BUNDLE_SPEC §3.3, §5.4", category: Category::Integrity, check: ids_match },
     Rule { id: BS.rule(10), title: "every score is an integer from 0 to 100", section: "BUNDLE_SPEC §3.4", category: Category::Limit, check: by_shape },
     Rule { id: BS.rule(11), title: "status, leaves and figures agree with the tree", section: "BUNDLE_SPEC §3", category: Category::Consistency, check: figures_agree },
+    Rule { id: BS.rule(12), title: "the leaves say everything that the intent says", section: "BUNDLE_SPEC §2.4", category: Category::Consistency, check: decomposition_is_total },
 ];
 
 /// Calls `visit` with every node: those of the tree with their depth, and the repeated leaves with none.

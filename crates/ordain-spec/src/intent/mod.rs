@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
+pub(crate) use normalize::is_blank;
 pub use normalize::{NormalizeError, normalize};
 pub use rules::RULES;
 
@@ -52,6 +53,10 @@ pub struct Context {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN9"))]
     pub delete: Option<Vec<String>>,
+    /// Whether the briefs are written into the workspace; they always are in the run's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "IN3"))]
+    pub write_briefs: Option<bool>,
 }
 
 /// A file that the intent brings along.

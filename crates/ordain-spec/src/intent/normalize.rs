@@ -71,7 +71,7 @@ pub fn normalize<'a>(intent: &'a Value<'a>) -> Result<Value<'a>, NormalizeError>
 }
 
 /// What JavaScript's `trim` takes away, since the contracts were written with it.
-fn is_blank(character: char) -> bool {
+pub(crate) fn is_blank(character: char) -> bool {
     (character.is_whitespace() && character != '\u{85}') || character == '\u{feff}'
 }
 

@@ -109,6 +109,9 @@ pub struct AcceptanceTest {
     pub expected: String,
     /// Whether the plan fails without it.
     pub required: bool,
+    /// Whether it is a criterion that the intent states in words; absent when it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stated: bool,
 }
 
 /// What an acceptance test looks at.

@@ -2,6 +2,7 @@
 
 use crate::command::split_command;
 use crate::facts::Facts;
+use crate::intent::is_blank;
 use crate::kind::Kind;
 use crate::node::Node;
 use crate::order::{check_distinct, check_order};
@@ -20,7 +21,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: RuleId::Schema, title: "every field is known and has its type", section: "PROPOSAL_INTERNAL_SPEC §3", category: Category::Schema, check: by_shape },
     Rule { id: PR.rule(1), title: "the schema version is known", section: SPEC, category: Category::Schema, check: version_is_known },
     Rule { id: PR.rule(2), title: "the source bundle is named and is the one given", section: "PROPOSAL_INTERNAL_SPEC §4, §8", category: Category::Reference, check: source_is_right },
-    Rule { id: PR.rule(3), title: "a plan for a complete bundle has actions", section: SPEC, category: Category::Consistency, check: actions_are_there },
+    Rule { id: PR.rule(3), title: "a plan for a complete bundle with files has actions", section: SPEC, category: Category::Consistency, check: actions_are_there },
     Rule { id: PR.rule(4), title: "action ids are unique", section: SPEC, category: Category::Consistency, check: action_ids_are_unique },
     Rule { id: PR.rule(5), title: "every action has a known type", section: SPEC, category: Category::Field, check: by_shape },
     Rule { id: PR.rule(6), title: "action ids are well-formed", section: SPEC, category: Category::Field, check: action_ids_are_well_formed },
@@ -80,7 +81,9 @@ fn actions_are_there(facts: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings
         return;
     }
     match facts.bundle {
-        Some(bundle) if bundle.complete => found.at(actions, "is empty although the bundle is complete"),
+        Some(bundle) if bundle.complete && bundle.brings_files => {
+            found.at(actions, "is empty although the bundle is complete and brings files");
+        }
         _ => found.warn(actions, "is empty: this plan does nothing"),
     }
 }
@@ -160,7 +163,7 @@ fn expected_problem(test_type: &str, expected: &str) -> Option<String> {
 /// PR10.
 fn summary_is_there(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
     let summary = plan.get("summary");
-    if summary.str().is_some_and(|text| text.trim().is_empty()) {
+    if summary.str().is_some_and(|text| text.chars().all(is_blank)) {
         found.at(summary, "must not be blank");
     }
 }

@@ -97,7 +97,12 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
     let bundle = args.bundle.as_deref().map(load_bundle).transpose()?;
     let plan = args.plan.as_deref().map(|path| load::<Proposal>(path, json)).transpose()?;
     let plan = plan.as_ref().map(|plan| &plan.document);
-    let recomputed = args.intent.as_deref().map(recompute).transpose()?;
+    let intent_text = args.intent.as_deref().map(|path| Source::of(path).text()).transpose()?;
+    let intent_value =
+        intent_text.as_ref().and_then(|text| text.read(document_text(Kind::Intent, &text.json)).ok());
+    let normal = intent_value.as_ref().and_then(|intent| ordain_spec::intent::normalize(intent).ok());
+    let intent = args.intent.as_deref().zip(intent_text.as_ref());
+    let recomputed = intent.map(|(path, text)| recompute(path, text)).transpose()?;
     let recomputed = recomputed.as_deref().map(Value::read).transpose();
     let recomputed = recomputed.map_err(|error| Failure::Usage(error.to_string()))?;
     let evidence_texts: Vec<Text> =
@@ -112,6 +117,7 @@ pub(crate) fn run(args: &Verify, json: bool) -> Result<Outcome, Failure> {
         now_ms: args.now,
         profile: profile.as_ref().unwrap_or(Profile::default_profile()),
         bundle: bundle.as_ref(),
+        intent: normal.as_ref(),
         recomputed: recomputed.as_ref(),
         evidence: &evidence,
         ..Facts::default()
@@ -195,7 +201,7 @@ pub(crate) fn recognise<'a>(
     };
     let value = read(text).map_err(|wrong| Checked::refused(RuleId::Parse, wrong, Outcome::NoResult))?;
     let kind = kind.map_or_else(|| Kind::recognise(&value), Ok).map_err(|error| {
-        let wrong = Unreadable { pointer: String::new(), message: error.to_string(), offset: None };
+        let wrong = Unreadable { pointer: String::new(), message: error.with_way("--kind"), offset: None };
         Checked::refused(RuleId::Kind, wrong, Outcome::NoResult)
     })?;
     if text.len() < bytes.len() && kind != Kind::Intent {
