@@ -88,6 +88,9 @@ pub enum ProblemCode {
     /// The request for a note, or the model's answer to it, is not valid.
     #[serde(rename = "SCHEMA_INVALID")]
     SchemaInvalid,
+    /// The model's repair changed a field that no error named.
+    #[serde(rename = "REPAIR_DRIFT")]
+    RepairDrift,
     /// The model's answer is not a JSON object.
     #[serde(rename = "LLM_MALFORMED")]
     ModelMalformed,
@@ -131,7 +134,7 @@ impl ProblemCode {
             Self::Conflict | Self::Policy => 409,
             Self::TooLong => 413,
             Self::ContentType => 415,
-            Self::ModelNotRecorded => 422,
+            Self::RepairDrift | Self::ModelNotRecorded => 422,
             Self::TooMany => 429,
             Self::Damaged | Self::Internal | Self::SetupInvalid | Self::Unrecognized => 500,
             Self::ModelMalformed | Self::ModelTruncated | Self::ModelRefused => 502,
@@ -172,6 +175,7 @@ impl ProblemCode {
             Self::NotReady => "not_ready",
             Self::NoVault => "no_vault",
             Self::SchemaInvalid => "SCHEMA_INVALID",
+            Self::RepairDrift => "REPAIR_DRIFT",
             Self::ModelMalformed => "LLM_MALFORMED",
             Self::ModelTruncated => "LLM_TRUNCATED",
             Self::ModelBusy => "LLM_429",
@@ -268,7 +272,7 @@ mod tests {
     fn codes_are_written_as_they_are_named() {
         let schema = schemars::schema_for!(ProblemCode);
         let listed = schema.get("oneOf").and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
-        assert_eq!(listed.len(), 31);
+        assert_eq!(listed.len(), 32);
         for entry in listed {
             let code: ProblemCode = serde_json::from_value(entry["const"].clone()).unwrap();
             assert_ne!(code, ProblemCode::Unrecognized);

@@ -47,8 +47,8 @@ pub fn plan_of_work(
     let brought: BTreeSet<&str> = context.files.iter().flatten().map(|file| file.path.as_str()).collect();
     let only_told =
         |path: &str| bundle.outputs.iter().any(|output| output.path == path) && !brought.contains(path);
-    let own =
-        acceptance_tests(canon, &[], set.operations.iter().filter_map(test).collect::<Vec<IntentTest>>())?;
+    let of_operations: Vec<IntentTest> = set.operations.iter().filter_map(test).collect();
+    let own = acceptance_tests(canon, &[], of_operations, Vec::new())?;
     let mut tests = ordered.acceptance_tests;
     tests.retain(|test| test.test_type != TestType::HashMatch || !only_told(&test.target));
     tests.extend(own);

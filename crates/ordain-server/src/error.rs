@@ -124,6 +124,7 @@ impl From<&ordain_note::Failure> for ErrorResponse {
     fn from(failure: &ordain_note::Failure) -> Self {
         let code = match failure.code {
             Code::InputInvalid | Code::AnswerInvalid => ProblemCode::SchemaInvalid,
+            Code::RepairDrift => ProblemCode::RepairDrift,
             Code::Malformed => ProblemCode::ModelMalformed,
             Code::Truncated => ProblemCode::ModelTruncated,
             Code::Busy => ProblemCode::ModelBusy,

@@ -141,7 +141,8 @@ pub(super) fn check_planned(folder: &mut Folder<'_>, result: &RunResult) -> Opti
         folder.unchecked(PLAN);
         return None;
     };
-    check_briefs(folder, bundle.as_deref().filter(|_| result.source.is_none()));
+    // A work order keeps what it told the agent in its own folder.
+    check_briefs(folder, bundle.as_deref().filter(|_| result.source.is_none() && result.work.is_none()));
     match (&result.source, &bundle) {
         (None, Some(bundle)) if result.work.is_some() => {
             made_from(folder, result, text.as_deref(), bundle);

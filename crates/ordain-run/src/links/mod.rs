@@ -96,7 +96,8 @@ fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
         }
     }
     for name in folder.names() {
-        let outside = name.starts_with("output/") || name.starts_with(BRIEFS) || is_round_output(&name, result);
+        let outside =
+            name.starts_with("output/") || name.starts_with(BRIEFS) || is_round_output(&name, result);
         if !expected.contains(name.as_str()) && !allowed.contains(&name) && !outside {
             let message = "is no part of the run that the result describes".to_owned();
             folder.wrong(links::FILES, &name, "", message);
