@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::gateway;
-use crate::report::printable;
+use crate::report::{self, printable};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_api::{NewApproverKey, OwnerAct};
 use ordain_client::Client;
@@ -111,8 +111,9 @@ pub(crate) fn confirm_owner(gate: &GateFolder, act: &str) -> Result<(), Failure>
 }
 
 /// Makes this user the owner of an open gate: enrols their key, which signs for itself, and puts the policies in force again
-/// in their name.
-pub(crate) fn claim(client: &Client, principal: &str) -> Result<ApproverKey, Failure> {
+/// in their name. Every process of the user could push policies before, so the person is asked, unless they are the ones that
+/// this process has just `made`.
+pub(crate) fn claim(client: &Client, principal: &str, made: Option<&str>) -> Result<ApproverKey, Failure> {
     let (file, key) = own_key()?;
     let started = Instant::now();
     let new = NewApproverKey { principal: principal.to_owned(), public_key: public_text(&file), owner: true };
@@ -120,6 +121,13 @@ pub(crate) fn claim(client: &Client, principal: &str) -> Result<ApproverKey, Fai
     let statement = Statement::Act(terms.statement(principal, &new.subject(), elapsed_ms(started)));
     let enrolled = client.with_statements(&signed_all(&[statement], &key)?).enrol_approver_key(&new)?;
     if let Some(active) = client.policy(None)? {
+        if made != Some(active.policy_hash.as_str()) && !agrees(&active.policy_hash)? {
+            report::note(
+                "no policies are in force",
+                Some("read the policy folder, then run `ordain policy push`"),
+            );
+            return Ok(enrolled);
+        }
         let started = Instant::now();
         let terms = client.act_terms(OwnerAct::PushPolicy)?;
         let statement = Statement::Act(terms.statement(principal, &active.policy_hash, elapsed_ms(started)));
@@ -127,6 +135,18 @@ pub(crate) fn claim(client: &Client, principal: &str) -> Result<ApproverKey, Fai
         client.with_statements(&signed_all(&[statement], &key)?).push_policy(&push)?;
     }
     Ok(enrolled)
+}
+
+/// Whether the person wants policies in force that somebody pushed before the gate had an owner.
+fn agrees(policy_hash: &str) -> Result<bool, Failure> {
+    let mut terminal = Terminal::open().map_err(terminal_failure)?;
+    let question = format!(
+        "\nThese policies were pushed before the gate had an owner, by any process of your user:\n  {}\nRead them with `ordain policy \
+         show` on another terminal. Put them in force in your name? [y/N] ",
+        printable(policy_hash)
+    );
+    let answer = terminal.ask(&question).map_err(terminal_failure)?;
+    Ok(matches!(answer.as_str(), "y" | "Y" | "yes"))
 }
 
 /// The key of this user, unlocked; made if there is none.

@@ -89,7 +89,7 @@ fn enrol(args: &ApproverEnrol, json: bool) -> Result<Outcome, Failure> {
         return show(&[client.enrol_approver_key(&new)?], json);
     }
     if !known.owned {
-        let enrolled = signing::claim(client, &gateway.principal())?;
+        let enrolled = signing::claim(client, &gateway.principal(), None)?;
         report::note("you own this gate; tokens from before have lost their force", None);
         return show(&[enrolled], json);
     }

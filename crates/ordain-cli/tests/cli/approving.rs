@@ -89,7 +89,7 @@ fn watched() -> Project {
     ];
     project.write("policy/crm.cedar", &all.concat());
     project.push();
-    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE), ("[y/N] ", "y")];
     on_terminal(&project, &steps, &["init", "--claim"]).ended(0);
     project
 }

@@ -16,8 +16,10 @@ const PERMIT_ALL: &str = "@id(\"all\") permit (principal, action, resource);\n";
 const GUESS: &str = "correct horse battery stable";
 
 /// Commands that only have others below them.
-const GROUPS: [&str; 10] =
-    ["approver", "evidence", "gate", "keys", "ledger", "note", "permit", "policy", "sandbox", "token"];
+const GROUPS: [&str; 11] = [
+    "approver", "evidence", "gate", "keys", "ledger", "note", "permit", "policy", "sandbox", "service",
+    "token",
+];
 
 /// The arguments that an agent would choose, for every command. `USER` is the owner, `VIEW` the digest of what is held, `GATE` the
 /// gate, `CLONE` a copy of the project beside it, `KEY` the id of the owner's key, and `PERMIT` a permit of the agent.
@@ -38,6 +40,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("clarify", &["clarify intent.json"]),
     ("completions", &["completions bash"]),
     ("decide", &["decide delete.json", "decide delete.json --policy CLONE/policy"]),
+    ("demo", &["demo --json"]),
     ("diff", &["diff delete.json delete.json"]),
     ("doctor", &["doctor"]),
     ("evidence add", &["evidence add packet.json"]),
@@ -59,6 +62,7 @@ const CASES: &[(&str, &[&str])] = &[
             "init",
             "init --claim",
             "init --keep",
+            "init --replace",
             "init --solo",
             "init src --solo",
             "init src/inner --keep",
@@ -78,7 +82,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("note draft", &["note draft secret"]),
     ("note show", &["note show delete.json"]),
     ("note validate", &["note validate delete.json"]),
-    ("patch", &["patch delete.json"]),
+    ("patch", &["patch delete.json", "patch --from src"]),
     ("permit outcome", &["permit outcome PERMIT succeeded", "permit outcome permit_1_held-1 succeeded"]),
     ("permit show", &["permit show PERMIT"]),
     ("permit use", &["permit use PERMIT --for delete.json", "permit use permit_1_held-1 --for delete.json"]),
@@ -100,6 +104,9 @@ const CASES: &[(&str, &[&str])] = &[
     ("sandbox probe", &["sandbox probe"]),
     ("schema", &["schema policy"]),
     ("serve", &["serve --listen 127.0.0.1:0 --policy CLONE/policy"]),
+    // Only root installs a service, and root may do everything.
+    ("service install", &["service install --dry-run --owner USER"]),
+    ("service uninstall", &["service uninstall --dry-run"]),
     ("show", &["show delete.json"]),
     ("status", &["status", "status held-1"]),
     (
@@ -122,6 +129,8 @@ const CASES: &[(&str, &[&str])] = &[
     ("validate", &["validate --plan delete.json delete.json"]),
     ("verify", &["verify delete.json"]),
     ("watch", &["watch"]),
+    ("work", &["work intent.json --apply -- true"]),
+    ("work submit", &["work submit src --apply"]),
     // The last, because a halt stops the others. It makes the gate stricter, and only its owner lifts it.
     ("halt", &["halt --reason mine"]),
     ("resume", &["resume --reason mine"]),

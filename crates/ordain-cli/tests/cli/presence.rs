@@ -91,7 +91,7 @@ pub(crate) fn detached(room: &Project, arguments: &[&str]) -> Ran {
 
 fn claimed() -> Project {
     let room = Project::with_gate(Kind::File);
-    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE), ("[y/N] ", "y")];
     on_terminal(&room, &steps, &["init", "--claim"]).ended(0).says("olga owns this gate");
     room
 }
@@ -157,7 +157,7 @@ fn an_approval_is_signed_as_it_is_shown() {
     }
     room.write("policy/entities.json", &json!(entities).to_string());
     room.push();
-    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE), ("[y/N] ", "y")];
     on_terminal(&room, &steps, &["init", "--claim"]).ended(0);
     room.write("p.json", &proposal("p1", "sales", 1).to_string());
     room.run(&["submit", "p.json"]).ended(20);

@@ -104,7 +104,7 @@ fn a_service_lets_other_users_only_ask() {
     machine.root(&["usermod", "--append", "--groups", "ordain", "agent"]).ended(0);
     let unknown = "no actor of the policies in force is the user `agent`";
     machine.ordain("agent", &shop, &["init", "--claim"]).ended(1).says_all(&[unknown, "os_user"]);
-    let claim = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE)];
+    let claim = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE), ("[y/N] ", "y")];
     machine.on_terminal("olga", &shop, &claim, &["init", "--claim"]).ended(0).says("olga owns this gate");
 
     // Owner acts over the socket take the owner's passphrase.

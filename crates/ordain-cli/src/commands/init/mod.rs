@@ -61,11 +61,11 @@ const FOLDER: &str = "policy";
 
 pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
     if args.claim {
-        return claim(&args.dir);
+        return claim(&args.dir, None);
     }
     if args.replace {
         replace::run(&args.dir, args.store.as_deref())?;
-        return claim(&args.dir);
+        return claim(&args.dir, None);
     }
     let starter = if args.solo { Starter::Solo } else { Starter::Team };
     let here = args.dir == Path::new(".");
@@ -95,15 +95,15 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
     let made = new.make(&args.dir, json)?;
     let told = tell(&files, &made, starter, (!here).then_some(&args.dir), json)?;
     if signing::on_terminal() {
-        return claim(&args.dir);
+        return claim(&args.dir, made.policy_hash.as_deref());
     }
     let said = "this gate is open: nobody owns it, and nothing that needs a signature can be approved";
     report::note(said, Some("run `ordain init --claim` on a terminal"));
     Ok(told)
 }
 
-/// Makes the person at the terminal the owner of the folder's gate.
-fn claim(dir: &Path) -> Result<Outcome, Failure> {
+/// Makes the person at the terminal the owner of the folder's gate, whose policies this process may have `made`.
+fn claim(dir: &Path, made: Option<&str>) -> Result<Outcome, Failure> {
     let project = Project::above(dir)?;
     let own = project.as_ref().is_some_and(|project| project.gate().is_some());
     // The gate of a service is claimed before it has a project.
@@ -117,7 +117,7 @@ fn claim(dir: &Path) -> Result<Outcome, Failure> {
         let failure = Failure::Usage("this gate has an owner already".to_owned());
         return Err(failure.with_hint("run `ordain approver list` to see whose keys are enrolled"));
     }
-    let key = signing::claim(client, &gateway.principal())?;
+    let key = signing::claim(client, &gateway.principal(), made)?;
     let said = format!("{} owns this gate with the key {}", key.principal, key.key_id);
     writeln!(anstream::stdout(), "{GREEN}owned{GREEN:#}  {}", printable(&said))?;
     Ok(Outcome::Ok)
