@@ -142,20 +142,18 @@ fn wish(source: &str) -> Option<usize> {
 /// The parts of a user story that are not its wish: who has it, and what for.
 pub fn around_wish(text: &Text<'_>) -> Vec<Range<usize>> {
     let Some(start) = wish(text.source) else { return Vec::new() };
-    let mut around = vec![0..start];
+    let role = 0..start;
     let reason = text.tokens.windows(2).find(|pair| {
         matches!(pair, [so, that] if so.start >= start && so.is("so") && (that.is("that") || that.is("i") || that.is("we")))
             || matches!(pair, [inside, order] if inside.start >= start && inside.is("in") && order.is("order"))
     });
-    if let Some([first, ..]) = reason {
-        let rest = text.tokens.iter().filter(|it| it.start > first.start);
-        let end =
-            rest.clone().find(|it| it.text == ".").or(rest.last()).map_or(text.source.len(), |it| it.end());
-        let line =
-            text.source.get(first.start..).and_then(|it| it.find("\n\n")).map_or(end, |at| first.start + at);
-        around.push(first.start..end.min(line));
-    }
-    around
+    let Some([first, ..]) = reason else { return Vec::from([role]) };
+    let mut rest = text.tokens.iter().filter(|it| it.start > first.start);
+    let stop = rest.clone().find(|it| it.text == ".").or(rest.next_back());
+    let end = stop.map_or(text.source.len(), |it| it.end());
+    let line =
+        text.source.get(first.start..).and_then(|it| it.find("\n\n")).map_or(end, |at| first.start + at);
+    vec![role, first.start..end.min(line)]
 }
 
 /// What reports of bugs have.

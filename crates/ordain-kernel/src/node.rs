@@ -83,10 +83,11 @@ impl<'a> Work<'a> {
             (0..self.constraints.len()).filter(|at| !self.answers.dropped.contains(at)).collect();
         let concerns = concerns(&self.reading.goal, self.demands);
         let all: Vec<usize> = (0..self.candidates.len()).collect();
+        let everything = 0..self.goal.len().max(1);
         let whole = Plan {
             goal: self.answers.fill(Part::Goal, 0, self.goal),
             title_start: 0,
-            ranges: vec![0..self.goal.len().max(1)],
+            ranges: vec![everything],
             sentences: (0..self.demands.len()).collect(),
             everywhere: Vec::new(),
             constraints: kept.clone(),

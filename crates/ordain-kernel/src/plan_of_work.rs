@@ -1,6 +1,6 @@
 //! From the patch set of a work order to the plan that tries it: the bundle's criteria, whatever the patch set brings.
 
-use crate::derive::derive_id;
+use crate::derive::derive_whole;
 use crate::plan::{
     PlanError, SCHEMA_VERSION, acceptance_tests, average_half_up, plan, plan_summary, read_intent, verified,
     with_id,
@@ -68,7 +68,7 @@ pub fn plan_of_work(
         actions,
         acceptance_tests: tests,
     };
-    made.id = derive_id(canon, DerivedId::Plan, &made)?;
+    made.id = derive_whole(canon, DerivedId::Plan, &made)?;
     verified(canon, bundle, &made)
 }
 

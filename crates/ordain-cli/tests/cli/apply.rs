@@ -551,7 +551,7 @@ fn run_and_apply_in_one_go() {
     let ran = workspace.ordain(&["run", "../intent.json", "--json", "--apply"]);
     let applied: Json = serde_json::from_str(ran.stdout.lines().nth(1).unwrap()).unwrap();
     assert_eq!(
-        (ran.code, &applied["applied"]["files"][2]["path"]),
+        (ran.code, &applied["applied"]["files"][0]["path"]),
         (0, &json!("note.txt")),
         "{}",
         ran.stdout

@@ -431,7 +431,9 @@ fn only_valid_bundles() {
 fn hostile_content_is_harmless() {
     let mut bundle = before();
     bundle["outputs"][0]["content"] = json!("a\u{1b}[2J\rb\u{202e}\n\ttab\n");
-    bundle["root_node"]["goal"] = json!("x\u{1b}]0;y\u{7}");
+    let goal = json!("x\u{1b}]0;y\u{7}");
+    bundle["root_node"]["children"][0]["goal"] = goal.clone();
+    bundle["root_node"]["goal"] = goal;
     let ran = diff("hostile.json", &[], &before(), &settled(bundle));
     assert!(!ran.stdout.contains(['\u{1b}', '\r', '\u{7}', '\u{202e}']), "{:?}", ran.stdout);
     assert!(ran.stdout.contains("+a\\u{1b}[2J\\u{d}b\\u{202e}\n    +\ttab\n"), "{}", ran.stdout);

@@ -108,7 +108,7 @@ impl CheckedRound<'_, '_> {
             hash => {
                 let file = restored_file(self.number(), EVIDENCE);
                 let found = self.evidence(&file, hash.as_ref(), "restored_evidence_hash");
-                check_outputs(self.folder, &restored_file(self.number(), ""), found.as_ref().map(|it| &**it));
+                check_outputs(self.folder, &restored_file(self.number(), ""), found.as_deref());
                 found
             }
         };

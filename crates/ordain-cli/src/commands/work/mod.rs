@@ -329,7 +329,7 @@ fn end(order: WorkOrder, world: &World<'_>, then: &Then, json: bool) -> Result<O
         page::print_work(&work, &workspace, then.apply, (!accepted).then_some(folder.path()))?;
     }
     let untested = work.result.decision.reasons.first().is_some_and(|reason| reason == UNTESTED);
-    if !accepted && !(then.apply && untested) {
+    if !(accepted || then.apply && untested) {
         return Ok(Outcome::Failed);
     }
     apply(&work, &workspace, then, json)
