@@ -73,6 +73,11 @@ impl Outcome {
         Meaning { outcome: self, text }
     }
 
+    /// The exit status.
+    pub(crate) fn code(self) -> u8 {
+        self.row().code
+    }
+
     fn row(self) -> &'static Row {
         // A test makes sure that every outcome has a row; without one it must not look like success.
         let [.., last] = &TABLE;

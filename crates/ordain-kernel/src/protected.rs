@@ -183,22 +183,22 @@ fn is_test_name(name: &str) -> bool {
     is_test(words.first()) || is_test(words.last())
 }
 
-/// Lower-case words of a name, also where only a capital begins one.
+/// Lower-case words of a name, also where only a capital begins one: `APITests` is `api` and `tests`.
 fn words(stem: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    let mut lower = false;
-    for character in stem.chars() {
-        if !character.is_alphanumeric() {
+    let mut before = None;
+    let mut rest = stem.chars().peekable();
+    while let Some(character) = rest.next() {
+        let ends_capitals =
+            before.is_some_and(char::is_uppercase) && rest.peek().is_some_and(|it| it.is_lowercase());
+        let begins = character.is_uppercase() && (before.is_some_and(char::is_lowercase) || ends_capitals);
+        if words.is_empty() || begins || !character.is_alphanumeric() {
             words.push(String::new());
-        } else {
-            if words.is_empty() || (lower && character.is_uppercase()) {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.extend(character.to_lowercase());
-            }
         }
-        lower = character.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| character.is_alphanumeric()) {
+            word.extend(character.to_lowercase());
+        }
+        before = Some(character);
     }
     words.retain(|word| !word.is_empty());
     words

@@ -57,7 +57,8 @@ fn an_intent_goes_all_the_way_and_is_kept() {
         names.sort();
         names
     };
-    let expected = "base.json bundle.json evidence.json intent.json output patch.json plan.json result.json";
+    let expected =
+        "base.json briefs bundle.json evidence.json intent.json output patch.json plan.json result.json";
     assert_eq!(names(&folder).join(" "), expected);
     assert_eq!(names(&folder.join("output")), ["1-stdout.txt"]);
     assert_eq!(fs::read_to_string(folder.join("output/1-stdout.txt")).unwrap(), "hello");

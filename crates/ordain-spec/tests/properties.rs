@@ -101,8 +101,13 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
         }
         Kind::Run => {
             // A plan that was not tried has no execution.
+            // Most runs are no work orders; a round may have come to no patch set, or to nothing that was tried.
             (damage == "null" && pointer == "/execution")
-                || (damage == "empty" && any_of(&["/decision/reasons/"]))
+                || (damage == "empty" && (pointer.contains("/reasons/")))
+                || optional_field(&["/work", "/patch_hash"])
+                || (damage == "left out"
+                    && pointer.starts_with("/work/")
+                    && pointer.ends_with("/evidence_hash"))
         }
         Kind::Routing => {
             optional_field(&[
@@ -120,8 +125,8 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 || (pointer == "/templates" && damage == "unknown field")
         }
         Kind::Patch => {
-            // Whoever names the source is free in how; orders and hashes may be left out.
-            optional_field(&["/expected_hash", "/size_bytes", "/order"])
+            // Whoever names the source is free in how; orders and hashes may be left out, and most patch sets have no bundle.
+            optional_field(&["/expected_hash", "/size_bytes", "/order", "/source_bundle_hash"])
         }
         Kind::Bundle | Kind::Plan | Kind::Profile | Kind::Note => false,
     }

@@ -495,7 +495,8 @@ async fn a_full_queue_is_busy(place: &Place) {
         tokio::spawn(async move { store.commit(append(vec![number.to_string().into_bytes()])).await })
     });
     let all: Vec<_> = all.collect();
-    while all.iter().filter(|task| task.is_finished()).count() < 10 {
+    // The writer may have taken one out of the queue already, and waits for its turn with it.
+    while all.iter().filter(|task| task.is_finished()).count() < 9 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
     hold.send(()).unwrap();
@@ -507,8 +508,8 @@ async fn a_full_queue_is_busy(place: &Place) {
             Err(error) => panic!("{error}"),
         }
     }
-    assert_eq!((done, busy), (limits::QUEUE_MAX, 10));
-    assert_eq!(check_tree(&store).await.len(), limits::QUEUE_MAX + 1);
+    assert!((9..=10).contains(&busy) && done + busy == limits::QUEUE_MAX + 10, "{done} done, {busy} busy");
+    assert_eq!(check_tree(&store).await.len(), done + 1);
     let batches = store.counters().batches;
     assert!(batches <= 2 + (limits::QUEUE_MAX / limits::BATCH_CHANGES_MAX) as u64, "{batches}");
 }

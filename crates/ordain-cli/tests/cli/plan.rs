@@ -50,7 +50,7 @@ fn from_a_bundle_to_a_patch_set() {
     assert!(code == 0 && plan.ends_with("}\n"), "{stderr}");
     let (code, said, _) = folder.ordain(&["plan", BUNDLE, "--intent", INTENT, "-o", "plan.json"], b"");
     let id = folder.json("plan.json")["id"].as_str().unwrap().to_owned();
-    let summary = "Add a rate limit to the public API: 2 files to create, 1 command, 3 tests";
+    let summary = "Add a rate limit to the public API: 1 file to create, 1 command, 2 tests";
     assert_eq!((code, said), (0, format!("plan {id} written to plan.json: {summary}\n")));
     assert_eq!(fs::read_to_string(folder.path("plan.json")).unwrap(), plan);
     let (_, said, _) = folder.ordain(&["plan", BUNDLE, "--intent", INTENT, "-o", "plan.json", "--json"], b"");
@@ -61,7 +61,7 @@ fn from_a_bundle_to_a_patch_set() {
     assert_eq!(code, 0);
     let (_, said, _) = folder.ordain(&["patch", "plan.json", "--output", "patch.json"], b"");
     let bytes = folder.json("patch.json")["total_bytes"].clone();
-    assert_eq!(said, format!("patch set of {id} written to patch.json: 2 operations, {bytes} bytes\n"));
+    assert_eq!(said, format!("patch set of {id} written to patch.json: 1 operation, {bytes} bytes\n"));
     assert_eq!(fs::read_to_string(folder.path("patch.json")).unwrap(), set);
     let (_, hash, _) = folder.ordain(&["hash", "--kind", "patch", "--json", "patch.json"], b"");
     let (_, said, _) = folder.ordain(&["patch", "plan.json", "--output", "patch.json", "--json"], b"");

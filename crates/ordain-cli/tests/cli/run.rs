@@ -126,8 +126,10 @@ fn every_example_ends_as_it_says() {
                 ran.stdout.contains("Questions (") && ran.stdout.contains(&format!("ordain clarify {path}"))
             );
         } else {
-            let untested = reasons(&result).contains("UNTESTED");
-            let expected = if untested { (1, &json!(false)) } else { (0, &json!(true)) };
+            // A command that the intent states as its criterion fails while nobody has done the work.
+            let undone = ["UNTESTED", "a required test failed: stated: "];
+            let undone = undone.iter().any(|reason| reasons(&result).contains(reason));
+            let expected = if undone { (1, &json!(false)) } else { (0, &json!(true)) };
             assert_eq!((code, &result["decision"]["accepted"]), expected, "{name}: {}", reasons(&result));
         }
         tried += 1;
@@ -300,7 +302,7 @@ fn plans_and_patch_sets_can_be_brought() {
     );
     let kept = workspace.folder(&of_patch);
     assert_eq!(read(&kept, "patch.json"), read(&folder, "patch.json"));
-    assert_eq!(read(&kept, "plan.json")["actions"].as_array().unwrap().len(), 3);
+    assert_eq!(read(&kept, "plan.json")["actions"].as_array().unwrap().len(), 1);
     let shown = ordain(&["show", kept.join("result.json").to_str().unwrap()], "");
     assert!(shown.stdout.contains("brought     patch patch.json"), "{}", shown.stdout);
     // A patch set that does not fit the workspace.

@@ -167,6 +167,8 @@ async fn our_key_is_not_passed_on() {
     let digits = "0123456789abcdef".repeat(4);
     let mut bad = good();
     bad["extra"] = json!(format!("{digits} secret-of-ours"));
+    // A fault names it, so that the repair may change it.
+    bad["governance"]["rationale"] = json!(5);
     let mut leaking = good();
     leaking["governance"]["rationale"] = json!("they gave me secret-of-ours");
     let leaking = leaking.to_string().replace("secret-of", "secret\\u002dof");

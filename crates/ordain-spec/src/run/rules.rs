@@ -214,6 +214,11 @@ fn work_fits(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
         let accepted = round.get("accepted");
         let untried = |field: &str| round.get(field).is_missing();
         let protected = round.get("protected").elements().len() > 0;
+        for path in round.get("protected").elements() {
+            if let Some(problem) = path.str().and_then(path_problem) {
+                found.at(path, problem);
+            }
+        }
         if accepted.bool() == Some(true) {
             if number < count {
                 found.at(accepted, "a round that is accepted is the last one");

@@ -105,35 +105,28 @@ impl Stage {
             "You make a gate for your project, and a key under a passphrase that you type.",
             &["init", "--solo"],
             &[typed("New passphrase: ", PASSPHRASE), typed("The same again: ", PASSPHRASE)],
+            Outcome::Ok,
         )?;
         self.write_proposal()?;
-        self.step(
-            "Your agent wants to push. The policies hold that for you.",
-            &["submit", "push.json"],
-            &[],
-        )?;
+        let submit = ["submit", "push.json"];
+        self.step("Your agent wants to push. The policies hold that for you.", &submit, &[], Outcome::Hold)?;
         self.step(
             "You see exactly what it wants, and sign for exactly that.",
             &["approve", "push-1"],
             &[typed("[y/N] ", "y"), passphrase],
+            Outcome::Ok,
         )?;
         let permit = self.field(&["status", "push-1", "--json"], "/permit/permit_id")?;
         let spend = ["permit", "use", &permit, "--for", "push.json"];
-        self.step("Your agent uses the permit, and pushes.", &spend, &[])?;
-        self.step("A second push with the same permit is refused.", &spend, &[])?;
+        self.step("Your agent uses the permit, and pushes.", &spend, &[], Outcome::Ok)?;
+        self.step("A second push with the same permit is refused.", &spend, &[], Outcome::Failed)?;
         let entry = self.field(&["ledger", "show", "--json"], "/index")?;
         let verifier = self.field(&["keys", "list", "--json"], "/verifier")?;
-        self.step(
-            "The ledger proves that it was used.",
-            &["ledger", "prove", &entry, "-o", "proof.txt"],
-            &[],
-        )?;
-        self.step(
-            "Anybody with the gate's public key can check the proof.",
-            &["verify", "proof.txt", "--key", &verifier],
-            &[],
-        )?;
-        self.step("The whole record is sound.", &["ledger", "verify"], &[])
+        let prove = ["ledger", "prove", &entry, "-o", "proof.txt"];
+        self.step("The ledger proves that it was used.", &prove, &[], Outcome::Ok)?;
+        let verify = ["verify", "proof.txt", "--key", &verifier];
+        self.step("Anybody with the gate's public key can check the proof.", &verify, &[], Outcome::Ok)?;
+        self.step("The whole record is sound.", &["ledger", "verify"], &[], Outcome::Ok)
     }
 
     /// The agent's wish: exactly this command.
@@ -148,7 +141,13 @@ impl Stage {
     }
 
     /// Runs a command and shows it with its output. A command that a person types at gets a terminal.
-    fn step(&self, about: &'static str, arguments: &[&str], typed: &[Typed]) -> Result<(), Failure> {
+    fn step(
+        &self,
+        about: &'static str,
+        arguments: &[&str],
+        typed: &[Typed],
+        expected: Outcome,
+    ) -> Result<(), Failure> {
         let command = format!("ordain {}", arguments.join(" "));
         let mut out = anstream::stdout();
         if !self.json {
@@ -159,11 +158,18 @@ impl Stage {
         } else {
             self.run_on_terminal(arguments, typed)?
         };
+        let ended = exit == Some(i32::from(expected.code()));
         if self.json {
-            return print_json(&Step { about, command, exit, output });
+            print_json(&Step { about, command: command.clone(), exit, output })?;
+        } else {
+            out.write_all(output.as_bytes())?;
+            out.flush()?;
         }
-        out.write_all(output.as_bytes())?;
-        Ok(out.flush()?)
+        if ended {
+            Ok(())
+        } else {
+            Err(Failure::Server(format!("the demo cannot go on: `{command}` ended otherwise")))
+        }
     }
 
     fn run_plainly(&self, arguments: &[&str]) -> Result<(Option<i32>, String), Failure> {

@@ -221,9 +221,13 @@ fn fill_packet(packet: &mut Map<String, Json>, now_ms: u64) -> Result<(), String
     Ok(())
 }
 
-/// A proposal without an actor is one of the first agent, so that a case need not name anybody.
+/// A proposal with neither id nor time is a sketch, which is filled in; without an actor it is one of the first agent, so that a
+/// case need not name anybody. Every other proposal is taken as it is, with all that it lacks.
 fn fill_proposal(proposal: &mut Json, policies: &PolicySet, now_ms: u64) {
     let Some(members) = proposal.as_object_mut() else { return };
+    if ["proposal_id", "request_id", "ts_ms"].iter().any(|field| members.contains_key(*field)) {
+        return;
+    }
     fill(members, [("ts_ms", json!(now_ms))]);
     fill(members, policies.first_agent().map(|(agent, _)| ("actor", json!(agent))));
     if members.contains_key("action_type") {
