@@ -193,7 +193,8 @@ fn answers_come_from_the_terminal_or_from_a_file() {
     assert!(ran.code == 1 && ran.stderr.contains("INVALID_ANSWER"), "{}", ran.stderr);
     let ran = ordain(&["clarify", "-"], "{}");
     assert!(ran.code == 1 && ran.stderr.contains("goal"), "{} {}", ran.code, ran.stderr);
-    let text = fs::read_to_string(&intent).unwrap();
+    let text = json!({"goal": "Rename `run` to <name> in `src/a.rs`", "constraints": ["port must be 1", "port must be 2"]});
+    let text = text.to_string();
     let ran = ordain(&["clarify", "-", "--answers", &file_of_answers], text);
     assert_eq!(parsed(&ran.stdout)["context"]["answers"].as_object().unwrap().len(), 2, "{}", ran.stderr);
 }
