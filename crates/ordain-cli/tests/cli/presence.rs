@@ -129,6 +129,10 @@ fn owner_acts_take_the_passphrase_of_an_owner() {
     assert_eq!(room.entries().len(), before, "nothing is on the ledger");
 
     let resume = ["resume", "--reason", "go"];
+    // Nobody is asked while another session has the terminal open.
+    let refused = terminal(&room, "watched", &[], &resume);
+    assert_ne!(refused.code, 0, "{}", refused.all());
+    refused.says_all(&["of another session has this terminal open", "sleep"]);
     on_terminal(&room, &[("Passphrase: ", "correct horse battery stable")], &resume)
         .ended(1)
         .says("the passphrase does not open");
@@ -168,15 +172,6 @@ fn an_approval_is_signed_as_it_is_shown() {
     assert_eq!(count(&entries, "approved"), 1);
     assert_eq!(how_of(&entries, "approved"), [&json!("signed")]);
     room.sound();
-}
-
-#[test]
-fn nobody_is_asked_while_another_session_has_the_terminal() {
-    let room = claimed();
-    room.run(&["halt", "--reason", "smoke"]).ended(0);
-    let refused = terminal(&room, "watched", &[], &["resume", "--reason", "go"]);
-    assert_ne!(refused.code, 0, "{}", refused.all());
-    refused.says_all(&["of another session has this terminal open", "sleep"]);
 }
 
 /// Too short, or typed differently: no key is made, and the gate stays open.
