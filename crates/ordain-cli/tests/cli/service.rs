@@ -231,7 +231,7 @@ fn a_service_lets_other_users_only_ask() {
         ])
         .ended(0);
     machine.start_service().err().unwrap().ended(1).says("belongs to user");
-    machine.root(&["sh", "-c", "cd /var/lib/ordain/*/ && chown ordain signing.key && chmod 600 signing.key && mv signing.key moved && ln -s moved signing.key"]).ended(0);
+    machine.root(&["sh", "-c", "rm -r /var/lib/ordain/backup && cd /var/lib/ordain/*/ && chown ordain signing.key && chmod 600 signing.key && mv signing.key moved && ln -s moved signing.key"]).ended(0);
     machine.start_service().err().unwrap().ended(1).says("link");
 
     // Uninstalling keeps the record unless it is told otherwise.
