@@ -133,17 +133,27 @@ fn pipe_hog() -> Tried {
         }
         Ok::<_, std::io::Error>(pipes)
     };
+    // All of them hold theirs at the same time, however slow the machine is.
+    let pipe = || std::io::pipe().map_err(|error| error.to_string());
+    let ((mut all_filled, filled), (held, hold)) = (pipe()?, pipe()?);
     let mut children = Vec::new();
     for _ in 0..180 {
         match unsafe { libc::fork() } {
             0 => {
-                let filled = fill();
-                std::thread::sleep(Duration::from_secs(2));
-                std::process::exit(i32::from(filled.is_err()));
+                drop(hold);
+                let done = fill();
+                let _ = (&filled).write(&[0]);
+                let _ = (&held).read(&mut [0]);
+                std::process::exit(i32::from(done.is_err()));
             }
+            -1 => {}
             child => children.push(child),
         }
     }
+    drop(filled);
+    let _ = all_filled.read_exact(&mut vec![0; children.len()]);
+    std::thread::sleep(Duration::from_secs(2));
+    drop(hold);
     for child in children {
         unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
     }
