@@ -1,4 +1,4 @@
-//! What is unclear in one genre and not in others. In the head of a function the prose is judged, not the code; in a user story, the wish.
+//! Findings that count in one genre only. In the head of a function the prose is judged, not the code; in a user story, the wish.
 
 use crate::detect::Hit;
 use crate::findings::{Finding, Part};

@@ -35,7 +35,7 @@ pub fn contradictions(requirements: &[Vec<Requirement>]) -> Vec<Contradiction> {
 
 /// All contradictions between constraints, and of the goal with constraints. The position of the goal is the number of constraints.
 pub fn contradictions_with(requirements: &[Vec<Requirement>], goal: &[Requirement]) -> Vec<Contradiction> {
-    // What the goal tells of is not what it asks for. Where it is done makes no difference.
+    // A goal also tells a story, which it does not ask for. Where it is done makes no difference.
     let asked: Vec<Requirement> = goal.iter().filter(|it| it.demands).map(without_places).collect();
     let of_goal = asked.iter().map(|it| (requirements.len(), it));
     let stated: Vec<Stated<'_>> = requirements
@@ -120,7 +120,7 @@ fn says(requirement: &Requirement, list: &[&str]) -> bool {
     list.iter().any(|it| requirement.words.contains(*it))
 }
 
-/// What a statement about a day is about. What is finished by a day happens by then, and what starts on a day happens from then on.
+/// The subject of a statement about a day. A thing finished by a day happens by then; a thing that starts on a day happens from then on.
 fn dated_about<'r>(requirement: &'r Requirement, measure: &str, of_measure: &[&Quantity]) -> Cow<'r, Key> {
     use crate::quantity::Bound;
     let drops: &[&str] = match of_measure {

@@ -117,10 +117,15 @@ fn every_example_ends_as_it_says() {
         }
         let path = format!("examples/{name}");
         let (code, result) = workspace.json(&[&path]);
-        workspace.folder(&result);
+        let folder = workspace.folder(&result);
         assert_eq!(result["intent"]["path"], path);
         if asks.contains(&name.as_str()) {
             assert_eq!((code, &result["kernel_result_kind"]), (1, &json!("CLARIFY")), "{name}");
+            // A run that planned nothing has no briefs either.
+            fs::create_dir(folder.join("briefs")).unwrap();
+            fs::write(folder.join("briefs/brief.md"), "Do something else.\n").unwrap();
+            let verified = ordain(&["verify", folder.to_str().unwrap()], "");
+            assert!(verified.code == 3 && verified.stdout.contains("RL1"), "{}", verified.stdout);
             let ran = workspace.run(&[&path]);
             assert!(
                 ran.stdout.contains("Questions (") && ran.stdout.contains(&format!("ordain clarify {path}"))
