@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 HASH = re.compile(r"sha256:[0-9a-f]{64}\Z")
 HOUR_MS = 3_600_000
+SESSION_MS, SESSION_SIGNATURES = 900_000, 20
 
 
 def decode(text: str) -> bytes:
@@ -25,9 +26,11 @@ def decode(text: str) -> bytes:
 def statement(approval: dict) -> bytes:
     signature = approval["signature"]
     reason = hashlib.sha256(approval["reason"].encode()).hexdigest()
+    session = signature.get("session")
+    session = f"{session['id']} {session['started_at_ms']} {session['number']}" if session else "none"
     lines = ["ordain/approval/v1", signature["origin"], approval["approver"], signature["action_id"],
              approval["proposal_hash"], approval["view_digest"], approval["verdict"], signature["scope"],
-             signature["assurance"], f"sha256:{reason}", str(approval["at_ms"]), str(signature["not_after_ms"]),
+             signature["assurance"], session, f"sha256:{reason}", str(approval["at_ms"]), str(signature["not_after_ms"]),
              signature["nonce"]]
     if any(not line.strip() or not line.isprintable() or len(line) > 256 for line in lines):
         raise ValueError("a line of the statement is no line")
@@ -38,7 +41,9 @@ def broken_rules(approval: dict, keys: list) -> list:
     signature = approval["signature"]
     broken = []
     scope_fits = signature["scope"] == "once" or HASH.match(signature["scope"])
-    if not scope_fits or signature["assurance"] not in ("recent", "presence"):
+    session = signature.get("session")
+    session_fits = (session is not None) == (signature["assurance"] == "recent")
+    if not scope_fits or not session_fits or signature["assurance"] not in ("recent", "presence"):
         broken.append("AP7")
     if not 0 <= signature["not_after_ms"] - approval["at_ms"] <= HOUR_MS:
         broken.append("AP8")
@@ -54,6 +59,9 @@ def broken_rules(approval: dict, keys: list) -> list:
             Ed25519PublicKey.from_public_bytes(public).verify(decode(signature["signature"]), statement(approval))
         except (InvalidSignature, ValueError, AssertionError):
             broken.append("AP11")
+    if session and not (1 <= session["number"] <= SESSION_SIGNATURES
+                        and 0 <= approval["at_ms"] - session["started_at_ms"] <= SESSION_MS):
+        broken.append("AP12")
     return broken
 
 

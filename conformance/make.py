@@ -414,17 +414,28 @@ def approval(**changed: Any) -> dict:
     }
 
 
-# Made with the same key over the statement of the approval, by alice and by bob.
-SIGNED_BY = {
-    "alice": "NEEaLwFxrduCaR64q82SOY1z8bMyG8Z7WpYukmQcfN2XXv_uFcw3wcSR3VS80EhiEu9SXOU5HOtPmO9iFKTuDQ",
-    "bob": "KWUWsop7pzTHsdZPi4tc6oUbJ24t5qNEYhvyCy58HimVxFt5GFpJCgTAUE7r2ih5xUmKYPmt3uj7AwDhLTfeDA",
-}
+# The first test key of RFC 8032; PUBLIC_KEY is its public part.
+SIGNING_SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
 KEY_ID = "21fe31dfa154a261"
+SESSION = {"id": "00112233445566778899aabbccddeeff", "started_at_ms": NOW_MS - 120000, "number": 20}
+
+
+def sign_approval(doc: dict) -> None:
+    """Signs an approval as it stands; docs/contracts/statement.md has the lines."""
+    signature = doc["signature"]
+    session = signature.get("session")
+    session = f"{session['id']} {session['started_at_ms']} {session['number']}" if session else "none"
+    reason = hashlib.sha256(doc["reason"].encode()).hexdigest()
+    lines = ["ordain/approval/v1", signature["origin"], doc["approver"], signature["action_id"], doc["proposal_hash"],
+             doc["view_digest"], doc["verdict"], signature["scope"], signature["assurance"], session, f"sha256:{reason}",
+             doc["at_ms"], signature["not_after_ms"], signature["nonce"]]
+    text = "".join(f"{line}\n" for line in lines)
+    signature["signature"] = decide.base64url(decide.sign(SIGNING_SEED, text.encode()))
 
 
 def signed_approval() -> dict:
     """What the key signs is docs/contracts/statement.md; check_statements.py makes it again."""
-    return approval(signature={
+    doc = approval(signature={
         "method": "ed25519",
         "key_id": KEY_ID,
         "origin": "ordain/0123456789abcdef",
@@ -433,8 +444,16 @@ def signed_approval() -> dict:
         "assurance": "presence",
         "not_after_ms": NOW_MS - 60000 + 600000,
         "nonce": "bm9uY2Utbm9uY2Utbm9uY2Ut",
-        "signature": SIGNED_BY["alice"],
     })
+    sign_approval(doc)
+    return doc
+
+
+def recent_approval() -> dict:
+    doc = signed_approval()
+    doc["signature"].update(assurance="recent", session=dict(SESSION))
+    sign_approval(doc)
+    return doc
 
 
 def rejection() -> dict:
@@ -802,9 +821,11 @@ CASES = [
     Case("approval", "AP7", put("/signature/scope", "always"), accept=signed_approval),
     Case("approval", "AP8", put("/signature/not_after_ms", NOW_MS - 60000 + 3600001), accept=signed_approval),
     Case("approval", "AP9", put("/signature/key_id", "0123456789abcdef"), accept=signed_approval, facts=APPROVER_KEYS),
-    Case("approval", "AP10", both(put("/approver", "bob"), put("/signature/signature", SIGNED_BY["bob"])),
+    Case("approval", "AP10", both(put("/approver", "bob"), sign_approval),
          accept=signed_approval, facts=APPROVER_KEYS),
     Case("approval", "AP11", put("/reason", "The customer confirmed nothing."), accept=signed_approval,
+         facts=APPROVER_KEYS),
+    Case("approval", "AP12", both(put("/signature/session/number", 21), sign_approval), accept=recent_approval,
          facts=APPROVER_KEYS),
     Case("approval", "SCHEMA", put("/on_behalf_of", "carol")),
     #

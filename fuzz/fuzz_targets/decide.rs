@@ -1,5 +1,6 @@
-//! A case of `conformance/decide` with anything in it: deciding never panics, gives a valid decision, the same one twice
-//! and in any spelling, a permit only with an ALLOW, nothing while halted, and no ALLOW by leaving an approval out.
+//! A case of `conformance/decide` with anything in it: deciding never panics, gives a valid decision, the
+//! same one twice and in any spelling, a permit only with an ALLOW, nothing while halted, and no ALLOW by
+//! leaving an approval out.
 
 #![no_main]
 
@@ -92,7 +93,10 @@ fuzz_target!(|input: &[u8]| {
         if let Ok(token) = mint(grant, &key, minting) {
             let keys = PublicKeys::from([(public.id(), public)]);
             let at_ms = now_ms.max(grant.valid_from_ms());
-            assert!(verify_permit(&token, &keys, "worker", at_ms).is_ok(), "what was minted does not verify");
+            assert!(
+                verify_permit(&token, &keys, "worker", at_ms).is_ok(),
+                "the minted permit does not verify"
+            );
         }
     }
     let document = Value::read(&proposal).unwrap_or(Value::Null);

@@ -1,4 +1,5 @@
-//! Any bytes as a diff: reading and applying never panic, no path leaves the root, and the same diff gives the same files.
+//! Any bytes as a diff: reading and applying never panic, no path leaves the root, and the same diff gives
+//! the same files.
 
 #![no_main]
 

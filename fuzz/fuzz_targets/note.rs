@@ -1,5 +1,5 @@
-//! A note's proposal, and after a zero the note that it would replace: what is written can be read, says what the proposal
-//! says, has no HTML in it, and is not changed by being written again.
+//! A note's proposal, and after a zero the note that it would replace: what is written can be read, says what
+//! the proposal says, has no HTML in it, and is not changed by being written again.
 
 #![no_main]
 
@@ -24,6 +24,6 @@ fuzz_target!(|input: &[u8]| {
     assert!(proposal.frontmatter.tags.is_none() || note.tags.iter().map(String::as_str).eq(tags));
     let is_html = |event: Event<'_>| matches!(event, Event::Html(_) | Event::InlineHtml(_));
     assert!(!Parser::new(note.body()).any(is_html), "{}", note.body());
-    let again = render(&proposal, Some(&note)).expect("what was written can be replaced");
+    let again = render(&proposal, Some(&note)).expect("a written note can be replaced");
     assert_eq!(again.text, rendered.text);
 });

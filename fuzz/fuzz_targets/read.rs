@@ -18,7 +18,7 @@ fuzz_target!(|text: &[u8]| {
         }
         (value, canonical) => panic!("one reader takes it: {:?}, {:?}", value.err(), canonical.err()),
     };
-    let written = canon.value(&value).expect("what was read can be written");
+    let written = canon.value(&value).expect("a value that was read can be written");
     assert_eq!(written, canonical, "the value and its text have two canonical forms");
     assert_eq!(is_canonical(text), canonical == text, "is_canonical is wrong about the text");
     assert!(is_canonical(&canonical), "the canonical form is not canonical");

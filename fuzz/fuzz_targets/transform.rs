@@ -114,7 +114,7 @@ fn planned(intent: &str, bundle: &Bundle) {
     let intent = Value::read(intent.as_bytes()).expect("it was read before");
     let proposal = match plan(&bundle, &intent, &BTreeSet::new()) {
         Ok(proposal) => proposal,
-        // What the intent itself brings may clash or be no command.
+        // The parts of the intent itself may clash or not be commands.
         Err(PlanError::Clash(_) | PlanError::Command { .. }) if intent.get("context").is_some() => return,
         // A file, a target or an expected value with a NUL character in it.
         Err(PlanError::Invalid(_)) if intent.get("context").is_some_and(has_nul) => return,

@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
     }
 
     let mut canon = Canonicalizer::new();
-    let canonical = canon.text(text).expect("what was read has a canonical form");
+    let canonical = canon.text(text).expect("a value that was read has a canonical form");
     // An intent's text is bounded, and its canonical form may be shorter.
     let length_counts = kind == Kind::Intent && text.len().max(canonical.len()) > INTENT_BYTES_MAX;
     if !length_counts {

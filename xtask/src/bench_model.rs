@@ -14,10 +14,10 @@ const PROMPTS: &str = "data/notes/prompts.txt";
 /// Enough for an answer whose parts are all as long as they may be, and few enough that one without an end is cut off
 /// before the time is over.
 const TOKENS_MAX: u32 = 640;
-/// Of 100 notes in the constrained mode, so many have to pass.
+/// The number of notes out of 100 that have to pass in the constrained mode.
 const PASS_PERCENT_MIN: usize = 95;
 
-/// Who holds the model to the schema.
+/// The program that holds the model to the schema.
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
     /// The model's server: what does not fit cannot be written.

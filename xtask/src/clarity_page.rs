@@ -23,16 +23,16 @@ has a base score of its own, and one threshold means the same for all of them. T
 A user story is judged by its wish: who has it and what for do not count. A stub is code: its head, its examples and
 their numbers are one proof.
 
-Every finding changes the base score by the points of its rule, and of one rule no more than `counts` findings count,
+Every finding changes the base score by the points of its rule. No more than `counts` findings of one rule count,
 because a longer text is not a less clear one:
 
     score = base + points of what is unclear − points of what settles something
 
-Towards 0 and 100 the scale is pressed together and not cut off, so that of two texts the less clear one keeps the
+Towards 0 and 100 the scale is pressed together and not cut off, so that the less clear one of two texts keeps the
 higher score.
 
-The score is `entropy_score` of a node. For the root that is the whole intent; for a part of the goal it is what
-stands in that part and in the constraints that touch it. It is a measure of how a text is written, not a probability.
+The score is `entropy_score` of a node. For the root it covers the whole intent; for a part of the goal, that
+part and the constraints that touch it. It measures how a text is written, and is not a probability.
 
 A rule has one of three effects:
 
@@ -40,7 +40,7 @@ A rule has one of three effects:
   together, a goal that does not say what it is about. A hard finding is always asked about, whatever the score.
 - **Unclear.** Two people might read the text differently. One such word is normal in any request, so by itself it
   asks nothing: it raises the score. Together these findings are called soft.
-- **Settles.** Something definite stands there: a number, a name, code, a check. It lowers the score.
+- **Settles.** The text has something definite: a number, a name, code, a check. It lowers the score.
 
 ## When something is asked
 
@@ -48,18 +48,18 @@ A rule has one of three effects:
 - A goal that settles nothing and names nothing that could be worked on raises one generic question, in any language.
 - A text that is not English cannot be judged. The brief and `acceptance.json` say so.
 - A question that fits every text, such as the one for a check, is asked only beside one that does not.
-- Soft findings ask when the score, hard findings left out, is {clarify} or more. Below that, those that a reader
-  should know about stand in the brief as assumptions, each with the id under which it can be answered all the same.
-- A finding whose answer stands elsewhere in the intent is dropped before anything is counted: *fast* beside a
+- Soft findings ask when the score, hard findings left out, is {clarify} or more. Below that, the brief
+  lists those that a reader should know about as assumptions, each with the id under which it can be answered anyway.
+- A finding whose answer is elsewhere in the intent is dropped before anything is counted: *fast* beside a
   constraint that gives the figure, *a file* beside the sentence that names it, *A or B* where A is chosen later on.
 - Not two soft questions about the same words, not more than two of one rule, and at most four for an intent. A goal
   that names no object raises no soft questions: they would be about nothing.
-- At most six questions stand in a bundle, the most important first. Each quotes the words that it is about. Rules
+- A bundle has at most six questions, the most important first. Each quotes the words that it is about. Rules
   without a question of their own only move the score.
 
 ## What answers do
 
-Answers stand in `context.answers` of the intent, by question id. The id of a question depends on the goal and the
+Answers are in `context.answers` of the intent, by question id. The id of a question depends on the goal and the
 constraints alone, so that no answer changes the id of another question
 ([decision 0006](decisions/0006-answers.md)). An answer to a placeholder is put in its place. An answer to a
 contradiction keeps the constraint that was chosen and drops the others. Every other answer becomes a constraint that
@@ -113,8 +113,8 @@ const CONTRADICTIONS: &str = "
 `contradiction` compares constraints with each other, the sentences of one constraint, and what the goal asks for with the
 constraints. It finds two values for one quantity, minimum against maximum, bounds that leave nothing, none against some,
 days that cannot both hold, *only* against *every*, *must* against *must not*, opposites, choices that exclude each other,
-and an order that runs in a circle. What holds under different conditions or is about different things does not
-contradict. Its examples are the tests in `crates/ordain-clarity/src/contradiction.rs` and the pairs in
+and an order that runs in a circle. Statements under different conditions or about different things do not
+contradict. Its examples are the tests in `crates/ordain-clarity/src/contradiction/tests.rs` and the pairs in
 [data/clarify](../data/clarify/README.md).
 ";
 

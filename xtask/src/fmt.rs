@@ -17,5 +17,5 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 pub(crate) fn check() -> std::result::Result<(), String> {
     let all = run_command(cargo(ALL).arg("--check"));
     let fuzz = run_command(cargo(FUZZ).arg("--check"));
-    all.and(fuzz).map_err(|error| format!("{error}; run `cargo xtask fmt`"))
+    all.and(fuzz).map_err(|error| format!("{error}\nhint: run `cargo xtask fmt`"))
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: feeds the readers, the verifiers, the reader of diffs, the kernel, the gate, the ledger and the vault with what nobody would
-//! write.
+//! `cargo xtask fuzz`: feeds the readers, the verifiers, the reader of diffs, the kernel, the gate, the
+//! ledger and the vault with what nobody would write.
 
 use crate::generate::files_below;
 use crate::process::{cargo, line, root};
@@ -20,7 +20,7 @@ struct Target {
     first_byte: FirstByte,
 }
 
-/// What the first byte of a target's input means.
+/// The meaning of the first byte of a target's input.
 enum FirstByte {
     /// It belongs to the text.
     Text,
@@ -34,6 +34,8 @@ enum FirstByte {
     Published,
     /// It belongs to a diff of git.
     Diff,
+    /// It picks the agent whose event follows.
+    Agent,
     /// It belongs to the proposal of a note.
     Note,
     /// It picks what follows: an intent, a goal, or a goal and constraints in lines.
@@ -43,6 +45,7 @@ enum FirstByte {
 static TARGETS: &[Target] = &[
     Target { name: "decide", first_byte: FirstByte::Case },
     Target { name: "diff", first_byte: FirstByte::Diff },
+    Target { name: "hook", first_byte: FirstByte::Agent },
     Target { name: "ledger", first_byte: FirstByte::Published },
     Target { name: "note", first_byte: FirstByte::Note },
     Target { name: "permit", first_byte: FirstByte::Claims },
@@ -51,7 +54,7 @@ static TARGETS: &[Target] = &[
     Target { name: "verify", first_byte: FirstByte::Kind },
 ];
 
-/// What fuzzing one target came to.
+/// The result of fuzzing one target.
 pub(crate) struct Figures {
     pub(crate) target: &'static str,
     pub(crate) executions: u64,
@@ -124,6 +127,7 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
                 }
                 FirstByte::Shape
                 | FirstByte::Note
+                | FirstByte::Agent
                 | FirstByte::Case
                 | FirstByte::Claims
                 | FirstByte::Diff
@@ -134,6 +138,9 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
     }
     if matches!(target.first_byte, FirstByte::Case) {
         seed_cases(&corpus)?;
+    }
+    if matches!(target.first_byte, FirstByte::Agent) {
+        seed_events(&corpus)?;
     }
     if matches!(target.first_byte, FirstByte::Claims) {
         save(&corpus.join("claims"), CLAIMS.as_bytes())?;
@@ -161,7 +168,7 @@ fn seed(target: &Target) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// What a proposal replaces, after the zero between them.
+/// The text that a proposal replaces, after the zero between them.
 const OLD_NOTE: &[u8] = b"\0---\ntitle: Old\n# a remark\ntags: [a, 'b c']\naliases:\n  - other\nauthor: >-\n  somebody\n---\n\n# Old\n\nText with a [link](https://example.com).\n";
 
 /// Each thing that a diff can say.
@@ -176,7 +183,7 @@ diff --git a/ef b/ef\nold mode 100644\nnew mode 100755\n-- \n2.43.0\n";
 /// The claims of a permit that holds.
 const CLAIMS: &str = r#"{"iss":"81e7b9fbce7dfd11","sub":"agent","aud":"worker","jti":"permit_0123456789abcdef","iat":1705171260,"nbf":1705171260,"exp":1705171560.5,"proposal_id":"1","proposal_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","action_type":"write","target_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","parameters_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","evidence_set_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","policy_hash":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","max_executions":1,"nonce":"n"}"#;
 
-/// What a ledger of five entries publishes, signed by the key of the target.
+/// The files that a ledger of five entries publishes, signed by the key of the target.
 const PUBLISHED: &[(&str, &str)] = &[
     ("key", "example.com/ledger+ec4d6e6d+AepKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs"),
     ("hash", "fKo0Xb2JKmZFTWxlEuo8PqPw0+whvj/C4jdXBf049nI="),
@@ -224,6 +231,21 @@ fn seed_cases(corpus: &Path) -> std::result::Result<(), String> {
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             save(&corpus.join(format!("{name}-{number}")), case.to_string().as_bytes())?;
         }
+    }
+    Ok(())
+}
+
+/// Recorded events of coding agents, each after the number of its agent.
+fn seed_events(corpus: &Path) -> std::result::Result<(), String> {
+    const AGENTS: [&str; 6] = ["claude", "codex", "copilot", "gemini", "qwen", "opencode"];
+    let folder = root().join("crates/ordain-hooks/tests/samples");
+    for path in files_below(&folder).map_err(|error| format!("{}: {error}", folder.display()))? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let Some((number, _)) = (0_u8..).zip(AGENTS).find(|(_, agent)| name.starts_with(agent)) else {
+            continue;
+        };
+        let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        save(&corpus.join(name), &[&[number], text.as_slice()].concat())?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Folders in which every file is generated.
 const FOLDERS: &[&str] = &["docs/rules", "schemas"];
-/// A generated file that stands among others.
+/// A generated file among others.
 const CLARITY_PAGE: &str = "docs/clarity.md";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -26,7 +26,7 @@ fn write() -> std::result::Result<(), String> {
     bless_reports()?;
     bless_exit_codes()?;
     let wanted = files()?;
-    let present = present()?;
+    let present = present(&wanted)?;
     for (path, text) in &wanted {
         if present.get(path) == Some(text) {
             continue;
@@ -49,7 +49,7 @@ fn bless_reports() -> std::result::Result<(), String> {
     run_command(bless.env("ORDAIN_BLESS", "1"))
 }
 
-/// The command line is no library that this could read the table from.
+/// The command line is not a library that this could read the table from.
 fn bless_exit_codes() -> std::result::Result<(), String> {
     let test = "exit::tests::the_documents_have_these_exit_codes";
     let mut bless = cargo(&["test", "-q", "-p", "ordain-cli", "--bin", "ordain", test]);
@@ -59,11 +59,15 @@ fn bless_exit_codes() -> std::result::Result<(), String> {
 /// Names what `write` would change. The reports and the tables of exit codes are compared
 /// by tests of their own.
 pub(crate) fn check() -> std::result::Result<(), String> {
-    let differences = differences(&files()?, &present()?);
+    let wanted = files()?;
+    let differences = differences(&wanted, &present(&wanted)?);
     if differences.is_empty() {
         return Ok(());
     }
-    Err(format!("generated files are not up to date; run cargo xtask gen\n{}", differences.join("\n")))
+    Err(format!(
+        "generated files are not up to date\nhint: run `cargo xtask gen`\n{}",
+        differences.join("\n")
+    ))
 }
 
 fn differences(wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>) -> Vec<String> {
@@ -83,8 +87,7 @@ fn files() -> std::result::Result<BTreeMap<String, String>, String> {
         files.insert(format!("schemas/{kind}.json"), schema(kind)?);
         files.insert(format!("docs/rules/{kind}.md"), rule_pages::page(kind)?);
     }
-    files.insert("docs/rules/gate.md".to_owned(), rule_pages::gate_page());
-    files.insert("docs/rules/run-folder.md".to_owned(), rule_pages::run_folder_page());
+    files.extend(rule_pages::contracts()?);
     files.insert("docs/rules/README.md".to_owned(), rule_pages::index());
     files.insert(CLARITY_PAGE.to_owned(), clarity_page::page());
     files.insert("schemas/openapi.json".to_owned(), pretty("openapi.json", &ordain_api::openapi())?);
@@ -100,10 +103,10 @@ fn pretty(name: &str, document: &impl serde::Serialize) -> std::result::Result<S
     text.map(|text| text + "\n").map_err(|error| format!("{name}: {error}"))
 }
 
-/// What is there now.
-fn present() -> std::result::Result<BTreeMap<String, String>, String> {
+/// The files that are there now: those that are generated, and those of the folders in which all are.
+fn present(wanted: &BTreeMap<String, String>) -> std::result::Result<BTreeMap<String, String>, String> {
     let mut paths: Vec<PathBuf> =
-        Some(root().join(CLARITY_PAGE)).into_iter().filter(|path| path.exists()).collect();
+        wanted.keys().map(|path| root().join(path)).filter(|path| path.exists()).collect();
     for folder in FOLDERS {
         paths.extend(files_below(&root().join(folder)).map_err(|error| format!("{folder}: {error}"))?);
     }

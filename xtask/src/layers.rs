@@ -19,6 +19,7 @@ static LAYERS: &[Layer] = &[
     Layer { name: "ordain-spec", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-clarity", may_use: &["ordain-canon", "ordain-spec"], pure: true },
     Layer { name: "ordain-kernel", may_use: &["ordain-canon", "ordain-spec", "ordain-clarity"], pure: true },
+    Layer { name: "ordain-shell", may_use: &[], pure: true },
     Layer { name: "ordain-decision", may_use: &["ordain-canon", "ordain-spec"], pure: true },
     Layer { name: "ordain-ledger", may_use: &["ordain-canon"], pure: true },
     Layer { name: "ordain-state", may_use: &[], pure: false },
@@ -94,6 +95,23 @@ static LAYERS: &[Layer] = &[
         ],
         pure: false,
     },
+    Layer {
+        name: "ordain-hooks",
+        may_use: &[
+            "ordain-canon",
+            "ordain-spec",
+            "ordain-decision",
+            "ordain-state",
+            "ordain-api",
+            "ordain-client",
+        ],
+        pure: false,
+    },
+    Layer {
+        name: "ordain-mcp",
+        may_use: &["ordain-canon", "ordain-spec", "ordain-decision", "ordain-api", "ordain-client"],
+        pure: false,
+    },
     Layer { name: "ordain-testkit", may_use: &["ordain-canon", "ordain-spec"], pure: false },
     Layer {
         name: "ordain-cli",
@@ -103,9 +121,11 @@ static LAYERS: &[Layer] = &[
             "ordain-kernel",
             "ordain-decision",
             "ordain-ledger",
+            "ordain-mcp",
             "ordain-state",
             "ordain-store",
             "ordain-harness",
+            "ordain-hooks",
             "ordain-vault",
             "ordain-model",
             "ordain-note",
@@ -130,7 +150,7 @@ static LAYERS: &[Layer] = &[
 /// Modules of `std` that reach outside, and what to do instead.
 const OUTSIDE_MODULES: &[(&str, &str)] = &[
     ("fs", "files are read and written by the caller, which passes their bytes"),
-    ("env", "what the environment says is read by the caller and passed as an argument"),
+    ("env", "the caller reads the environment and passes what it says as an argument"),
     ("net", "the same document must give the same report without a network"),
     ("time", "the time is a fact that the caller passes, so that a verdict can be repeated"),
     ("process", "other programs are run by the caller; their results are documents"),
@@ -226,7 +246,8 @@ fn purity_problems(file: &str, source: &str) -> Vec<String> {
     problems
 }
 
-/// Whether the name stands there as a whole; `std::env!` is a macro, and what it gives is fixed by the build.
+/// Whether the line has the name as a whole word; `std::env!` is a macro, and what it gives is fixed by the
+/// build.
 fn mentions(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(start, _)| {
         let after = line.get(start + name.len()..).and_then(|rest| rest.chars().next());

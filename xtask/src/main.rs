@@ -13,6 +13,7 @@ mod generate;
 mod layers;
 mod lint;
 mod postgres;
+mod prose;
 mod rule_pages;
 mod soak;
 mod test;
@@ -75,6 +76,12 @@ static COMMANDS: &[Command] = &[
         arguments: "",
         about: "checks which crate depends on which, and that the pure ones are",
         run: layers::run,
+    },
+    Command {
+        name: "prose",
+        arguments: "",
+        about: "checks the voice of pages, comments and messages",
+        run: prose::run,
     },
     Command {
         name: "fuzz",
@@ -164,6 +171,7 @@ mod tests {
         assert!(usage_error(&["bench", "canonical", "--model"]));
         assert!(usage_error(&["gen", "--chek"]));
         assert!(usage_error(&["layers", "--fix"]));
+        assert!(usage_error(&["prose", "docs"]));
         assert!(usage_error(&["fuzz", "--seconds"]));
         assert!(usage_error(&["fuzz", "--seconds", "many"]));
         assert!(usage_error(&["fuzz", "--second", "1"]));

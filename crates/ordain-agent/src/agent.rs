@@ -29,8 +29,8 @@ pub struct Agent<'a> {
     pub server: Option<&'a str>,
 }
 
-/// Whether the gate takes this packet only from a runner: it demands a signature, or has the runner's own already. Then the proposal is
-/// bound to that one, and the gate says if it is missing.
+/// Whether the gate takes this packet only from a runner: it demands a signature, or has the runner's own
+/// already. Then the proposal is bound to that one, and the gate says if it is missing.
 fn is_the_runners(packet: &EvidencePacket, error: &ClientError) -> bool {
     let ClientError::Problem(problem) = error else { return false };
     let unsigned = problem.errors.iter().any(|error| error.rule_id.as_deref() == Some("V-EVID-021"));
@@ -66,9 +66,9 @@ impl Permit {
 /// The action that is about to be taken, exactly as it was proposed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ActionDetails {
-    /// What kind of action.
+    /// The kind of the action.
     pub action_type: ActionType,
-    /// What it acts on.
+    /// The resource that it acts on.
     pub target: Target,
     /// The details.
     pub parameters: Map<String, Json>,
@@ -110,7 +110,7 @@ impl<'a> Agent<'a> {
         self.answer(status.ok_or_else(|| AgentError::NoAction { action_id: action_id.to_owned() })?)
     }
 
-    /// What a status means for whoever wants to act.
+    /// How a worker reads the status of its action.
     pub fn answer(&self, status: ActionStatus) -> Result<Proposed, AgentError> {
         match status.state {
             ActionState::Held => Ok(Proposed::Held(Box::new(status))),

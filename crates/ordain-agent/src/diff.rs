@@ -5,13 +5,13 @@ use similar::{ChangeTag, TextDiff};
 use std::io;
 use std::time::Instant;
 
-/// Lines before times lines after for which the shortest diff of one file is searched. Larger files get a longer diff, which
-/// says that all lines between the first and the last difference changed. The limit is not a time, so that the same change has
-/// the same diff everywhere.
+/// Lines before times lines after for which the shortest diff of one file is searched. Larger files get a
+/// longer diff, which says that all lines between the first and the last difference changed. The limit is not
+/// a time, so that the same change has the same diff everywhere.
 const SEARCH_MAX: usize = 16_000_000;
 const CONTEXT_LINES: usize = 3;
 
-/// What a line of a diff is.
+/// The role of a line in a diff.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DiffPart {
     /// It names a file.
@@ -103,10 +103,11 @@ fn between(old: &[&str], new: &[&str]) -> usize {
     (old.len() - last).saturating_mul(new.len() - last)
 }
 
-/// Diffs of all changes, as programs read them, in at most so many bytes of a JSON string. Where they do not fit, all files get
-/// the same room, so that none hides another, and what is left out is counted. Names are given by `name`.
+/// Diffs of all changes, as programs read them, in at most so many bytes of a JSON string. Where they do not
+/// fit, all files get the same room, so that none hides another, and what is left out is counted. Names are
+/// given by `name`.
 pub fn diff_excerpt(changes: &[Change], name: impl Fn(&str) -> String, bytes_max: usize) -> String {
-    /// What the last line takes, and the quotes.
+    /// Room for the last line and the quotes.
     const REST_BYTES: usize = 112;
     let mut files: Vec<File> = changes.iter().map(|change| File::of(name(&change.path), change)).collect();
     let room = bytes_max.saturating_sub(REST_BYTES);
@@ -141,7 +142,7 @@ pub fn diff_excerpt(changes: &[Change], name: impl Fn(&str) -> String, bytes_max
 struct File {
     name: String,
     diff: String,
-    /// Of a JSON string with all of it, and with the least that can be shown.
+    /// The widths of a JSON string: all of it, and the least that can be shown.
     bytes: usize,
     bytes_min: usize,
 }
@@ -189,7 +190,7 @@ fn replaced(name: &str, change: &Change) -> String {
     match &change.after {
         Some(after) if is_text(&change.after) && !after.is_empty() => {
             let new = Change { before: None, ..change.clone() };
-            format!("What {name} was is no text; it is replaced by:\n{}", plain(name, &new))
+            format!("{name} was not text; it is replaced by:\n{}", plain(name, &new))
         }
         _ => plain(name, change),
     }
@@ -257,7 +258,7 @@ mod tests {
         let (lines, whole) = excerpt_of([30, 40, 50]);
         assert_eq!(lines, [30, 40, 50]);
         assert!(!whole.contains('…'));
-        // What the small ones leave is for the large one.
+        // The large value gets the room that the small ones leave.
         let (lines, shown) = excerpt_of([9_000, 2, 40]);
         assert_eq!(lines[1..], [2, 40]);
         assert!(lines[0] > 200, "{lines:?}");
@@ -294,7 +295,7 @@ mod tests {
         let after = Some("café\n".as_bytes().to_vec());
         let latin = Change { path: "latin".to_owned(), before, after };
         let shown = diff_excerpt(std::slice::from_ref(&latin), str::to_owned, 4_096);
-        assert!(shown.starts_with("What latin was is no text; it is replaced by:\n"), "{shown}");
+        assert!(shown.starts_with("latin was not text; it is replaced by:\n"), "{shown}");
         assert!(shown.ends_with("\n+café\n"), "{shown}");
         let binary = Change { after: Some(vec![0xff]), ..latin };
         assert!(diff_excerpt(&[binary], str::to_owned, 4_096).ends_with("differ\n"));

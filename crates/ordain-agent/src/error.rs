@@ -35,7 +35,7 @@ pub enum AgentError {
     BadPermit {
         /// The action.
         action_id: String,
-        /// What is wrong with it.
+        /// The reason.
         error: PermitError,
     },
     /// The permit, or the receipt of its use, is about something else.
@@ -69,7 +69,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// What to do about it.
+    /// The advice for this error.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Client(error) => error.hint().map(str::to_owned),

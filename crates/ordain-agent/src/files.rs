@@ -19,8 +19,8 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
-/// How long a change may wait to be carried out once it is proposed: as long as it may wait for approvals. Somebody approves
-/// in the evening, and it is applied in the morning.
+/// How long a change may wait to be carried out once it is proposed: as long as it may wait for approvals.
+/// Somebody approves in the evening, and it is applied in the morning.
 const WINDOW_MS: u64 = 24 * 60 * 60 * 1_000;
 /// How long carrying it out may take.
 const DURATION_MS: u64 = 5 * 60 * 1_000;
@@ -47,16 +47,17 @@ pub struct GatedWorkspace<'a> {
     pub server: Option<&'a str>,
     /// The folder.
     pub folder: &'a Path,
-    /// The path of the folder in its project, because policies see the paths of the project. Empty for the project itself.
+    /// The path of the folder in its project, because policies see the paths of the project. Empty for the
+    /// project itself.
     pub place: &'a str,
-    /// Who proposes.
+    /// The principal that proposes.
     pub actor: &'a str,
 }
 
 /// Has a proposal signed, which is named by its hash.
 pub type Sign<'a> = &'a mut dyn FnMut(&str) -> Result<Client, AgentError>;
 
-/// What became of a change.
+/// The result of a change.
 pub enum FileOutcome {
     /// The gate did not permit it. Nothing was changed.
     NotPermitted(Box<ActionStatus>),
@@ -91,8 +92,8 @@ impl GatedWorkspace<'_> {
         })
     }
 
-    /// Takes a change back. `changes` is the preview of that. With `sign`, the owner at the terminal does it with their own
-    /// authority: it gets the hash of the proposal, and gives the client that submits it.
+    /// Takes a change back. `changes` is the preview of that. With `sign`, the owner at the terminal does it
+    /// with their own authority: it gets the hash of the proposal, and gives the client that submits it.
     pub fn undo(
         &self,
         record: &str,

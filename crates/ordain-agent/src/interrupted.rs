@@ -39,8 +39,8 @@ pub struct Interrupted {
 }
 
 impl Interrupted {
-    /// Finds the interrupted uses of a gate, and tells of those of others. Those are reported to their gate and to nobody else:
-    /// a file must not say where a token is sent.
+    /// Finds the interrupted uses of a gate, and tells of those of others. Those are reported to their gate
+    /// and to nobody else: a file must not say where a token is sent.
     pub fn find(workspace: &Path, server: Option<&str>, tell: &mut dyn FnMut(Note)) -> Self {
         // A folder that cannot be read has no uses; a command about the folder says so itself.
         let (uses, elsewhere): (Vec<_>, Vec<_>) = kept_uses(workspace)

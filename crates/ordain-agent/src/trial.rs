@@ -23,11 +23,11 @@ pub struct Trial<'a> {
     pub result: &'a RunResult,
     /// The plan that was carried out.
     pub plan: &'a Proposal,
-    /// What the sandbox saw.
+    /// The observations of the sandbox.
     pub evidence: &'a ExecutionEvidence,
 }
 
-/// What the sandbox observed: an approver wants to know what was run, and how that went.
+/// The observations of the sandbox: an approver wants to know which commands ran and how they ended.
 #[derive(Serialize)]
 struct Payload<'a> {
     run_id: &'a str,
@@ -45,7 +45,7 @@ struct Payload<'a> {
     /// The bundle that a work order was about.
     #[serde(skip_serializing_if = "Option::is_none")]
     bundle_hash: Option<&'a str>,
-    /// What the agent did for it.
+    /// The steps that the agent took for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rounds: Vec<Round<'a>>,
 }

@@ -158,7 +158,7 @@ fn a_permit_of_another_gate_or_for_another_action_is_not_spent() {
     for (token, expected) in [
         (Some(token(&key(2), "p")), "the permit of `p` was issued by the key"),
         (Some(token(&key(1), "other")), "the gate answered for `other` instead of `p`"),
-        (Some("nonsense".to_owned()), "the permit of `p` is no JWT"),
+        (Some("nonsense".to_owned()), "the permit of `p` is not a JWT"),
         (None, "the gate gave no permit for `p`"),
     ] {
         let (client, gate) = gate("allowed", token);

@@ -4,20 +4,22 @@ use crate::approver::SigningTerms;
 use crate::limits::REASON_CHARACTERS_MAX;
 use crate::permit::{PermitStatus, UseReceipt};
 use crate::view::ViewDocument;
+use ordain_spec::action::{ActionType, KernelRequest, Proposal, RiskEnvelope, Target};
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::{Decision, Outcome};
 use ordain_spec::statement::Signed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 /// Where an action stands.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ActionStatus {
     /// The proposal's id.
     pub action_id: String,
-    /// Who proposed it.
+    /// The actor that proposed it.
     pub actor: String,
-    /// What approvers said.
+    /// The verdicts of approvers.
     pub approvals: Vec<Approval>,
     /// The ledger's entry of the last decision.
     pub decided_index: u64,
@@ -27,6 +29,9 @@ pub struct ActionStatus {
     pub expires_at_ms: Option<u64>,
     /// The permit, where there is one.
     pub permit: Option<PermitStatus>,
+    /// The view of each approver, for those who may see evidence and ask for this action.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<ShownView>,
     /// While it is held, for an approver who asks for this action: the terms on which a verdict is signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing: Option<SigningTerms>,
@@ -34,7 +39,7 @@ pub struct ActionStatus {
     pub state: ActionState,
     /// When, in milliseconds since 1970.
     pub submitted_at_ms: u64,
-    /// Whose token brought it.
+    /// The principal of the token that submitted it.
     pub submitted_by: String,
     /// The ledger's entry of the submission.
     pub submitted_index: u64,
@@ -42,11 +47,31 @@ pub struct ActionStatus {
     pub superseded_by: Option<String>,
     /// The proposal that it took the place of.
     pub supersedes: Option<String>,
-    /// What an approver is shown; secrets are hashed.
+    /// The view that an approver is shown: while the action is held, by the policies in force; later, by the
+    /// policies of the last decision. Secrets are hashed.
     pub view: ViewDocument,
-    /// The digest of `view`, which an approval must name. Empty where `view` only names the evidence: in lists, and for
-    /// whoever may not see evidence.
+    /// The digest of `view`, which an approval must name. Empty where `view` is not all that an approver was
+    /// shown: in lists, for whoever may not see evidence, and where the policies in force hide more than
+    /// those of then.
     pub view_digest: String,
+}
+
+/// The view of an approver when they gave their verdict.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ShownView {
+    /// The approver.
+    pub approver: String,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The ledger's entry of the verdict.
+    pub index: u64,
+    /// The policies by which it was shown.
+    pub policy_hash: String,
+    /// The digest that the verdict names.
+    pub view_digest: String,
+    /// The view with that digest. Left out where it is `view` of the action, and where it can no longer be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<ViewDocument>,
 }
 
 /// How far an action is.
@@ -55,11 +80,11 @@ pub struct ActionStatus {
 pub enum ActionState {
     /// Approvals are missing.
     Held,
-    /// There is a permit.
+    /// There is a permit that can be used.
     Allowed,
     /// It may not happen.
     Denied,
-    /// The missing approvals did not come in time.
+    /// The missing approvals did not come in time, or nobody used the permit in its time.
     Expired,
     /// Another proposal took its place.
     Superseded,
@@ -103,7 +128,7 @@ impl ActionState {
     }
 }
 
-/// What an approver says.
+/// The verdict of one approver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("if" = {"properties": {"verdict": {"const": "reject"}}},
@@ -127,6 +152,9 @@ pub struct VerdictRequest {
 pub struct ActAnswer {
     /// The action.
     pub action: ActionStatus,
+    /// The action that the policies in force make of this call; nothing where they make none of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CalledAction>,
     /// The hash of what the call asks for, without what differs between two calls for the same thing.
     pub deed: Option<String>,
     /// Whether the call joined an action that was there.
@@ -137,11 +165,46 @@ pub struct ActAnswer {
     pub used: Option<UseReceipt>,
 }
 
+/// The action that the policies make of a call.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CalledAction {
+    /// The kind of action.
+    pub action_type: ActionType,
+    /// The target.
+    pub target: Target,
+    /// The effects that it may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_envelope: Option<RiskEnvelope>,
+}
+
+/// A call of a hook or a gateway with what its host says about it. The sources go on record beside the action, as a
+/// packet of the sensor `ordain-hook` that no proposal is bound to, and the deed leaves them out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourcedCall {
+    /// The call.
+    #[schemars(schema_with = "call_schema")]
+    pub call: Json,
+    /// Where it came from: session, call id, transcript, version of the host; and texts that are too long for
+    /// parameters.
+    pub sources: Map<String, Json>,
+}
+
+/// An action proposal or a KernelRequest.
+pub(crate) fn call_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let (proposal, request) =
+        (generator.subschema_for::<Proposal>(), generator.subschema_for::<KernelRequest>());
+    schemars::json_schema!({"anyOf": [proposal, request]})
+}
+
 /// A page of actions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ActionPage {
-    /// In the order in which they last changed. A page may be shorter than `limit` and still have a next one.
+    /// The newest first, or with `after` in the order in which they last changed. A page may be shorter than
+    /// `limit` and still have a next one.
     pub actions: Vec<ActionStatus>,
-    /// The `after` of the next page, if there may be one.
+    /// The `before` of the next page, or with `after` its `after`, if there may be one.
     pub next: Option<u64>,
+    /// As `after` of a later question, with or without `wait`: only actions that changed since this answer.
+    pub seen: u64,
 }

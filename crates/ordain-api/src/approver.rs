@@ -5,7 +5,7 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_spec::approval::Verdict;
 use ordain_spec::statement::{
-    ActStatement, ApprovalStatement, ApproverKey, Assurance, ONCE, Signed, reason_hash,
+    ActStatement, ApprovalStatement, ApproverKey, Assurance, ONCE, Session, Signed, reason_hash,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,13 +23,15 @@ pub enum OwnerAct {
     PushPolicy,
     /// Lifts a halt. Subject: the hash of the reason. From: the hash of the halt's canonical JSON.
     Resume,
-    /// Signs with a new key. Subject: `none`. From: the id of the key that signs.
+    /// Signs with a new key. Subject: that public key, which the terms name. From: the id of the key that signs.
     RotateKey,
-    /// Creates a token. Subject: the hash of the request's canonical JSON. From: `none`.
+    /// Creates a token. Subject: the hash of the request's canonical JSON, with the id and the hash of the
+    /// secret. From: `none`.
     CreateToken,
-    /// Revokes a token. Subject and from: its id.
+    /// Revokes a token. Subject: its id. From: `none`.
     RevokeToken,
-    /// Enrols a key of an approver. Subject: the hash of the request's canonical JSON. From: the hash of the keys in force.
+    /// Enrols a key of an approver. Subject: the hash of the request's canonical JSON. From: the hash of the
+    /// keys in force.
     EnrolApproverKey,
     /// Revokes a key of an approver. Subject: its id. From: the hash of the keys in force.
     RevokeApproverKey,
@@ -37,11 +39,13 @@ pub enum OwnerAct {
     Undo,
     /// Registers a folder as a project. Subject: the hash of the request's canonical JSON. From: `none`.
     RegisterProject,
+    /// Forgets a project. Subject: its id. From: `none`.
+    ForgetProject,
 }
 
 impl OwnerAct {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::PushPolicy,
         Self::Resume,
         Self::RotateKey,
@@ -51,6 +55,7 @@ impl OwnerAct {
         Self::RevokeApproverKey,
         Self::Undo,
         Self::RegisterProject,
+        Self::ForgetProject,
     ];
 
     /// As statements write it.
@@ -65,6 +70,7 @@ impl OwnerAct {
             Self::RevokeApproverKey => "revoke_approver_key",
             Self::Undo => "undo",
             Self::RegisterProject => "register_project",
+            Self::ForgetProject => "forget_project",
         }
     }
 
@@ -74,7 +80,7 @@ impl OwnerAct {
     }
 }
 
-/// What the statement of an approval needs besides what is approved.
+/// Everything that the statement of an approval needs besides the action.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SigningTerms {
     /// The ledger's name.
@@ -91,7 +97,7 @@ pub struct SigningTerms {
     pub nonce: String,
 }
 
-/// What the statement of an owner act needs besides who does it and its subject.
+/// Everything that the statement of an owner act needs besides its author and its subject.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ActTerms {
     /// The ledger's name.
@@ -100,6 +106,9 @@ pub struct ActTerms {
     pub act: OwnerAct,
     /// The state that it changes, or `none`.
     pub from: String,
+    /// The subject, where only the gate knows it: the public key of `rotate_key`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Whether the gate has an owner. An open gate takes the act without a statement.
     pub owned: bool,
     /// The gate's time, in milliseconds since 1970. Add the time that has passed since.
@@ -126,10 +135,10 @@ impl ActTerms {
     }
 }
 
-/// What an approver signs about one action. The digest is the one that the client computed from what it showed.
+/// The statement that an approver signs about one action. The client computes the digest from what it showed.
 #[derive(Clone, Copy, Debug)]
 pub struct Approving<'a> {
-    /// Who approves or rejects.
+    /// The person who approves or rejects.
     pub principal: &'a str,
     /// The action.
     pub action_id: &'a str,
@@ -141,6 +150,8 @@ pub struct Approving<'a> {
     pub reason: &'a str,
     /// `recent` or `presence`.
     pub assurance: Assurance,
+    /// The session of a key that stays unlocked; of a signature that is `recent`.
+    pub session: Option<&'a Session>,
 }
 
 impl SigningTerms {
@@ -155,6 +166,7 @@ impl SigningTerms {
             verdict: approving.verdict,
             scope: ONCE.to_owned(),
             assurance: approving.assurance,
+            session: approving.session.cloned(),
             reason_hash: reason_hash(approving.reason),
             at_ms: self.at_ms.saturating_add(elapsed_ms),
             not_after_ms: self.not_after_ms,
@@ -167,7 +179,7 @@ impl SigningTerms {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewApproverKey {
-    /// Whose it is.
+    /// The principal that it belongs to.
     #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
     pub principal: String,
     /// 32 bytes in base64url without padding.
@@ -184,7 +196,8 @@ impl NewApproverKey {
     }
 }
 
-/// The hash of a request's canonical JSON. What cannot be written has no subject, so that no statement fits it.
+/// The hash of a request's canonical JSON. A request that has no canonical JSON has no subject, so no
+/// statement fits it.
 pub(crate) fn subject(request: &impl Serialize) -> String {
     Canonicalizer::new().value(request).map(|bytes| ContentHash::of(bytes).to_string()).unwrap_or_default()
 }

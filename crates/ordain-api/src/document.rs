@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct VerifyResult {
     /// The kind that it was verified as.
     pub kind: String,
-    /// What the verifier found.
+    /// The findings of the verifier.
     pub report: VerifyReport,
 }
 
-/// What a verifier found.
+/// The report of a verifier.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyReport {
     /// Whether the document is valid.
@@ -33,7 +33,7 @@ pub struct VerifyViolation {
     pub rule_id: String,
     /// A JSON Pointer into the document.
     pub path: String,
-    /// What is wrong.
+    /// The violation, in words.
     pub message: String,
 }
 

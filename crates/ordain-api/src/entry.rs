@@ -1,4 +1,4 @@
-//! What stands on the ledger: one entry for each event, with hashes where content could be secret or large.
+//! Entries of the ledger: one for each event, with hashes where content could be secret or large.
 
 use crate::permit::UseOutcome;
 use crate::project::ProjectName;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version that is written.
-pub const ENTRY_SCHEMA_VERSION: &str = "0.4.0";
+pub const ENTRY_SCHEMA_VERSION: &str = "0.5.0";
 
 /// One entry of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -17,14 +17,15 @@ pub const ENTRY_SCHEMA_VERSION: &str = "0.4.0";
 pub struct Entry {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Who caused it.
+    /// The principal that caused it.
     pub by: String,
-    /// How many entries have changed the gate's own state so far, this one included: on those entries, and on the last of every step.
+    /// How many entries have changed the gate's own state so far, this one included: on those entries, and on
+    /// the last of every step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<u64>,
     /// The version of this form.
     pub entry_schema_version: String,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// How they were authenticated.
     pub how: How,
@@ -45,7 +46,7 @@ pub struct ReplacedGate {
     pub checkpoint: String,
 }
 
-/// What happened. A `*_document` is the hash of a document in the store.
+/// One event. A `*_document` is the hash of a document in the store.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "docs/contracts/ledger.md has a table of them")]
@@ -67,7 +68,7 @@ pub enum Event {
         request_document: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         supersedes: Option<String>,
-        /// Who submitted it as it counts for approvals, if that is not who caused the entry.
+        /// The principal that counts as the submitter for approvals, if another one caused the entry.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         submitted_by: Option<String>,
         /// The deed of a call of `act`.
@@ -90,11 +91,19 @@ pub enum Event {
         expires_at_ms: Option<u64>,
     },
     /// Somebody said yes.
-    Approved { action_id: String, approval_document: String },
+    Approved {
+        action_id: String,
+        approval_document: String,
+        /// The note about the same effect, as the approver was shown it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier_document: Option<String>,
+    },
     /// Somebody said no.
     Rejected {
         action_id: String,
         approval_document: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier_document: Option<String>,
         /// By which it is found when the same is proposed again.
         effect_key: String,
     },
@@ -156,7 +165,15 @@ pub enum Event {
     /// And no longer.
     ApproverKeyRevoked { key_id: String, keys_document: String },
     /// A folder belongs to a project of the gate from now on.
-    ProjectRegistered { project_id: String, path: String },
+    ProjectRegistered {
+        project_id: String,
+        path: String,
+        /// The path of the project, if the folder only holds worktrees of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worktrees_of: Option<String>,
+    },
+    /// A folder does not belong to the gate any more.
+    ProjectForgotten { project_id: String, path: String },
     /// Nothing is allowed any more.
     Halted { reason: String },
     /// The halt is lifted.
@@ -207,6 +224,7 @@ impl Event {
             Self::ApproverKeyEnrolled { .. } => "approver_key_enrolled",
             Self::ApproverKeyRevoked { .. } => "approver_key_revoked",
             Self::ProjectRegistered { .. } => "project_registered",
+            Self::ProjectForgotten { .. } => "project_forgotten",
             Self::Halted { .. } => "halted",
             Self::Resumed { .. } => "resumed",
             Self::TokenCreated { .. } => "token_created",
@@ -238,9 +256,40 @@ impl Event {
             | Self::Applied { .. }
             | Self::Undone { .. }
             | Self::EvidenceReceived { .. }
-            // Projects stand in the registry of the state directory.
+            // Projects are listed in the registry of the state directory.
             | Self::ProjectRegistered { .. }
+            | Self::ProjectForgotten { .. }
             | Self::Drafted { .. } => false,
+        }
+    }
+
+    /// The action that it is about.
+    pub fn action_id(&self) -> Option<&str> {
+        match self {
+            Self::Submitted { action_id, .. }
+            | Self::Decided { action_id, .. }
+            | Self::Approved { action_id, .. }
+            | Self::Rejected { action_id, .. }
+            | Self::Superseded { action_id, .. }
+            | Self::Expired { action_id }
+            | Self::PermitMinted { action_id, .. }
+            | Self::PermitSpent { action_id, .. }
+            | Self::PermitSettled { action_id, .. }
+            | Self::Applied { action_id, .. }
+            | Self::Undone { action_id, .. } => Some(action_id),
+            Self::Opened { .. }
+            | Self::EvidenceReceived { .. }
+            | Self::Drafted { .. }
+            | Self::PolicyChanged { .. }
+            | Self::KeyRotated { .. }
+            | Self::ApproverKeyEnrolled { .. }
+            | Self::ApproverKeyRevoked { .. }
+            | Self::ProjectRegistered { .. }
+            | Self::ProjectForgotten { .. }
+            | Self::Halted { .. }
+            | Self::Resumed { .. }
+            | Self::TokenCreated { .. }
+            | Self::TokenRevoked { .. } => None,
         }
     }
 
@@ -257,8 +306,9 @@ impl Event {
                 let always = [decision_document, inputs_document];
                 always.into_iter().chain(call_document).map(String::as_str).collect()
             }
-            Self::Approved { approval_document, .. } | Self::Rejected { approval_document, .. } => {
-                vec![approval_document]
+            Self::Approved { approval_document, earlier_document, .. }
+            | Self::Rejected { approval_document, earlier_document, .. } => {
+                [approval_document].into_iter().chain(earlier_document).map(String::as_str).collect()
             }
             Self::PermitMinted { permit_document, .. } => vec![permit_document],
             Self::PermitSettled { report_document, .. } => vec![report_document],
@@ -274,6 +324,7 @@ impl Event {
             | Self::Undone { .. }
             | Self::KeyRotated { .. }
             | Self::ProjectRegistered { .. }
+            | Self::ProjectForgotten { .. }
             | Self::Halted { .. }
             | Self::Resumed { .. }
             | Self::TokenCreated { .. }
@@ -289,6 +340,6 @@ pub struct LedgerEntry {
     pub index: u64,
     /// The hash of its leaf, base64.
     pub leaf_hash: String,
-    /// What it says.
+    /// The verdict.
     pub entry: Entry,
 }

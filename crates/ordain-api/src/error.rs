@@ -1,4 +1,4 @@
-//! What is wrong with a request.
+//! Errors in a request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct FieldError {
     /// A JSON Pointer into what was sent.
     pub path: String,
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
     /// The rule that it breaks, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

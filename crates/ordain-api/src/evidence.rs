@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A packet that is on record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceReceipt {
-    /// What proposals refer to.
+    /// The id that proposals refer to.
     pub evidence_id: String,
     /// The packet's hash.
     pub packet_hash: String,

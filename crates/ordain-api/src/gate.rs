@@ -17,9 +17,12 @@ pub struct GateStatus {
     pub policy_hash: Option<String>,
     /// Whether somebody owns the gate: an owner's key is enrolled. A gate without one is open.
     pub owned: bool,
-    /// Who asked, as the gate knows them.
+    /// The caller, as the gate knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
+    /// The agents whose proposals the caller hands in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
     /// The project whose folder the caller named, over a unix socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectStatus>,
@@ -28,7 +31,7 @@ pub struct GateStatus {
 /// Why nothing is allowed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Halt {
-    /// Who halted the gate.
+    /// The principal that halted the gate.
     pub by: String,
     /// Why.
     pub reason: String,

@@ -3,14 +3,40 @@
 use crate::entry::LedgerEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A page of entries.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EntryPage {
-    /// In their order.
+    /// In their order, or with `before` the newest first.
     pub entries: Vec<LedgerEntry>,
     /// The number of entries on the whole ledger.
     pub size: u64,
+    /// The `before` of the next page, if there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+    /// With `documents`: those that the entries name, by their hashes. Those that the caller may not have
+    /// whole are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<BTreeMap<String, String>>,
+}
+
+/// A document that an entry of the ledger names.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentOnRecord {
+    /// The hash by which entries name it.
+    pub hash: String,
+    /// Its kind, such as `proposal` or `decision`.
+    pub kind: String,
+    /// The last entry that names it.
+    pub index: u64,
+    /// The action that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_id: Option<String>,
+    /// Whether values are hidden, so that the text does not have the hash.
+    pub redacted: bool,
+    /// The document.
+    pub text: String,
 }
 
 /// A proof that one tree begins with another (RFC 6962).

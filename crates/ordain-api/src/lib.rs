@@ -9,6 +9,7 @@ mod role;
 mod action;
 mod approver;
 mod document;
+mod dossier;
 mod entry;
 mod evidence;
 mod gate;
@@ -26,17 +27,20 @@ mod operation;
 mod operations;
 mod plain_schema;
 
-pub use action::{ActAnswer, ActionPage, ActionState, ActionStatus, VerdictRequest};
+pub use action::{
+    ActAnswer, ActionPage, ActionState, ActionStatus, CalledAction, ShownView, SourcedCall, VerdictRequest,
+};
 pub use approver::{
     ActTerms, ApproverKeyList, Approving, NewApproverKey, OwnerAct, STATEMENT_HEADER, STATEMENTS_MAX,
     SigningTerms, read_statement_header, statement_header,
 };
 pub use document::{VerifyReport, VerifyResult, VerifyViolation};
+pub use dossier::{DOSSIER_SCHEMA_VERSION, Dossier, DossierEntry};
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry, ReplacedGate};
 pub use error::FieldError;
 pub use evidence::EvidenceReceipt;
 pub use gate::{GateStatus, Halt, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
-pub use ledger::{ConsistencyProof, EntryPage};
+pub use ledger::{ConsistencyProof, DocumentOnRecord, EntryPage};
 pub use note::{DraftRequest, FailedDraft, NoteFinding, NoteValidation};
 pub use openapi::openapi;
 pub use operation::{
@@ -48,12 +52,12 @@ pub use permit::{
     UseRequest,
 };
 pub use problem::{Problem, ProblemCode};
-pub use project::{NewProject, ProjectName, ProjectStatus};
+pub use project::{NewProject, ProjectList, ProjectName, ProjectStatus, RegisteredProject};
 pub use query::{
     ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, PolicyQuery, ProofQuery,
     SubmitQuery, VerifyQuery,
 };
 pub use role::Role;
 pub use server::{Health, Jwk, Jwks, PolicyState, Ready};
-pub use token::{CreatedToken, NewToken, TokenList, TokenStatus};
+pub use token::{CreatedToken, NewSecret, NewToken, TokenList, TokenStatus};
 pub use view::ViewDocument;

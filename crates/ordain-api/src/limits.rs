@@ -14,6 +14,8 @@ pub const EVIDENCE_MAX: usize = 64;
 pub const NAMES_MAX: usize = 64;
 /// Bytes of a request's body that holds a document.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
+/// Bytes of the body of `act`: a call, and the texts that are too long for its parameters.
+pub const ACT_BODY_BYTES_MAX: usize = 6 << 20;
 /// Bytes of a request's body that holds no document: a verdict, a reason, an outcome, a new token.
 pub const SMALL_BODY_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a request's body that holds a policy folder.

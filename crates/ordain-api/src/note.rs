@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DraftRequest {
-    /// What the note is to say: 8 to 20,000 characters without surplus space. A longer text is cut.
+    /// The content of the note in words: 8 to 20,000 characters without surplus space. A longer text is cut.
     #[schemars(with = "String", length(min = NOTE_TEXT_CHARACTERS_MIN))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -53,7 +53,7 @@ pub struct NoteFinding {
     pub code: String,
     /// A JSON Pointer into the proposal.
     pub path: String,
-    /// What is wrong, and what to do.
+    /// The violation and its remedy.
     pub message: String,
     /// Values that fit here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -224,8 +224,25 @@ mod tests {
     fn parameters_come_from_the_types_of_queries() {
         let description = openapi();
         let parameters = &description["paths"]["/v1/actions"]["get"]["parameters"];
+        let names: Vec<&str> =
+            parameters.as_array().into_iter().flatten().filter_map(|it| it["name"].as_str()).collect();
+        let filters = [
+            "action_type",
+            "actor",
+            "after",
+            "approver",
+            "before",
+            "id_prefix",
+            "limit",
+            "policy",
+            "since_ms",
+            "state",
+        ];
+        assert_eq!(names, [&filters[..], &["target", "until_ms", "wait"]].concat());
+        let parameters: Json = [4, 6, 9].into_iter().map(|number| parameters[number].clone()).collect();
         let expected = json!([
-            {"name": "after", "in": "query", "required": false, "description": "The `next` of the page before.",
+            {"name": "before", "in": "query", "required": false,
+                "description": "Without `after`: the `next` of the page before. The newest come first.",
                 "schema": {"type": "integer", "format": "uint64", "minimum": 0, "maximum": WHOLE_MAX}},
             {"name": "limit", "in": "query", "required": false,
                 "description": "The largest number of actions on the page.",
@@ -233,7 +250,7 @@ mod tests {
             {"name": "state", "in": "query", "required": false, "description": "Only actions in this state.",
                 "schema": {"$ref": "#/components/schemas/ActionState"}},
         ]);
-        assert_eq!(*parameters, expected);
+        assert_eq!(parameters, expected);
         let index = &description["paths"]["/v1/ledger/proof"]["get"]["parameters"][0];
         assert_eq!((&index["name"], &index["required"]), (&json!("index"), &json!(true)));
     }

@@ -1,4 +1,4 @@
-//! What one operation is: its path, who may ask, what it takes and what it answers.
+//! One operation: its path, the roles that may call it, its request and its answers.
 
 use crate::operations::OPERATIONS;
 use crate::role::Role;
@@ -13,13 +13,13 @@ pub struct Operation {
     pub method: Method,
     /// The path, with `{id}` for a name.
     pub path: &'static str,
-    /// What it does.
+    /// One sentence on its effect.
     pub summary: &'static str,
-    /// Who may ask.
+    /// The roles that may call it.
     pub access: Access,
     /// The type of its query.
     pub query: Option<SchemaOf>,
-    /// What it takes.
+    /// The body of its request.
     pub body: Option<Body>,
     /// Its answers, but for the problems that any operation may answer with.
     pub answers: &'static [Answer],
@@ -46,7 +46,7 @@ pub enum Method {
     Delete,
 }
 
-/// Who may ask.
+/// The callers of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Anybody, without a token.
@@ -98,11 +98,11 @@ pub struct Answer {
     pub status: u16,
     /// When it is given.
     pub summary: &'static str,
-    /// What it contains.
+    /// Its type.
     pub content: Content,
 }
 
-/// What an answer contains.
+/// The body of an answer.
 pub enum Content {
     /// JSON of this form.
     Json(SchemaOf),
@@ -144,6 +144,7 @@ operation_ids! {
     ListActions = "list_actions",
     GetAction = "get_action",
     StreamActionEvents = "stream_action_events",
+    GetDossier = "get_dossier",
     RecordVerdict = "record_verdict",
     AddEvidence = "add_evidence",
     GetPermit = "get_permit",
@@ -153,6 +154,7 @@ operation_ids! {
     GetProof = "get_proof",
     GetConsistency = "get_consistency",
     ListEntries = "list_entries",
+    GetDocument = "get_document",
     GetGate = "get_gate",
     Halt = "halt",
     Resume = "resume",
@@ -167,6 +169,8 @@ operation_ids! {
     ListTokens = "list_tokens",
     RevokeToken = "revoke_token",
     RegisterProject = "register_project",
+    ListProjects = "list_projects",
+    ForgetProject = "forget_project",
     TransformIntent = "transform_intent",
     VerifyDocument = "verify_document",
     DraftNote = "draft_note",
@@ -187,7 +191,7 @@ impl OperationId {
     }
 }
 
-/// Characters of a name that may stand in a path as they are (RFC 3986, unreserved).
+/// Characters of a name that a path takes unescaped (RFC 3986, unreserved).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 impl Operation {

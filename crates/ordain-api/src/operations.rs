@@ -1,12 +1,15 @@
 //! The one table of operations, in the order of [`OperationId`].
 
-use crate::action::{ActAnswer, ActionPage, ActionState, ActionStatus, VerdictRequest};
+use crate::action::{
+    ActAnswer, ActionPage, ActionState, ActionStatus, SourcedCall, VerdictRequest, call_schema,
+};
 use crate::approver::{ActTerms, ApproverKeyList, NewApproverKey};
 use crate::document::VerifyResult;
+use crate::dossier::Dossier;
 use crate::evidence::EvidenceReceipt;
 use crate::gate::{GateStatus, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
-use crate::ledger::{ConsistencyProof, EntryPage};
-use crate::limits::{BODY_BYTES_MAX, POLICY_BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
+use crate::ledger::{ConsistencyProof, DocumentOnRecord, EntryPage};
+use crate::limits::{ACT_BODY_BYTES_MAX, BODY_BYTES_MAX, POLICY_BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
 use crate::note::{DraftRequest, FailedDraft, NoteValidation};
 use crate::operation::{
     Access, Answer, Body, Content, LongPoll, Method, Operation, OperationId, Presence, SchemaOf, json,
@@ -14,7 +17,7 @@ use crate::operation::{
 };
 use crate::permit::{KernelUseRequest, OutcomeReport, PermitStatus, UseReceipt, UseRequest};
 use crate::problem::Problem;
-use crate::project::{NewProject, ProjectStatus};
+use crate::project::{NewProject, ProjectList, ProjectStatus, RegisteredProject};
 use crate::query::{
     ActQuery, ActionQuery, ActionsQuery, ConsistencyQuery, EntriesQuery, PolicyQuery, ProofQuery,
     SubmitQuery, VerifyQuery,
@@ -72,7 +75,7 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Submit an action proposal or a KernelRequest; the gate decides at once",
         access: Access::Roles(&[Role::Actor]),
         query: Some(query::<SubmitQuery>),
-        body: document(action_schema),
+        body: document(call_schema),
         answers: &[
             json(201, "Decided and on the ledger", schema::<ActionStatus>),
             json(200, "Submitted before; the recorded answer", schema::<ActionStatus>),
@@ -91,7 +94,7 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Decide a call and, if it is allowed, use its permit in the same step; for callers that execute at once",
         access: Access::AllRoles(&[Role::Actor, Role::Worker]),
         query: Some(query::<ActQuery>),
-        body: document(action_schema),
+        body: Some(Body { schema: act_schema, bytes_max: ACT_BODY_BYTES_MAX }),
         answers: &[json(200, "Decided and on the ledger", schema::<ActAnswer>), UNKNOWN, CONFLICT],
         workspace: true,
         guards_token: true,
@@ -101,9 +104,10 @@ pub static OPERATIONS: &[Operation] = &[
     Operation {
         id: OperationId::ListActions,
         path: "/v1/actions",
-        summary: "List actions in the order in which they last changed",
+        summary: "List actions, the newest first, or in the order of their changes with `after`; with `wait`, the answer comes when there is one",
         query: Some(query::<ActionsQuery>),
         answers: &[json(200, "A page of actions", schema::<ActionPage>)],
+        long_poll: LongPoll::OnRequest,
         ..PLAIN
     },
     Operation {
@@ -130,6 +134,14 @@ pub static OPERATIONS: &[Operation] = &[
             UNKNOWN,
         ],
         long_poll: LongPoll::Always,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetDossier,
+        path: "/v1/actions/{id}/dossier",
+        summary: "Get everything about an action with proofs, to be checked offline",
+        access: Access::Roles(READS_LEDGER),
+        answers: &[json(200, "The dossier", schema::<Dossier>), UNKNOWN],
         ..PLAIN
     },
     Operation {
@@ -222,7 +234,15 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "List entries of the ledger",
         access: Access::Roles(READS_LEDGER),
         query: Some(query::<EntriesQuery>),
-        answers: &[json(200, "Entries", schema::<EntryPage>)],
+        answers: &[json(200, "Entries", schema::<EntryPage>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetDocument,
+        path: "/v1/documents/{id}",
+        summary: "Get a document that the ledger names, by its hash; documents of an action are for those who see the action",
+        access: Access::Roles(SEES),
+        answers: &[json(200, "The document", schema::<DocumentOnRecord>), UNKNOWN],
         ..PLAIN
     },
     Operation {
@@ -322,7 +342,7 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Create a token",
         access: Access::Roles(&[Role::Operator]),
         body: small(schema::<NewToken>),
-        answers: &[json(201, "The token, which is shown only now", schema::<CreatedToken>)],
+        answers: &[json(201, "The token, which is shown only now", schema::<CreatedToken>), CONFLICT],
         ..PLAIN
     },
     Operation {
@@ -350,6 +370,23 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(&[Role::Operator]),
         body: small(schema::<NewProject>),
         answers: &[json(201, "Registered", schema::<ProjectStatus>), CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ListProjects,
+        path: "/v1/projects",
+        summary: "List the projects of the gate",
+        access: Access::Roles(&[Role::Operator, Role::Auditor, Role::Approver]),
+        answers: &[json(200, "Projects", schema::<ProjectList>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ForgetProject,
+        method: Method::Delete,
+        path: "/v1/projects/{id}",
+        summary: "Forget a project; its folder has no gate from then on, and its record stays",
+        access: Access::Roles(&[Role::Operator]),
+        answers: &[json(200, "Forgotten", schema::<RegisteredProject>), UNKNOWN],
         ..PLAIN
     },
     Operation {
@@ -452,9 +489,9 @@ pub static OPERATIONS: &[Operation] = &[
     },
 ];
 
-fn action_schema(generator: &mut SchemaGenerator) -> Schema {
+fn act_schema(generator: &mut SchemaGenerator) -> Schema {
     let (proposal, request) = (schema::<Proposal>(generator), schema::<KernelRequest>(generator));
-    json_schema!({"anyOf": [proposal, request]})
+    json_schema!({"anyOf": [proposal, request, schema::<SourcedCall>(generator)]})
 }
 
 fn use_schema(generator: &mut SchemaGenerator) -> Schema {

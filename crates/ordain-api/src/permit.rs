@@ -37,7 +37,7 @@ pub struct Use {
     /// Counted from 1.
     #[serde(rename = "use")]
     pub number: u64,
-    /// Who acts.
+    /// The worker that acts.
     pub worker: String,
     /// Since when, in milliseconds since 1970.
     pub spent_at_ms: u64,
@@ -91,7 +91,7 @@ pub struct Settled {
     pub affected_records: Option<u64>,
     /// How long it took.
     pub duration_ms: Option<u64>,
-    /// Who reported it.
+    /// The worker that reported it.
     pub by: String,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
@@ -123,7 +123,7 @@ pub struct UseRequest {
     pub permit: String,
     /// The action.
     pub action_type: ActionType,
-    /// What it acts on.
+    /// The resource that it acts on.
     pub target: Target,
     /// Its parameters.
     pub parameters: Map<String, Json>,
@@ -159,7 +159,7 @@ pub struct OutcomeReport {
     #[schemars(range(max = WHOLE_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What there is to say.
+    /// A comment by the worker.
     #[schemars(length(max = REASON_CHARACTERS_MAX))]
     #[serde(default)]
     pub reason: String,

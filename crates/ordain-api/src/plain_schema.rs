@@ -1,4 +1,5 @@
-//! Schemas in the plain form that code generators read well. They accept the same documents, or more where no generator can say it.
+//! Schemas in the plain form that code generators read well. They accept the same documents, or more where no
+//! generator can say it.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -16,12 +16,12 @@ pub struct Problem {
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What went wrong, for people.
+    /// The problem, in words.
     pub detail: String,
-    /// What to do about it, for people.
+    /// The advice: a command to run or a thing to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What went wrong, for programs.
+    /// The kind of problem, for programs.
     pub code: ProblemCode,
     /// Every error in the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -37,7 +37,7 @@ pub struct Problem {
     pub correlation_id: Option<String>,
 }
 
-/// What went wrong, for programs. The note service has codes of its own, in capitals.
+/// The kind of a problem, for programs. The note service has codes of its own, in capitals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemCode {

@@ -1,9 +1,9 @@
-//! What a token is for.
+//! The roles of tokens.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a token is for.
+/// The role of a token: the operations that it may call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {

@@ -2,6 +2,7 @@
 
 use crate::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN, NAMES_MAX, WHOLE_MAX};
 use crate::role::Role;
+use ordain_spec::Sha256;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -12,11 +13,11 @@ use std::collections::BTreeSet;
 pub struct TokenStatus {
     /// Its id.
     pub token_id: String,
-    /// Whose it is.
+    /// The principal that it belongs to.
     pub principal: String,
     /// The names that it may propose under.
     pub names: Vec<String>,
-    /// What it is for.
+    /// The roles that it has.
     pub roles: Vec<Role>,
     /// Since when, in milliseconds since 1970.
     pub created_at_ms: u64,
@@ -30,10 +31,10 @@ pub struct TokenStatus {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// Whose it is.
+    /// The principal that it belongs to.
     #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
     pub principal: String,
-    /// What it is for.
+    /// The roles that it has.
     #[schemars(length(min = 1))]
     #[serde(deserialize_with = "distinct")]
     pub roles: BTreeSet<Role>,
@@ -45,6 +46,21 @@ pub struct NewToken {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = WHOLE_MAX))]
     pub expires_at_ms: Option<u64>,
+    /// The id and the hash of a secret that whoever asks has made. On a gate with an owner the statement
+    /// covers them; without an owner the gate makes them where they are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<NewSecret>,
+}
+
+/// The secret of a token to be made, without the secret itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewSecret {
+    /// The id of the token: 16 hexadecimal digits, random.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
+    pub token_id: String,
+    /// The hash of the secret's text: 32 random bytes in base64url without padding.
+    pub secret_hash: Sha256,
 }
 
 impl NewToken {
@@ -59,8 +75,9 @@ impl NewToken {
 pub struct CreatedToken {
     /// The token without its secret.
     pub status: TokenStatus,
-    /// The token itself. It is shown here and never again.
-    pub token: String,
+    /// The token itself, if the gate made its secret. It is shown here and never again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 /// All tokens.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-/// A JSON document that is kept as its canonical text. Whoever looks into it gets it as JSON.
+/// A JSON document that is kept as its canonical text. Readers get it as JSON.
 #[derive(Clone)]
 pub struct ViewDocument {
     text: String,

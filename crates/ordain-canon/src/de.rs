@@ -57,7 +57,7 @@ impl de::Error for TypeError {
         let names = names.join(", ");
         Self {
             message: format!("unknown variant `{found}`, expected one of {names}"),
-            without_values: Some(format!("a name was found that is none of {names}")),
+            without_values: Some(format!("an unknown name was found, expected one of {names}")),
             pointer: String::new(),
         }
     }
@@ -82,7 +82,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What is left of an array.
+/// The rest of an array.
 struct Elements<'v> {
     rest: slice::Iter<'v, Value<'v>>,
     index: usize,
@@ -103,10 +103,10 @@ impl<'de, 'v: 'de> de::SeqAccess<'de> for Elements<'v> {
     }
 }
 
-/// What is left of an object.
+/// The rest of an object.
 struct Members<'v> {
     rest: slice::Iter<'v, Member<'v>>,
-    /// Whose value comes next.
+    /// The key whose value comes next.
     current: Option<&'v Member<'v>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a text that is not strict JSON, and where.
+//! Errors of a text that is not strict JSON, with their positions.
 
 use crate::limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};
 use crate::place::{Place, place_of, pointer_to};
@@ -14,7 +14,7 @@ pub enum ReadErrorKind {
     Unexpected {
         /// The byte found.
         byte: u8,
-        /// What would have been right.
+        /// The expected token.
         expected: &'static str,
     },
     /// The text starts with a byte order mark.
@@ -25,7 +25,7 @@ pub enum ReadErrorKind {
     InvalidUtf8,
     /// An unescaped control character in a string.
     ControlCharacter(u8),
-    /// A backslash followed by something that is no escape.
+    /// A backslash followed by something that is not an escape.
     InvalidEscape,
     /// A `\u` escape for half of a surrogate pair.
     LoneSurrogate,
@@ -55,7 +55,7 @@ impl fmt::Display for ReadErrorKind {
             Self::TrailingData => write!(f, "there is more text after the document"),
             Self::InvalidUtf8 => write!(f, "the string is not valid UTF-8"),
             Self::ControlCharacter(byte) => {
-                write!(f, "control character 0x{byte:02x} in a string; write it as an escape")
+                write!(f, "control character 0x{byte:02x} in a string, which must be escaped")
             }
             Self::InvalidEscape => write!(f, "this is not a JSON escape"),
             Self::LoneSurrogate => write!(f, "the escape is half of a surrogate pair"),
@@ -65,7 +65,7 @@ impl fmt::Display for ReadErrorKind {
             Self::InfiniteNumber => write!(f, "the number does not fit a double"),
             Self::InexactInteger => write!(
                 f,
-                "an integer from 2^53 to 10^21 is not kept exactly by every reader; write it as a string"
+                "an integer from 2^53 to 10^21 is not kept exactly by every reader and must be a string"
             ),
             Self::TooLong => write!(f, "the document is longer than {DOCUMENT_BYTES_MAX} bytes"),
         }
@@ -76,7 +76,7 @@ impl fmt::Display for ReadErrorKind {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{kind} at line {line}, column {column} (byte {offset})", line = place.line, column = place.column, offset = place.offset)]
 pub struct ReadError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ReadErrorKind,
     /// Where it is wrong in the text.
     pub place: Place,
@@ -116,7 +116,7 @@ pub enum WriteError {
     #[error("the number is not finite")]
     NotFinite,
     /// An integer that no strict reader would take back.
-    #[error("the integer {0} is not kept exactly by every reader; write it as a string")]
+    #[error("the integer {0} is not kept exactly by every reader and must be a string")]
     InexactInteger(i128),
     /// Two members of one object have the same key.
     #[error("the object has the key `{0}` twice")]

@@ -1,5 +1,5 @@
-//! The hashes of docs/contracts/canonical.md. Each has a name and a type of its own, because their inputs differ: with or
-//! without a final line feed, with or without a field, canonical or raw.
+//! The hashes of docs/contracts/canonical.md. Each has a name and a type of its own, because their inputs
+//! differ: with or without a final line feed, with or without a field, canonical or raw.
 
 use crate::error::{ReadError, WriteError};
 use crate::value::{Member, Value};
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What precedes the hex digits of most hashes.
+/// The prefix before the hex digits of most hashes.
 pub const SHA256_PREFIX: &str = "sha256:";
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -85,17 +85,17 @@ macro_rules! document_hash {
         hash_type!($(#[$doc])* $name, $prefix);
 
         impl $name {
-            /// Of a document's text, which is read strictly.
+            /// Hashes the text of a document, which is read strictly.
             pub fn of_text(canon: &mut Canonicalizer, text: &[u8]) -> Result<Self, ReadError> {
                 canon.digest_text(text, $suffix).map(Self)
             }
 
-            /// Of a value.
+            /// Hashes a value.
             pub fn of<T: Serialize + ?Sized>(canon: &mut Canonicalizer, value: &T) -> Result<Self, WriteError> {
                 canon.digest_value(value, $suffix).map(Self)
             }
 
-            /// Of a value, with its canonical bytes.
+            /// Hashes a value and returns its canonical bytes too.
             pub fn with_bytes<'c, T: Serialize + ?Sized>(
                 canon: &'c mut Canonicalizer,
                 value: &T,
@@ -113,14 +113,15 @@ macro_rules! hash_without {
         hash_type!($(#[$doc])* $name, $prefix);
 
         impl $name {
-            #[doc = concat!("Of a document's text, which is read strictly; `", $except, "` does not count.")]
+            #[doc = concat!("Hashes a document's text, which is read strictly; `", $except, "` does not count.")]
             pub fn of_text(canon: &mut Canonicalizer, text: &[u8]) -> Result<Self, ReadError> {
                 let value = Value::read(text)?;
-                // What was read can be written, unless short numbers become so long that the text is too long.
+                // A text that was read can be written, unless short numbers expand until the text is too
+                // long.
                 Self::of(canon, &value).map_err(|_| ReadError::too_long(text))
             }
 
-            #[doc = concat!("Of a value; its member `", $except, "` does not count.")]
+            #[doc = concat!("Hashes a value; its member `", $except, "` does not count.")]
             pub fn of(canon: &mut Canonicalizer, value: &Value<'_>) -> Result<Self, WriteError> {
                 canon.digest_value(&Without { value, except: $except }, b"").map(Self)
             }
@@ -129,7 +130,7 @@ macro_rules! hash_without {
 }
 
 document_hash! {
-    /// Of a bundle: canonical JSON and one line feed.
+    /// The hash of a bundle: canonical JSON and one line feed.
     BundleHash, "", b"\n"
 }
 document_hash! {
@@ -137,27 +138,27 @@ document_hash! {
     IntentHash, "", b"\n"
 }
 document_hash! {
-    /// Of a plan proposal.
+    /// The hash of a plan proposal.
     PlanHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of a patch set.
+    /// The hash of a patch set.
     PatchHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of an action proposal.
+    /// The hash of an action proposal.
     ActionHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of an action proposal's target.
+    /// The hash of an action proposal's target.
     TargetHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of an action proposal's parameters.
+    /// The hash of an action proposal's parameters.
     ParametersHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of an evidence packet.
+    /// The hash of an evidence packet.
     PacketHash, SHA256_PREFIX, b""
 }
 document_hash! {
@@ -169,27 +170,27 @@ document_hash! {
     RunFileHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of a policy set: policies, schema and entities.
+    /// The hash of a policy set: policies, schema and entities.
     PolicyHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of a decision.
+    /// The hash of a decision.
     DecisionHash, SHA256_PREFIX, b""
 }
 document_hash! {
-    /// Of what an approver was shown.
+    /// The hash of the view that an approver was shown.
     ViewDigest, SHA256_PREFIX, b""
 }
 hash_without! {
-    /// Of execution evidence; what was observed varies between runs and does not count.
+    /// The hash of execution evidence. Observations vary between runs and do not count.
     EvidenceHash, SHA256_PREFIX, "observed"
 }
 hash_without! {
-    /// Of a note proposal: everything but the hash itself.
+    /// The hash of a note proposal: everything but the hash itself.
     NoteHash, "", "hash"
 }
 hash_type! {
-    /// Of a set of evidence packets: the canonical array of their hashes, sorted.
+    /// The hash of a set of evidence packets: the canonical array of their hashes, sorted.
     EvidenceSetHash, SHA256_PREFIX
 }
 hash_type! {
@@ -205,7 +206,7 @@ impl BundleHash {
 }
 
 impl EvidenceSetHash {
-    /// Of packets in any order; a packet that is there twice counts once.
+    /// Hashes packets in any order; a packet that is there twice counts once.
     pub fn of(canon: &mut Canonicalizer, packets: &[PacketHash]) -> Result<Self, WriteError> {
         let sorted: BTreeSet<&PacketHash> = packets.iter().collect();
         canon.digest_value(&sorted, b"").map(Self)
@@ -213,7 +214,7 @@ impl EvidenceSetHash {
 }
 
 impl ContentHash {
-    /// Of content.
+    /// Hashes content.
     pub fn of(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
     }

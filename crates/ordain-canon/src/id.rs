@@ -47,7 +47,7 @@ enum Cover {
 }
 
 impl DerivedId {
-    /// What stands before the digits, without the underscore.
+    /// The prefix before the digits, without the underscore.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Bundle => "bundle",

@@ -1,4 +1,4 @@
-//! What the strict reader accepts at most (docs/contracts/canonical.md).
+//! Limits of the strict reader (docs/contracts/canonical.md).
 
 /// Containers inside containers: the 129th level is refused.
 pub const DEPTH_MAX: usize = 128;

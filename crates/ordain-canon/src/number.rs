@@ -2,7 +2,7 @@
 
 use crate::limits::{INTEGER_REFUSED_END, INTEGER_REFUSED_START};
 
-/// A number as it stands in a text.
+/// A number as a text spells it.
 #[derive(Clone, Copy)]
 pub(crate) struct NumberToken {
     pub(crate) end: usize,
@@ -90,7 +90,7 @@ pub(crate) fn parse_number(token: &[u8]) -> Result<f64, Refused> {
     if (INTEGER_REFUSED_START..INTEGER_REFUSED_END).contains(&size) {
         return Err(Refused::Inexact);
     }
-    // What is below 10^21 as it is written and reaches it only by rounding was inexact too.
+    // A number that is written below 10^21 and reaches it only by rounding was inexact too.
     if size == INTEGER_REFUSED_END && digits_before_point(token) <= DIGITS_OF_REFUSED_END {
         return Err(Refused::Inexact);
     }

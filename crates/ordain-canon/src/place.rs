@@ -40,7 +40,7 @@ pub fn push_pointer_token(pointer: &mut String, token: &str) {
     }
 }
 
-/// What encloses the current position.
+/// The objects and arrays around the current position.
 enum Frame {
     Array { index: usize },
     Object { key: Option<String> },
@@ -57,7 +57,7 @@ pub(crate) fn pointer_to(text: &[u8], offset: usize, in_member: bool) -> String 
     walk.pointer()
 }
 
-/// Where the value of a JSON Pointer stands in a well-formed text, or else its nearest ancestor that is there.
+/// The place of a JSON Pointer's value in a well-formed text, or else of its nearest ancestor that is there.
 /// The range of a member starts at its key.
 pub fn span_of(text: &[u8], pointer: &str) -> Range<usize> {
     let tokens = pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"));

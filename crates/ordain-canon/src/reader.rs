@@ -5,7 +5,7 @@ use crate::limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, KEY_BYTES_MAX};
 use crate::number::{Refused, scan_number};
 use crate::scan::{ascii_run_end, plain_run_end, spaces_end};
 
-/// What becomes of a document: a tree, canonical bytes, nothing at all.
+/// The product of reading: a tree, canonical bytes, or nothing at all.
 pub(crate) trait Builder<'a> {
     type Value;
     type Array;

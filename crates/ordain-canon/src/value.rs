@@ -92,7 +92,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What kind of value this is, as a person would say it.
+    /// The kind of this value, as a person would say it.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -161,7 +161,7 @@ impl Serialize for Value<'_> {
 /// Builds the tree.
 #[derive(Default)]
 struct Tree {
-    /// Where the keys of the open objects stand in the text, innermost last.
+    /// The places of the keys of the open objects, innermost last.
     offsets: Vec<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! The canonical writer (RFC 8785): text and values go into one reused buffer; objects whose members come out of
-//! order are noted as spans, and the bytes are put in order once, on their way out.
+//! The canonical writer (RFC 8785): text and values go into one reused buffer. Objects whose members come out
+//! of order are noted as spans, and the bytes are sorted once, when they are taken out.
 
 use crate::check::{compare_keys, is_canonical, is_canonical_with};
 use crate::error::{ReadError, WriteError};
@@ -146,7 +146,7 @@ struct MemberSpan {
     escaped: bool,
     /// The first bytes of a key without escapes; where two differ, they decide.
     prefix: u64,
-    /// Where the key stands in the text that is being read.
+    /// The place of the key in the text that is being read.
     source: u32,
     /// The unsorted objects inside it.
     unsorted: Inside,

@@ -47,7 +47,7 @@ fn doubles(count: usize) -> Vec<f64> {
 #[test]
 fn node_writes_the_same_numbers() {
     let wanted = if std::env::var_os("ORDAIN_SOAK").is_some() { DOUBLES_SOAK } else { DOUBLES };
-    // Some bits are no finite number.
+    // Some bit patterns are not finite numbers.
     let doubles = doubles(wanted + wanted / 50);
     assert!(doubles.len() >= wanted);
     let script = "const bits = new BigUint64Array(1), f = new Float64Array(bits.buffer); let out = '';\
@@ -73,7 +73,7 @@ fn node_writes_the_same_numbers() {
     for (number, expected) in doubles.iter().zip(text.lines()) {
         let written = std::str::from_utf8(canonicalizer.value(number).unwrap()).unwrap();
         assert_eq!(written, expected, "{:016x}", number.to_bits());
-        // What the strict reader takes, it reads back to the same double, and it knows the text as canonical.
+        // The strict reader reads its own output back to the same double, and knows the text as canonical.
         match Value::read(expected.as_bytes()) {
             Ok(read) => {
                 assert_eq!(read.as_f64(), Some(*number));

@@ -1,4 +1,5 @@
-//! Findings that count in one genre only. In the head of a function the prose is judged, not the code; in a user story, the wish.
+//! Findings that count in one genre only. In the head of a function the prose is judged, not the code; in a
+//! user story, the wish.
 
 use crate::detect::Hit;
 use crate::findings::{Finding, Part};
@@ -126,7 +127,7 @@ pub(crate) fn find_in_story(story: &Text<'_>, around: &[Range<usize>], findings:
     }
 }
 
-/// The first and the last word of each term that stands there.
+/// The first and the last word of each term that is there.
 fn terms<'w, 't>(words: &[&'w Token<'t>], terms: &[&[&str]]) -> Vec<(&'w Token<'t>, &'w Token<'t>)> {
     let mut found = Vec::new();
     for (at, first) in words.iter().enumerate() {

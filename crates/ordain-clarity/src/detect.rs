@@ -1,22 +1,19 @@
-//! What the clarity rules look for that is more than a list of words.
+//! Findings of the clarity rules that take more than a list of words.
 
-use crate::lexicon::{
-    ADVICE, COMMON_ABBREVIATIONS, EMPTY_GOAL_WORDS, ENDS_LIKE_SUPERLATIVE, NUMBER_WORDS, OPEN_ENDS,
-    OR_DESCRIBES, OR_INSIDE, PHRASE_ENDS, QUALITIES, REQUEST_VERBS, SOURCES, SUPERLATIVES, UNITS,
-};
+use crate::class::Class;
+use crate::lexicon::OPEN_ENDS;
+use crate::quantity::is_unit;
 use crate::rules::{CLARITY_RULES, Find};
-use crate::text::{Kind, Text, Token};
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use crate::text::{Kind, Text, Token, class_of};
 
 /// Words in a text that a rule found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hit {
     /// Where they start in the text.
     pub start: usize,
-    /// As they stand in the text.
+    /// The words of the text.
     pub words: String,
-    /// What to choose from, where the text offers it.
+    /// The options, where the text offers some.
     pub options: Vec<String>,
 }
 
@@ -26,7 +23,7 @@ fn hit(text: &Text<'_>, first: &Token<'_>, last: &Token<'_>) -> Hit {
 
 /// Whether a noun phrase ends before this word.
 pub fn ends_phrase(token: &Token<'_>) -> bool {
-    PHRASE_ENDS.contains(&&*token.lower)
+    token.has(Class::PHRASE_END)
 }
 
 /// How many words of a noun phrase are quoted.
@@ -36,7 +33,7 @@ const PHRASE_WORDS_MAX: usize = 3;
 fn phrase_end<'s, 't>(tokens: &'s [Token<'t>], from: usize) -> Option<&'s Token<'t>> {
     let mut last = tokens.get(from)?;
     for token in tokens.iter().skip(from + 1).take(PHRASE_WORDS_MAX) {
-        let ends = token.kind == Kind::Mark || (token.is_word() && PHRASE_ENDS.contains(&&*token.lower));
+        let ends = token.kind == Kind::Mark || (token.is_word() && token.has(Class::PHRASE_END));
         if ends {
             break;
         }
@@ -44,26 +41,6 @@ fn phrase_end<'s, 't>(tokens: &'s [Token<'t>], from: usize) -> Option<&'s Token<
     }
     Some(last)
 }
-
-/// Phrases by their first word, longest first, each with the rules that list it.
-struct Phrases(BTreeMap<&'static str, Vec<(Vec<&'static str>, usize)>>);
-
-static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
-    let mut phrases: BTreeMap<&'static str, Vec<(Vec<&'static str>, usize)>> = BTreeMap::new();
-    for (index, rule) in CLARITY_RULES.iter().enumerate() {
-        let (Find::Words(list) | Find::Phrases(list)) = rule.find else { continue };
-        for phrase in list {
-            let words: Vec<&str> = phrase.split(' ').collect();
-            if let Some(first) = words.first() {
-                phrases.entry(first).or_default().push((words, index));
-            }
-        }
-    }
-    for list in phrases.values_mut() {
-        list.sort_by(|left, right| right.0.len().cmp(&left.0.len()).then_with(|| left.1.cmp(&right.1)));
-    }
-    Phrases(phrases)
-});
 
 /// Runs all rules that look at one text. `found` gets the position of the rule in the table with each hit.
 pub fn find_all(text: &Text<'_>, found: &mut Vec<(usize, Hit)>) {
@@ -80,14 +57,13 @@ pub fn find_all(text: &Text<'_>, found: &mut Vec<(usize, Hit)>) {
 fn find_words(text: &Text<'_>, found: &mut Vec<(usize, Hit)>) {
     let tokens = &text.tokens;
     // For each rule the token up to which it has matched, so that a longer phrase hides the shorter ones inside it.
-    let mut matched: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut matched = vec![0_usize; CLARITY_RULES.len()];
     for (position, token) in tokens.iter().enumerate() {
-        if !token.is_word() {
+        if token.entry.phrases.is_empty() || !token.is_word() {
             continue;
         }
-        let Some(list) = PHRASES.0.get(&*token.lower) else { continue };
-        for (words, rule) in list {
-            if matched.get(rule).is_some_and(|end| position < *end) {
+        for (words, rule) in &token.entry.phrases {
+            if matched.get(*rule).is_some_and(|end| position < *end) {
                 continue;
             }
             let window = tokens.get(position..position + words.len()).unwrap_or_default();
@@ -95,7 +71,9 @@ fn find_words(text: &Text<'_>, found: &mut Vec<(usize, Hit)>) {
                 continue;
             }
             let end = position + words.len();
-            matched.insert(*rule, end);
+            if let Some(matched) = matched.get_mut(*rule) {
+                *matched = end;
+            }
             let with_phrase =
                 CLARITY_RULES.get(*rule).is_some_and(|rule| matches!(rule.find, Find::Phrases(_)));
             let last = match with_phrase {
@@ -119,7 +97,7 @@ pub fn no_object(text: &Text<'_>, found: &mut Vec<Hit>) {
             let before = position.checked_sub(1).and_then(|at| tokens.get(at));
             let noun = before
                 .is_some_and(|it| matches!(&*it.lower, "the" | "a" | "an" | "our" | "my" | "your" | "this"));
-            EMPTY_GOAL_WORDS.contains(&&*token.lower) || (!noun && REQUEST_VERBS.contains(&&*token.lower))
+            token.has(Class::EMPTY_GOAL) || (!noun && token.has(Class::REQUEST_VERB))
         }
         _ => false,
     };
@@ -137,15 +115,18 @@ pub fn no_object(text: &Text<'_>, found: &mut Vec<Hit>) {
 
 /// `A or B` outside conditions, with what there is to choose from.
 pub fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
+    if !text.class.has(Class::OR) {
+        return;
+    }
     for range in &text.sentences {
         let sentence = text.sentence(range);
-        let describes = sentence.iter().any(|token| OR_DESCRIBES.contains(&&*token.lower));
-        if describes {
+        let class = class_of(sentence);
+        if class.has(Class::OR_DESCRIBES) || !class.has(Class::OR) {
             continue;
         }
         let either = sentence.iter().any(|token| token.is("either"));
         for (position, token) in sentence.iter().enumerate() {
-            if !token.is("or") || !token.is_word() {
+            if !token.has(Class::OR) || !token.is_word() {
                 continue;
             }
             let (Some(left), Some(right)) =
@@ -157,14 +138,12 @@ pub fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
                 token.kind != Kind::Mark
                     && token.kind != Kind::Number
                     && !(token.is_word()
-                        && (REQUEST_VERBS.contains(&*token.lower)
-                            || OR_INSIDE.contains(&&*token.lower)
-                            || PHRASE_ENDS.contains(&&*token.lower)))
+                        && token.has(Class::REQUEST_VERB.or(Class::OR_INSIDE).or(Class::PHRASE_END)))
             };
             // Two names, or an explicit `either`: other uses of `or` mostly describe, they do not ask to choose.
             let named = |token: &Token<'_>| token.is_literal() || token.is_capitalized();
             if nameable(left) && nameable(right) && (either || (named(left) && named(right))) {
-                // Whoever writes `A or B` may mean both.
+                // The author of `A or B` may mean both.
                 let bare = |it: &Token<'_>| it.text.trim_matches('`').to_owned();
                 let options = vec![bare(left), bare(right), "both".to_owned(), "either".to_owned()];
                 let first =
@@ -177,7 +156,7 @@ pub fn alternatives(text: &Text<'_>, found: &mut Vec<Hit>) {
 
 pub fn open_lists(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
-    for (position, token) in tokens.iter().enumerate() {
+    for (position, token) in tokens.iter().enumerate().filter(|(_, it)| it.has(Class::OPENS_LIST_END)) {
         for (words, only_at_end) in OPEN_ENDS {
             let window = tokens.get(position..position + words.len()).unwrap_or_default();
             let matches = window.len() == words.len()
@@ -196,24 +175,14 @@ pub fn open_lists(text: &Text<'_>, found: &mut Vec<Hit>) {
 /// `from a website`, `of an Excel file`: a preposition, an indefinite article, and something that exists already.
 pub fn some_source(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
-    for (position, token) in tokens.iter().enumerate() {
-        let preposition =
-            matches!(&*token.lower, "from" | "in" | "of" | "on" | "into" | "within" | "inside" | "through");
-        let Some(article) =
-            tokens.get(position + 1).filter(|it| matches!(&*it.lower, "a" | "an" | "some" | "any"))
-        else {
-            continue;
-        };
-        if !preposition {
-            continue;
-        }
+    for (position, _) in tokens.iter().enumerate().filter(|(_, it)| it.has(Class::INTO_SOURCE)) {
+        let Some(article) = tokens.get(position + 1).filter(|it| it.has(Class::ARTICLE)) else { continue };
         let Some(last) = phrase_end(tokens, position + 1) else { continue };
         let phrase = tokens.iter().skip(position + 2).take_while(|it| it.start <= last.start);
         let (mut named, mut noun) = (false, false);
         for token in phrase {
             named |= token.is_literal();
-            noun |=
-                token.is_word() && SOURCES.contains(&token.lower.strip_suffix('s').unwrap_or(&token.lower));
+            noun |= token.is_word() && token.has(Class::SOURCE);
         }
         if noun && !named {
             found.push(hit(text, article, last));
@@ -223,16 +192,17 @@ pub fn some_source(text: &Text<'_>, found: &mut Vec<Hit>) {
 
 pub fn advice(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
-    for (position, token) in tokens.iter().enumerate() {
-        let help =
-            token.is("help") && tokens.get(position + 1).is_some_and(|it| matches!(&*it.lower, "me" | "us"));
+    let advice = Class::ADVICE.or(Class::HELP);
+    for (position, token) in tokens.iter().enumerate().filter(|(_, it)| it.has(advice)) {
+        let help = token.has(Class::HELP)
+            && tokens.get(position + 1).is_some_and(|it| matches!(&*it.lower, "me" | "us"));
         let noun = matches!(&*token.lower, "plan" | "guide" | "schedule" | "routine");
         let definite = noun
             && position
                 .checked_sub(1)
                 .and_then(|at| tokens.get(at))
                 .is_some_and(|it| it.is("the") || it.is("query") || it.is("terraform"));
-        if token.is_word() && (help || ADVICE.contains(&&*token.lower)) && !definite {
+        if token.is_word() && (help || token.has(Class::ADVICE)) && !definite {
             let from = if help { position + 1 } else { position };
             if let Some(last) = phrase_end(tokens, from) {
                 found.push(hit(text, token, last));
@@ -243,12 +213,17 @@ pub fn advice(text: &Text<'_>, found: &mut Vec<Hit>) {
 
 /// Words of quality in sentences that give no figure.
 pub fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
+    if !text.class.has(Class::QUALITY) {
+        return;
+    }
     for range in &text.sentences {
         let sentence = text.sentence(range);
-        if sentence.iter().enumerate().any(|(position, _)| is_measure(sentence, position)) {
+        if !class_of(sentence).has(Class::QUALITY)
+            || sentence.iter().enumerate().any(|(position, _)| is_measure(sentence, position))
+        {
             continue;
         }
-        for (position, token) in sentence.iter().enumerate() {
+        for (position, token) in sentence.iter().enumerate().filter(|(_, it)| it.has(Class::QUALITY)) {
             let after = sentence.get(position + 1);
             // `as well as`, `clean up`, `quick sort`, and names such as `Secure` inside a sentence.
             let joined = after.is_some_and(|next| match &*token.lower {
@@ -257,7 +232,7 @@ pub fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
                 "quick" => next.is("sort"),
                 _ => false,
             }) || (token.is_capitalized() && position > 0);
-            if token.is_word() && !joined && QUALITIES.contains(&&*token.lower) {
+            if token.is_word() && !joined {
                 found.push(hit(text, token, token));
             }
         }
@@ -267,10 +242,6 @@ pub fn quality(text: &Text<'_>, found: &mut Vec<Hit>) {
 /// A number with a unit, a percentage, or a number behind a bound.
 pub fn is_measure(sentence: &[Token<'_>], position: usize) -> bool {
     let Some(token) = sentence.get(position).filter(|it| it.kind == Kind::Number) else { return false };
-    let unit = |it: &Token<'_>| {
-        let lower = it.lower.to_lowercase();
-        UNITS.iter().any(|unit| unit.names.contains(&lower.as_str()))
-    };
     let next = sentence.get(position + 1);
     let before = position.checked_sub(1).and_then(|at| sentence.get(at));
     let bound = before.is_some_and(|it| {
@@ -294,22 +265,23 @@ pub fn is_measure(sentence: &[Token<'_>], position: usize) -> bool {
                 | "exceed"
         )
     });
-    next.is_some_and(unit) || (bound && !token.text.contains(':'))
+    next.is_some_and(is_unit) || (bound && !token.text.contains(':'))
 }
 
 pub fn superlatives(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
     for (position, token) in tokens.iter().enumerate() {
-        if !token.is_word() {
+        let superlative = token.has(Class::SUPERLATIVE);
+        let ends_like_one = token.lower.len() > 5 && token.lower.ends_with("est");
+        if !(superlative || ends_like_one) || !token.is_word() {
             continue;
         }
         let before = position.checked_sub(1).and_then(|at| tokens.get(at));
         let at_most = before.is_some_and(|it| it.is("at") || it.kind == Kind::Number);
-        let listed = SUPERLATIVES.contains(&&*token.lower) && !at_most;
+        let listed = superlative && !at_most;
         // `fastest`, `cheapest`: a word on -est behind `the`; `test`, `request` and `latest` are none.
-        let formed = token.lower.len() > 5
-            && token.lower.ends_with("est")
-            && !ENDS_LIKE_SUPERLATIVE.contains(&&*token.lower)
+        let formed = ends_like_one
+            && !token.has(Class::ENDS_LIKE_SUPERLATIVE)
             && before.is_some_and(|it| matches!(&*it.lower, "the" | "their" | "its" | "your" | "my"));
         if listed || formed {
             let last = phrase_end(tokens, position).unwrap_or(token);
@@ -322,7 +294,7 @@ pub fn superlatives(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub fn indefinite(text: &Text<'_>, found: &mut Vec<Hit>) {
     for pair in text.tokens.windows(2) {
         if let [article, noun] = pair
-            && matches!(&*article.lower, "a" | "an" | "some" | "any")
+            && article.has(Class::ARTICLE)
             && noun.is_word()
             && !noun.is_capitalized()
         {
@@ -333,10 +305,7 @@ pub fn indefinite(text: &Text<'_>, found: &mut Vec<Hit>) {
 
 pub fn passive(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
-    for (position, token) in tokens.iter().enumerate() {
-        if !matches!(&*token.lower, "be" | "is" | "are" | "was" | "were" | "been" | "being") {
-            continue;
-        }
+    for (position, token) in tokens.iter().enumerate().filter(|(_, it)| it.has(Class::BE)) {
         let adverb = tokens.get(position + 1).is_some_and(|it| it.lower.ends_with("ly"));
         let Some(verb) = tokens.get(position + 1 + usize::from(adverb)) else { continue };
         let participle =
@@ -351,10 +320,10 @@ pub fn passive(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub fn numbers(text: &Text<'_>, found: &mut Vec<Hit>) {
     for (position, token) in text.tokens.iter().enumerate() {
         let section =
-            position == 0 || text.sentences.binary_search_by_key(&position, |range| range.start).is_ok();
+            || position == 0 || text.sentences.binary_search_by_key(&position, |range| range.start).is_ok();
         let counts = match token.kind {
-            Kind::Number => !(section && token.text.matches('.').count() >= 1),
-            Kind::Word => NUMBER_WORDS.iter().any(|(word, value)| token.is(word) && *value > 1.0),
+            Kind::Number => !(token.text.contains('.') && section()),
+            Kind::Word => token.entry.number.is_some(),
             _ => false,
         };
         if counts {
@@ -376,13 +345,14 @@ pub fn code(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub fn names(text: &Text<'_>, found: &mut Vec<Hit>) {
     for pair in text.tokens.windows(2) {
         let [before, token] = pair else { continue };
+        if !token.is_word() || !token.is_capitalized() {
+            continue;
+        }
         let inside =
             before.is_word() || before.kind == Kind::Number || matches!(before.text, "," | "(" | "/" | "-");
         let acronym = token.text.len() > 1 && token.text.chars().all(char::is_uppercase);
-        if token.is_word()
-            && token.is_capitalized()
-            && !token.is("i")
-            && !COMMON_ABBREVIATIONS.contains(&&*token.lower)
+        if !token.is("i")
+            && !token.has(Class::COMMON_ABBREVIATION)
             && !token.lower.starts_with("i'")
             && (inside || acronym)
             && token.text.len() > 1
@@ -395,10 +365,7 @@ pub fn names(text: &Text<'_>, found: &mut Vec<Hit>) {
 /// `the capital of Tasmania`: an article, at most three words, a preposition, and nothing indefinite behind it.
 pub fn definite(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
-    for (position, token) in tokens.iter().enumerate() {
-        if !token.is("the") {
-            continue;
-        }
+    for (position, token) in tokens.iter().enumerate().filter(|(_, it)| it.has(Class::THE)) {
         for ahead in 2..=4 {
             let Some(preposition) = tokens.get(position + ahead) else { break };
             if preposition.kind == Kind::Mark {
@@ -440,7 +407,7 @@ pub fn periods(text: &Text<'_>, found: &mut Vec<Hit>) {
                     | "quarter"
             )
         };
-        let span = matches!(&*token.lower, "last" | "past" | "next" | "previous")
+        let span = token.has(Class::SPAN)
             && (tokens.get(position + 1).is_some_and(unit) || tokens.get(position + 2).is_some_and(unit));
         if year || span {
             found.push(hit(text, token, token));
@@ -452,7 +419,9 @@ pub fn periods(text: &Text<'_>, found: &mut Vec<Hit>) {
 pub fn acceptance(text: &Text<'_>, found: &mut Vec<Hit>) {
     for range in &text.sentences {
         let sentence = text.sentence(range);
-        if (is_acceptance(sentence) || is_checked(sentence) || crate::requirement::is_criterion(sentence))
+        let class = class_of(sentence);
+        let checked = || class.has(Class::CHECK) && is_checked(sentence);
+        if (is_acceptance(sentence, class) || checked() || crate::requirement::is_criterion(sentence, class))
             && let (Some(first), Some(last)) = (sentence.first(), sentence.last())
         {
             found.push(hit(text, first, last));
@@ -464,7 +433,8 @@ pub fn acceptance(text: &Text<'_>, found: &mut Vec<Hit>) {
 fn is_checked(sentence: &[Token<'_>]) -> bool {
     let word =
         |at: usize| sentence.get(at).filter(|it| it.is_word()).map(|it| &*it.lower).unwrap_or_default();
-    (0..sentence.len()).any(|at| match (word(at), word(at + 1)) {
+    let words = sentence.iter().enumerate().filter(|(_, it)| it.has(Class::CHECK) && it.is_word());
+    words.map(|(at, _)| at).any(|at| match (word(at), word(at + 1)) {
         ("unit" | "integration" | "regression" | "property" | "acceptance" | "end-to-end" | "e2e" | "snapshot" | "load", next) => {
             next.starts_with("test")
         }
@@ -477,7 +447,8 @@ fn is_checked(sentence: &[Token<'_>]) -> bool {
     })
 }
 
-pub fn is_acceptance(sentence: &[Token<'_>]) -> bool {
+/// Whether a sentence says when the work is done. `class` is that of its tokens.
+pub(crate) fn is_acceptance(sentence: &[Token<'_>], class: Class) -> bool {
     let word = |at: usize| sentence.get(at).map(|it| &*it.lower).unwrap_or_default();
     let opening = matches!(
         (word(0), word(1)),
@@ -499,21 +470,13 @@ pub fn is_acceptance(sentence: &[Token<'_>]) -> bool {
         (word(0), word(1), word(2), word(3)),
         ("the" | "this", "work" | "task" | "ticket" | "story", "is", "done" | "finished" | "complete")
     );
-    let checked = |it: &Token<'_>| {
-        it.is_literal()
-            || it.lower.starts_with("test")
-            || it.is("checks")
-            || it.is("build")
-            || it.is("suite")
-            || it.is("lint")
-            || it.is("ci")
+    let checked = |it: &Token<'_>| it.is_literal() || it.lower.starts_with("test") || it.has(Class::CHECKED);
+    let passes = || {
+        let subject = sentence.iter().position(checked).unwrap_or(sentence.len());
+        let verbs = sentence.iter().enumerate().skip(subject + 1).filter(|(_, it)| it.has(Class::PASSES));
+        verbs.into_iter().any(|(position, token)| {
+            !token.is("exits") || sentence.get(position + 1).is_some_and(|it| it.is("0") || it.is("with"))
+        })
     };
-    let subject = sentence.iter().position(checked).unwrap_or(sentence.len());
-    let passes = sentence.iter().enumerate().skip(subject + 1).any(|(position, token)| {
-        let verb = matches!(&*token.lower, "passes" | "pass" | "succeeds" | "succeed" | "green");
-        let exit =
-            token.is("exits") && sentence.get(position + 1).is_some_and(|it| it.is("0") || it.is("with"));
-        verb || exit
-    });
-    opening || numbered || finished || passes
+    opening || numbered || finished || (class.has(Class::PASSES) && passes())
 }

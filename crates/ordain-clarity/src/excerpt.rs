@@ -6,7 +6,8 @@ pub fn excerpt(text: &str, chars_max: usize) -> String {
     excerpt_of(text.chars(), chars_max)
 }
 
-/// The same for a text in pieces. What is cut off is not read, so that many short quotes of one long text cost little.
+/// The same for a text in pieces. The rest is not read, so that many short quotes of one long text cost
+/// little.
 pub fn excerpt_of(text: impl Iterator<Item = char>, chars_max: usize) -> String {
     let (mut head, mut chars, mut blank) = (String::new(), 0, false);
     for character in text {

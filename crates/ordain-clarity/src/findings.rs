@@ -1,12 +1,13 @@
-//! What the clarity rules find in an intent, and the entropy score that follows.
+//! The findings of the clarity rules in an intent, and the entropy score that follows.
 
+use crate::class::Class;
 use crate::detect::{self, Hit};
 use crate::excerpt::excerpt;
 use crate::genre::{Genre, around_wish};
 use crate::language::is_english;
 use crate::lexicon::Category;
 use crate::rules::{CLARITY_RULES, ClarityRule, Effect, index_of};
-use crate::technology::{Named, technologies};
+use crate::technology::Named;
 use crate::text::{Text, Token};
 use std::borrow::Borrow;
 
@@ -37,7 +38,7 @@ impl Finding {
     }
 }
 
-/// What else the intent says besides its texts.
+/// Further facts of the intent besides its texts.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Brought<'a> {
     /// The paths of the files that it brings.
@@ -79,12 +80,11 @@ impl<'t> Reading<'t> {
 
     /// Everything that is found in the texts, but for contradictions.
     pub fn findings(&self, brought: Brought<'_>) -> Vec<Finding> {
-        // What a goal may lack, a constraint need not have; and nobody asks for advice in a constraint.
-        let of_goal = ["no-object", "advice", "wish"].map(index_of);
-        let loophole = index_of("loophole");
+        // A constraint need not have what a goal may lack; and nobody asks for advice in a constraint.
+        let of_goal = const { [index_of("no-object"), index_of("advice"), index_of("wish")] };
+        let loophole = const { index_of("loophole") };
         let mut findings = Vec::new();
         let mut hits = Vec::new();
-        let mut named = Vec::new();
         let around = if self.genre == Genre::Story { around_wish(&self.goal) } else { Vec::new() };
         for (part, text) in self.parts() {
             detect::find_all(text, &mut hits);
@@ -110,9 +110,8 @@ impl<'t> Reading<'t> {
                 part == Part::Goal || !(strength || of_goal.contains(rule))
             });
             findings.extend(of_part.map(|(rule, hit)| Finding { rule, part, hit }));
-            named.extend(technologies(text));
         }
-        self.find_gaps(&named, brought, &mut findings);
+        self.find_gaps(brought, &mut findings);
         self.find_absences(brought, &mut findings);
         self.find_nothing(brought, &mut findings);
         match self.genre {
@@ -125,9 +124,10 @@ impl<'t> Reading<'t> {
 
     /// A goal that names nothing concrete and settles nothing, in any language.
     fn find_nothing(&self, brought: Brought<'_>, findings: &mut Vec<Finding>) {
-        let (no_object, unqualified) = (index_of("no-object"), index_of("unqualified"));
-        // Where the words cannot be read, only what is no word says something.
-        let readable = ["number", "quote", "code", "period"].map(index_of);
+        let (no_object, unqualified) = const { (index_of("no-object"), index_of("unqualified")) };
+        // Where the words cannot be read, only tokens that are not words say something.
+        let readable =
+            const { [index_of("number"), index_of("quote"), index_of("code"), index_of("period")] };
         let settles = |it: &Finding| it.is(Effect::Settles) && (self.english || readable.contains(&it.rule));
         let names_something =
             findings.iter().any(|it| settles(it) || it.rule == no_object || it.is(Effect::Hard))
@@ -135,9 +135,7 @@ impl<'t> Reading<'t> {
                 || brought.checks
                 || !brought.said.is_empty()
                 || !self.constraints.is_empty();
-        let content = |it: &&Token<'_>| {
-            it.is_word() && is_content(it) && !crate::lexicon::REQUEST_VERBS.contains(&*it.lower)
-        };
+        let content = |it: &&Token<'_>| it.is_word() && is_content(it) && !it.has(Class::REQUEST_VERB);
         let thin = findings.iter().any(|it| it.rule == unqualified)
             && self.goal.tokens.iter().filter(content).count() <= THIN_WORDS_MAX;
         // One noun is an object: `Changelog`.
@@ -146,7 +144,7 @@ impl<'t> Reading<'t> {
             return;
         }
         let hit = Hit { start: 0, words: opening(&self.goal), options: Vec::new() };
-        findings.push(Finding { rule: index_of("nothing-concrete"), part: Part::Goal, hit });
+        findings.push(Finding { rule: const { index_of("nothing-concrete") }, part: Part::Goal, hit });
     }
 
     /// Whether a sentence asks for something, with a word for what it is about.
@@ -166,11 +164,9 @@ impl<'t> Reading<'t> {
         let goal = &self.goal;
         goal.sentences.iter().any(|range| {
             let words: Vec<&Token<'_>> = goal.sentence(range).iter().filter(|it| it.is_word()).collect();
-            let verb = words.iter().position(|it| {
-                crate::lexicon::REQUEST_VERBS.contains(&*it.lower)
-                    || crate::lexicon::MORE_VERBS.contains(&*it.lower)
-                    || crate::lexicon::ADVICE.contains(&*it.lower)
-            });
+            let verb = words
+                .iter()
+                .position(|it| it.has(Class::REQUEST_VERB.or(Class::MORE_VERB).or(Class::ADVICE)));
             let asks = words.first().is_some_and(|it| {
                 matches!(
                     &*it.lower,
@@ -190,8 +186,13 @@ impl<'t> Reading<'t> {
         })
     }
 
-    /// What a program, a store, a login or an export needs and nobody named.
-    fn find_gaps(&self, named: &[Named], brought: Brought<'_>, findings: &mut Vec<Finding>) {
+    /// A part that a program, a store, a login or an export needs and nobody named.
+    fn find_gaps(&self, brought: Brought<'_>, findings: &mut Vec<Finding>) {
+        // Most texts speak of nothing that needs a choice.
+        if !self.parts().any(|(_, text)| text.class.has(Class::GAP_NOUN)) {
+            return;
+        }
+        let named: Vec<&Named> = self.parts().flat_map(|(_, text)| text.technologies()).collect();
         for gap in GAPS {
             let by_file =
                 brought.files.iter().filter_map(|path| path.rsplit_once('.')).any(|(_, extension)| {
@@ -211,23 +212,26 @@ impl<'t> Reading<'t> {
     }
 
     fn find_absences(&self, brought: Brought<'_>, findings: &mut Vec<Finding>) {
-        let has = |id: &str| findings.iter().any(|it| it.rule == index_of(id));
-        let specific = ["number", "quote", "code", "name", "period"].iter().any(|id| has(id));
-        let checked = has("acceptance") || brought.checks;
-        let whole = |rule: &str| Finding {
-            rule: index_of(rule),
+        const SPECIFIC: [usize; 5] =
+            [index_of("number"), index_of("quote"), index_of("code"), index_of("name"), index_of("period")];
+        let has = |rules: &[usize]| findings.iter().any(|it| rules.contains(&it.rule));
+        let specific = has(&SPECIFIC);
+        let checked = has(&[const { index_of("acceptance") }]) || brought.checks;
+        let whole = |rule: usize| Finding {
+            rule,
             part: Part::Goal,
             hit: Hit { start: 0, words: opening(&self.goal), options: Vec::new() },
         };
         let mut absent = Vec::new();
         if !specific && brought.files.is_empty() {
-            absent.push(whole("nothing-specific"));
-            if self.constraints.is_empty() && !has("fact") && is_unqualified(&self.goal) {
-                absent.push(whole("unqualified"));
+            absent.push(whole(const { index_of("nothing-specific") }));
+            let fact = has(&[const { index_of("fact") }]);
+            if self.constraints.is_empty() && !fact && is_unqualified(&self.goal) {
+                absent.push(whole(const { index_of("unqualified") }));
             }
         }
         if !checked {
-            absent.push(whole("no-acceptance"));
+            absent.push(whole(const { index_of("no-acceptance") }));
         }
         findings.extend(absent);
     }
@@ -235,8 +239,7 @@ impl<'t> Reading<'t> {
 
 /// Whether a word says what something is about.
 fn is_content(token: &Token<'_>) -> bool {
-    !crate::lexicon::EMPTY_GOAL_WORDS.contains(&*token.lower)
-        && !crate::lexicon::WEIGHTLESS.contains(&*token.lower)
+    !token.has(Class::EMPTY_GOAL.or(Class::WEIGHTLESS))
 }
 
 /// Words for a thing about which nothing else is said.
@@ -247,7 +250,7 @@ const VERB_WORDS_MAX: usize = 6;
 
 /// Words that say more about a thing: what it belongs to, what it does, under which condition.
 #[rustfmt::skip]
-static QUALIFIERS: &[&str] = &[
+pub(crate) static QUALIFIERS: &[&str] = &[
     "about", "after", "as", "at", "because", "before", "between", "by", "during", "for", "from", "how", "if", "in",
     "into", "of", "on", "since", "so", "than", "that", "through", "to", "unless", "until", "using", "when", "where",
     "which", "while", "who", "whose", "why", "with", "without",
@@ -260,10 +263,9 @@ const TAIL_WORDS_MAX: usize = 3;
 fn is_unqualified(goal: &Text<'_>) -> bool {
     let words: Vec<&Token<'_>> = goal.tokens.iter().filter(|it| it.is_word()).collect();
     let asks = |it: &&&Token<'_>| {
-        crate::lexicon::REQUEST_VERBS.contains(&*it.lower)
-            || matches!(&*it.lower, "need" | "want" | "needs" | "wants" | "speed")
+        it.has(Class::REQUEST_VERB) || matches!(&*it.lower, "need" | "want" | "needs" | "wants" | "speed")
     };
-    let mut qualifiers = words.iter().enumerate().filter(|(_, it)| QUALIFIERS.contains(&&*it.lower));
+    let mut qualifiers = words.iter().enumerate().filter(|(_, it)| it.has(Class::QUALIFIES));
     let idle = match (qualifiers.next(), qualifiers.next()) {
         (None, _) => true,
         (Some((at, it)), None) => {
@@ -287,9 +289,9 @@ fn opening(text: &Text<'_>) -> String {
 struct Gap {
     rule: &'static str,
     category: Category,
-    /// What shows that the choice is needed.
+    /// The sign that the choice is needed.
     nouns: &'static [&'static str],
-    /// A verb that must stand in the same sentence.
+    /// A verb that the same sentence must have.
     verbs: &'static [&'static str],
 }
 
@@ -367,11 +369,11 @@ impl Gap {
     }
 
     fn find(&self, text: &Text<'_>) -> Option<Hit> {
-        text.sentences.iter().find_map(|range| {
+        text.sentences.iter().filter(|_| text.class.has(Class::GAP_NOUN)).find_map(|range| {
             let sentence = text.sentence(range);
             let is_verb = |it: &Token<'_>| self.verbs.contains(&&*it.lower);
             let verb = sentence.iter().position(is_verb)?;
-            // What is made, kept or asked for stands close behind its verb.
+            // The thing that is made, kept or asked for follows closely behind its verb.
             let nouns = sentence.iter().enumerate().skip(verb + 1).take(NOUN_DISTANCE_MAX);
             let (at, noun) = nouns.into_iter().find(|(at, it)| self.is_meant(sentence, *at, it))?;
             let before = at.checked_sub(1).and_then(|at| sentence.get(at));
@@ -384,8 +386,8 @@ impl Gap {
         })
     }
 
-    /// Whether a token is the thing itself: not part of a path, of a longer noun such as `application code`, and without
-    /// a name of its own, which says what it is.
+    /// Whether a token is the thing itself: not part of a path, of a longer noun such as `application code`,
+    /// and without a name of its own, which says what it is.
     fn is_meant(&self, sentence: &[Token<'_>], at: usize, token: &Token<'_>) -> bool {
         let next = sentence.get(at + 1);
         let joined = |it: Option<&Token<'_>>| it.is_some_and(|it| it.text == "/" || it.text == "=");
@@ -415,7 +417,8 @@ pub fn counts<F: Borrow<Finding>>(findings: &[F]) -> Vec<usize> {
     counts
 }
 
-/// The entropy score: the base of the genre, what is unclear added, what is settled taken off. It may be below 0 and over 100.
+/// The entropy score: the base of the genre, what is unclear added, what is settled taken off. It may be
+/// below 0 and over 100.
 pub fn raw_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> i32 {
     let mut score = genre.level().base_score;
     for (rule, count) in CLARITY_RULES.iter().zip(counts(findings)) {
@@ -432,8 +435,8 @@ pub fn raw_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> i32 {
 /// Where the ends of the scale begin, which stretch for ever.
 const ENDS: i32 = 8;
 
-/// The entropy score as a node has it. Towards its ends the scale is pressed together and not cut off, so that of two texts the less clear
-/// one keeps the higher score.
+/// The entropy score as a node has it. Towards its ends the scale is pressed together and not cut off, so
+/// that of two texts the less clear one keeps the higher score.
 pub fn entropy_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> u8 {
     let raw = raw_score(genre, findings);
     let pressed = |beyond: i32| ENDS - ENDS * ENDS * 2 / (beyond + ENDS * 2);
@@ -447,7 +450,8 @@ pub fn entropy_score<F: Borrow<Finding>>(genre: Genre, findings: &[F]) -> u8 {
     u8::try_from(score.clamp(0, 100)).unwrap_or_default()
 }
 
-/// For measuring rules one by one: the genre of a goal that stands alone, and how often each rule finds something in it.
+/// For measuring rules one by one: the genre of a goal that stands alone, and how often each rule finds
+/// something in it.
 pub fn judged(goal: &str) -> (Genre, Vec<usize>) {
     let reading = Reading::new(goal, &[]);
     (reading.genre, counts(&reading.findings(Brought::default())))

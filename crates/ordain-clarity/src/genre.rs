@@ -1,11 +1,11 @@
-//! The genre of a request, read off its form. A clear user story uses more soft words than a clear bug report, so each genre has a
-//! base score of its own, and one threshold means the same for all of them.
+//! The genre of a request, read off its form. A clear user story uses more soft words than a clear bug
+//! report, so each genre has a base score of its own, and one threshold means the same for all of them.
 
-use crate::lexicon::REQUEST_VERBS;
+use crate::class::Class;
 use crate::text::{Kind, Text};
 use std::ops::Range;
 
-/// What form a request has.
+/// The form of a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Genre {
     /// The head of a function with what it is to do.
@@ -25,7 +25,7 @@ pub struct GenreLevel {
     pub genre: Genre,
     /// Its name, stable.
     pub id: &'static str,
-    /// What shows it.
+    /// The signs of it.
     pub title: &'static str,
     /// The entropy score of such a text in which no rule finds anything.
     pub base_score: i32,
@@ -77,7 +77,7 @@ impl Genre {
     }
 }
 
-/// What code starts with.
+/// The start of code.
 #[rustfmt::skip]
 static CODE_STARTS: &[&str] = &[
     "def ", "async def ", "class ", "from ", "import ", "@", "\"\"\"", "///", "//", "/*", "# ", "#!", "fn ", "pub ", "func ", "function ", "export ", "public ", "private ",
@@ -156,7 +156,7 @@ pub fn around_wish(text: &Text<'_>) -> Vec<Range<usize>> {
     vec![role, first.start..end.min(line)]
 }
 
-/// What reports of bugs have.
+/// The parts of a bug report.
 static REPORTS: &[&str] = &[
     "steps to reproduce",
     "traceback (most recent",
@@ -179,13 +179,13 @@ fn is_issue(text: &Text<'_>) -> bool {
     REPORTS.iter().any(|it| lower.contains(it))
 }
 
-/// Longer texts are no single requirement.
+/// Longer texts are not single requirements.
 const REQUIREMENT_SENTENCES_MAX: usize = 3;
 
 fn is_requirement(text: &Text<'_>) -> bool {
     let first = text.tokens.iter().find(|it| it.is_word());
     let asks = first.is_some_and(|it| {
-        REQUEST_VERBS.contains(&&*it.lower)
+        it.has(Class::REQUEST_VERB)
             || matches!(&*it.lower, "i" | "we" | "can" | "could" | "how" | "what" | "please")
     });
     let modal =

@@ -1,12 +1,11 @@
 //! Whether a text is English. The rules read nothing else, and must not take for clear what they cannot read.
 
-use crate::lexicon::{EMPTY_GOAL_WORDS, MORE_VERBS, NO_IMPERATIVE, REQUEST_VERBS, WEIGHTLESS, Words};
+use crate::class::Class;
 use crate::text::Text;
-use std::collections::BTreeSet;
 
 /// Words of other languages that English does not have.
 #[rustfmt::skip]
-static FOREIGN: Words = Words::new(|| BTreeSet::from([
+pub(crate) static FOREIGN: &[&str] = &[
     "aber", "alle", "als", "auch", "auf", "aus", "bei", "beim", "bitte", "das", "dass", "dem", "den", "der", "die", "diese", "dieser", "durch", "ein", "eine", "einen", "einer", "eines", "für",
     "ist", "kann", "mach", "mit", "muss", "müssen", "nach", "nicht", "nur", "oder", "ohne", "schneller", "sein", "sich", "sie", "sind", "soll", "sollen", "und", "unsere", "vom", "von", "werden", "wird", "wir", "zum", "zur",
     "aux", "avec", "ce", "cette", "dans", "des", "doit", "du", "elle", "est", "et", "faire", "il", "la", "le", "les", "leur", "mais", "nous", "ou", "par", "pas", "plus", "pour", "qui", "sans", "sont", "sur", "une", "vous",
@@ -16,22 +15,26 @@ static FOREIGN: Words = Words::new(|| BTreeSet::from([
     "aan", "een", "het", "ik", "maar", "moet", "naar", "niet", "ook", "op", "te", "van", "voor", "wij", "zijn",
     "att", "av", "det", "ett", "för", "inte", "med", "och", "på", "som", "till", "är",
     "jest", "nie", "oraz", "się", "aby", "dla", "przez",
-]));
+];
 
-/// Whether the rules can read a text. Code, names and numbers count for nothing; a text of nothing else is taken for English.
+/// Words that show English.
+const ENGLISH: Class = Class::WEIGHTLESS
+    .or(Class::REQUEST_VERB)
+    .or(Class::NO_IMPERATIVE)
+    .or(Class::MORE_VERB)
+    .or(Class::EMPTY_GOAL);
+
+/// Whether the rules can read a text. Code, names and numbers count for nothing; a text of nothing else is
+/// taken for English.
 pub fn is_english(text: &Text<'_>) -> bool {
     let (mut known, mut foreign, mut words) = (0_usize, 0_usize, 0_usize);
     for token in text.tokens.iter().filter(|it| it.is_word()) {
         words += 1;
         let word = &*token.lower;
-        let english = WEIGHTLESS.contains(word)
-            || REQUEST_VERBS.contains(word)
-            || NO_IMPERATIVE.contains(word)
-            || MORE_VERBS.contains(word)
-            || EMPTY_GOAL_WORDS.contains(word);
+        let english = token.has(ENGLISH);
         // Letters that no English word has; a name may have one.
-        let strange = word.chars().any(|it| it.is_alphabetic() && !it.is_ascii());
-        if strange || (FOREIGN.contains(word) && !(english && word.len() < 3)) {
+        let strange = !word.is_ascii() && word.chars().any(|it| it.is_alphabetic() && !it.is_ascii());
+        if strange || (token.has(Class::FOREIGN) && !(english && word.len() < 3)) {
             foreign += 1 + usize::from(strange && !word.bytes().any(|it| it.is_ascii_alphabetic()));
         } else if english {
             known += 1;

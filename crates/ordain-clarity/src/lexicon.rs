@@ -1,12 +1,7 @@
 //! Words with a meaning for more than one rule: technologies, units, verbs, opposites, and words without weight.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-/// A list of words in which one is looked up quickly.
-pub type Words = LazyLock<BTreeSet<&'static str>>;
-
-/// What a technology is chosen for. Within one of these a choice of one thing is a choice against the others.
+/// The purpose that a technology is chosen for. Within one of these a choice of one thing is a choice against
+/// the others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -23,6 +18,7 @@ pub enum Category {
 
 /// A name, its category, and whether the name is also an everyday word, which then counts only where the text shows
 /// that it is meant.
+#[derive(Debug)]
 pub struct Technology {
     pub name: &'static str,
     pub category: Category,
@@ -113,6 +109,7 @@ pub static EXTENSIONS: &[(&str, Category)] = &[
 ];
 
 /// A unit: what it measures, and how many of the smallest make one.
+#[derive(Debug)]
 pub struct Unit {
     pub names: &'static [&'static str],
     pub measures: &'static str,
@@ -178,7 +175,7 @@ pub static NUMBER_WORDS: &[(&str, f64)] = &[
 
 /// Verbs that a request starts with. They tell a sentence that asks for something from one that explains.
 #[rustfmt::skip]
-pub static REQUEST_VERBS: Words = Words::new(|| BTreeSet::from([
+pub static REQUEST_VERBS: &[&str] = &[
     "adapt", "add", "adjust", "allow", "analyse", "analyze", "apply", "audit", "automate", "backfill", "benchmark",
     "build", "bump", "cache", "change", "check", "clean", "collect", "combine", "compare", "compose", "compress", "compute",
     "configure", "connect", "consolidate", "convert", "copy", "correct", "cover", "create", "debug", "define", "delete",
@@ -201,11 +198,11 @@ pub static REQUEST_VERBS: Words = Words::new(|| BTreeSet::from([
     "escape", "gate", "hide", "ignore", "invalidate", "keep", "lock", "mark", "mask", "notify", "open", "paginate",
     "persist", "preserve", "promote", "prune", "raise", "recover", "register", "retire", "retry", "seed", "skip",
     "strip", "surface", "throttle", "tighten", "trim",
-]));
+];
 
 /// More verbs that a request may start with. They split a goal into parts; no clarity rule counts them.
 #[rustfmt::skip]
-pub static MORE_VERBS: Words = Words::new(|| BTreeSet::from([
+pub static MORE_VERBS: &[&str] = &[
     "abort", "accelerate", "activate", "aggregate", "align", "allocate", "amend", "annotate", "announce", "append", "approve", "arrange", "ask", "assemble", "assess", "attach", "auto-scale",
     "back", "ban", "batch", "bind", "book", "bootstrap", "bring", "broadcast", "calculate", "calibrate", "call", "cancel", "cap", "capture", "cherry-pick", "clear", "clone", "coalesce",
     "compile", "concatenate", "confirm", "containerise", "containerize", "count", "crop", "cut", "deactivate", "debounce", "decommission", "decrease", "decrypt", "dedupe", "deduplicate",
@@ -223,11 +220,11 @@ pub static MORE_VERBS: Words = Words::new(|| BTreeSet::from([
     "silence", "slice", "snapshot", "solder", "spawn", "speed", "squash", "stabilise", "stabilize", "stage", "stub", "subscribe", "substitute", "suppress", "suspend", "swap", "tag", "tear", "terminate",
     "tidy", "time", "toggle", "tokenize", "tweak", "unblock", "undo", "uninstall", "unlock", "unpin", "unsubscribe", "upscale", "vacuum", "vendor", "version", "visit", "void", "wait", "warm", "warn", "watch",
     "whitelist", "allowlist", "blocklist", "widen", "wipe", "withdraw", "zip",
-]));
+];
 
-/// Words that may stand before an article and are no imperative.
+/// Words that may come before an article and are not imperatives.
 #[rustfmt::skip]
-pub static NO_IMPERATIVE: Words = Words::new(|| BTreeSet::from([
+pub static NO_IMPERATIVE: &[&str] = &[
     "a", "about", "above", "across", "after", "against", "all", "along", "although", "among", "an", "and", "any", "anyone", "are", "around", "as", "at", "be", "because",
     "before", "behind", "below", "beneath", "beside", "between", "beyond", "both", "but", "by", "can", "could", "currently", "despite", "did", "do", "does", "down", "during",
     "each", "either", "even", "ever", "every", "except", "few", "for", "from", "given", "had", "half", "has", "have", "he", "here", "how", "however", "i", "if", "in", "inside", "into",
@@ -236,11 +233,11 @@ pub static NO_IMPERATIVE: Words = Words::new(|| BTreeSet::from([
     "there", "these", "they", "this", "those", "though", "through", "throughout", "till", "to", "today", "too", "toward", "towards", "twice", "under", "unless", "unlike", "until", "up", "upon", "via", "was", "we",
     "were", "what", "when", "where", "whereas", "whether", "which", "while", "who", "whom", "whose", "why", "will", "with", "within", "without", "would", "yes", "yet", "you", "your",
     "data", "everyone", "everybody", "nobody", "people", "someone", "staff", "support", "maybe", "perhaps", "thus", "hence", "also", "note", "instead", "besides",
-]));
+];
 
 /// Verbs, pronouns and the like that leave a goal without an object when nothing else is in it.
 #[rustfmt::skip]
-pub static EMPTY_GOAL_WORDS: Words = Words::new(|| BTreeSet::from([
+pub static EMPTY_GOAL_WORDS: &[&str] = &[
     "all", "again", "anything", "asap", "bit", "bug", "bugs", "can", "care", "complete", "continue", "could", "deal",
     "do", "done", "everything", "finish", "for", "get", "go", "going", "good", "great", "happen", "have", "help",
     "here", "hey", "hi", "hello", "improvement", "improvements", "in", "is", "issue", "issues", "job", "just", "keep",
@@ -255,11 +252,11 @@ pub static EMPTY_GOAL_WORDS: Words = Words::new(|| BTreeSet::from([
     "somehow", "someone", "how", "what", "when", "modern", "scalable", "robust", "simple", "simpler", "easy", "easier",
     "awesome", "cool", "yes", "no", "already", "look", "see", "attachment", "attached", "call", "discussed", "yesterday", "per",
     "mentioned", "above", "below", "started", "thing's", "efficient", "smart", "smarter", "safe", "safer", "stable", "pretty", "prettier",
-]));
+];
 
 /// Words that say nothing about which thing is meant, dropped before two statements are compared.
 #[rustfmt::skip]
-pub static WEIGHTLESS: Words = Words::new(|| BTreeSet::from([
+pub static WEIGHTLESS: &[&str] = &[
     "a", "all", "also", "always", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can",
     "configured", "current", "do", "does", "each", "every", "exactly", "for", "from", "has", "have", "having", "here", "i", "in", "into", "is",
     "it", "its", "least", "may", "might", "more", "most", "must", "need", "needs", "of", "on", "onto", "or", "our",
@@ -270,7 +267,7 @@ pub static WEIGHTLESS: Words = Words::new(|| BTreeSet::from([
     "not", "never", "no", "avoid", "don't", "doesn't", "mustn't", "cannot", "can't", "shouldn't", "ever",
     "both", "either", "neither", "nor", "support", "supports", "supported", "new", "forbidden", "prohibited", "allowed",
     "permitted", "disallowed", "mandatory", "acceptable", "tolerable", "tolerated", "ok", "okay", "fine", "stay", "stays", "remain", "remains", "take", "takes", "nobody", "none", "happen", "happens",
-]));
+];
 
 /// Words of quality and what measures them: with such a figure anywhere in the constraints the word is settled.
 pub static QUALITY_MEASURES: &[(&[&str], &[&str])] = &[
@@ -320,12 +317,12 @@ pub static OPPOSITES: &[(&str, &str)] = &[
 
 /// Words that end a noun phrase.
 #[rustfmt::skip]
-pub static PHRASE_ENDS: Words = Words::new(|| BTreeSet::from([
+pub static PHRASE_ENDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "because", "but", "by", "can", "for", "from", "has", "have", "i", "if", "in", "into",
     "is", "it", "must", "of", "on", "or", "shall", "should", "so", "such", "than", "that", "the", "then", "they", "to",
     "using", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "you", "without", "between",
     "before", "after", "over", "under", "via", "per", "every", "each", "once", "daily", "nightly", "weekly", "until", "unless", "not", "may", "might", "could", "would",
-]));
+];
 
 /// Words beside which an `or` leaves no choice open.
 #[rustfmt::skip]
@@ -354,23 +351,23 @@ pub static OPEN_ENDS: &[(&[&str], bool)] = &[
 
 /// Things that exist before the work starts.
 #[rustfmt::skip]
-pub static SOURCES: Words = Words::new(|| BTreeSet::from([
-    "account", "api", "api's", "article", "book", "bucket", "channel", "city", "company", "csv", "database", "dataset", "directory", "document", "email", "endpoint", "feed", "file",
+pub static SOURCES: &[&str] = &[
+    "account", "api", "article", "book", "bucket", "channel", "city", "company", "csv", "database", "dataset", "directory", "document", "email", "endpoint", "feed", "file",
     "folder", "image", "list", "log", "page", "pdf", "person", "product", "project", "repo", "repository", "server", "site",
     "spreadsheet", "table", "text", "topic", "url", "video", "website", "webpage", "stock",
-]));
+];
 
 /// Words that ask for advice.
 #[rustfmt::skip]
-pub static ADVICE: Words = Words::new(|| BTreeSet::from([
+pub static ADVICE: &[&str] = &[
     "recommend", "recommendation", "recommendations", "suggest", "suggestion", "suggestions", "advice", "advise",
     "tips", "idea", "ideas", "guidance", "inspiration", "teach", "learn", "tutorial", "tutorials", "strategies", "techniques",
     "routine", "organize", "organise", "plan", "guide", "ways", "resources", "courses", "schedule",
-]));
+];
 
 /// Words of quality, which need a measure.
 #[rustfmt::skip]
-pub static QUALITIES: Words = Words::new(|| BTreeSet::from([
+pub static QUALITIES: &[&str] = &[
     "acceptable", "adequate", "adequately", "aesthetic", "affordable", "appropriate", "appropriately", "attractive",
     "balanced", "better", "carefully", "cheap", "clean", "cleaner", "comfortable", "comfortably", "comprehensive", "convenient",
     "conveniently", "cool", "creative", "cumbersome", "decent", "detailed", "eco-friendly", "easier", "easily", "easy", "effective", "effectively", "efficient",
@@ -381,7 +378,7 @@ pub static QUALITIES: Words = Words::new(|| BTreeSet::from([
     "robust", "satisfactory", "scalable", "seamless", "seamlessly", "sensible", "simple", "simpler", "simply", "sleek", "slick", "slow", "smooth",
     "smoothly", "snappy", "sophisticated", "stable", "strong", "stylish", "sufficient", "sufficiently", "suitable", "suitably", "thorough", "thoroughly", "timely",
     "updatable", "useful", "user-friendly", "user-intuitive", "well", "compatible", "consistent", "consistently", "secure", "securely", "safe", "safely",
-]));
+];
 
 /// Abbreviations that name a kind of thing, not a thing.
 #[rustfmt::skip]

@@ -6,6 +6,7 @@
 
 pub mod literal;
 
+pub mod class;
 pub mod excerpt;
 pub mod lexicon;
 pub mod text;
@@ -27,6 +28,8 @@ pub mod contradiction;
 pub mod quantity;
 mod relation;
 pub mod requirement;
+pub mod stems;
+pub mod strength;
 
 pub use findings::judged;
 pub use genre::{GENRES, Genre};

@@ -3,22 +3,22 @@
 use crate::text::{Kind, Text, Token};
 use std::ops::Range;
 
-/// What a section or a sentence is for.
+/// The purpose of a section or a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
     /// Something to be done.
     Work,
-    /// What is left out.
+    /// Work that is left out.
     OutOfScope,
     /// When the work is done.
     Acceptance,
-    /// What holds for all of the work: its cost, its deadline, its limits.
+    /// Limits of all of the work: its cost, its deadline, its bounds.
     Everywhere,
-    /// What explains the work.
+    /// Text that explains the work.
     Background,
 }
 
-/// How a sentence stands in the text.
+/// The form of a sentence in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// A heading, with `#` or alone on its line.
@@ -36,7 +36,7 @@ pub enum Form {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
     pub form: Form,
-    /// What the section is for that it stands in.
+    /// The purpose of its section.
     pub role: Role,
     /// The position of the heading of that section.
     pub title: Option<usize>,
@@ -67,10 +67,10 @@ static TITLES: &[(Role, &[&str])] = &[
     ]),
 ];
 
-/// Longer lines are no headings.
+/// Longer lines are not headings.
 const TITLE_WORDS_MAX: usize = 5;
 
-/// What a heading says that its section is for; nothing for a line that is no such heading.
+/// The purpose that a heading gives its section; nothing for any other line.
 pub fn role_of_title(tokens: &[Token<'_>]) -> Option<Role> {
     let marks_only = tokens.iter().all(|it| it.is_word() || it.kind == Kind::Mark);
     let words: Vec<&str> = tokens.iter().filter(|it| it.is_word()).map(|it| &*it.lower).collect();
@@ -81,13 +81,13 @@ pub fn role_of_title(tokens: &[Token<'_>]) -> Option<Role> {
     TITLES.iter().find(|(_, titles)| titles.contains(&title.as_str())).map(|(role, _)| *role)
 }
 
-/// What stands on the line before a place.
+/// The text on the line before a place.
 fn before(source: &str, start: usize) -> &str {
     let line = source.get(..start).and_then(|text| text.rfind('\n')).map_or(0, |at| at + 1);
     source.get(line..start).unwrap_or_default()
 }
 
-/// Whether only the mark of an item stands there: `-`, `2.`, `(a)`, `- [ ]`.
+/// Whether only the mark of an item is there: `-`, `2.`, `(a)`, `- [ ]`.
 fn is_marker(prefix: &str) -> bool {
     let prefix = prefix.trim();
     let bare = prefix.trim_end_matches(|it: char| it.is_whitespace() || matches!(it, '[' | ']' | 'x' | 'X'));

@@ -1,9 +1,12 @@
 //! Gaps that somebody meant to fill: `TBD`, `???`, `<name>`, `{new_name}`, `[insert region here]`.
 
+use crate::class::Class;
 use crate::detect::Hit;
+use crate::quantity::is_unit;
 use crate::text::{Kind, Text, Token};
+use std::cell::LazyCell;
 
-/// Names of HTML elements and the like that stand in angle brackets for themselves.
+/// Names of HTML elements and the like that mean themselves in angle brackets.
 #[rustfmt::skip]
 static ELEMENTS: &[&str] = &[
     "a", "abbr", "acronym", "address", "animate", "applet", "area", "article", "aside", "audio", "b", "base", "bdi", "bdo", "big", "blink", "blockquote",
@@ -18,7 +21,7 @@ static ELEMENTS: &[&str] = &[
     "module", "stdin", "lambda", "genexpr", "listcomp", "locals", "string", "unknown", "stdio", "iostream", "vector",
 ];
 
-/// What stands in angle brackets as itself in prose: types, keys, and the values of headers.
+/// Words in angle brackets that mean themselves in prose: types, keys, and the values of headers.
 #[rustfmt::skip]
 static THEMSELVES: &[&str] = &[
     "alt", "backspace", "bool", "boolean", "cmd", "control", "ctrl", "date", "del", "delete", "down", "enter", "esc",
@@ -33,7 +36,7 @@ static MEANT: &[&str] = &[
     "variable", "variables", "token", "tokens", "type", "placeholder", "placeholders", "key", "header",
 ];
 
-/// What a marker may be followed by when it is a word like any other: a `TODO` app, `FIXME` comments.
+/// The words after a marker that is a word like any other: a `TODO` app, `FIXME` comments.
 #[rustfmt::skip]
 static AFTER_TODO: &[&str] = &[
     "app", "apps", "application", "comment", "comments", "entries", "entry", "item", "items", "list", "lists",
@@ -54,16 +57,18 @@ pub fn is_named(words: &str) -> bool {
     words.starts_with(GAP_OPENS) && !name.is_empty() && !GENERAL_NAMES.contains(&name.as_str())
 }
 
-/// What a placeholder with a name of its own starts with.
+/// The start of a placeholder with a name of its own.
 pub const GAP_OPENS: [char; 3] = ['<', '{', '`'];
 
 pub fn find(text: &Text<'_>, found: &mut Vec<Hit>) {
     let tokens = &text.tokens;
     // Most texts have no mark that could start a gap, and no word that is one.
-    let prose = Prose::of(text);
+    let prose = LazyCell::new(|| Prose::of(text));
     let mut position = 0;
-    while position < tokens.len() {
-        let end = placeholder_end(text, position).filter(|end| prose.has_gap(position, *end));
+    while let Some(token) = tokens.get(position) {
+        let could_be = token.kind != Kind::Word || token.has(Class::GAP);
+        let end = if could_be { placeholder_end(text, position) } else { None };
+        let end = end.filter(|end| prose.has_gap(position, *end));
         if let (Some(end), Some(first)) = (end, tokens.get(position))
             && let Some(last) = tokens.get(end)
         {
@@ -78,7 +83,8 @@ pub fn find(text: &Text<'_>, found: &mut Vec<Hit>) {
     }
 }
 
-/// Where in a text a gap may be: not in a line of a shell or of a log, not in a template, and not where the text says what it stands for.
+/// Where in a text a gap may be: not in a line of a shell or of a log, not in a template, and not where the
+/// text says what it stands for.
 struct Prose<'x, 't> {
     text: &'x Text<'t>,
     /// Whether the text speaks of templates, in which braces belong.
@@ -87,7 +93,7 @@ struct Prose<'x, 't> {
 
 /// Words of texts in which braces stand for themselves.
 #[rustfmt::skip]
-static TEMPLATES: &[&str] = &[
+pub(crate) static TEMPLATES: &[&str] = &[
     "f-string", "f-strings", "handlebars", "interpolate", "interpolated", "interpolation", "jinja", "jinja2", "liquid", "mustache", "placeholder", "placeholders",
     "substitute", "substituted", "substitution", "template", "templates", "templating", "variables",
 ];
@@ -95,7 +101,7 @@ static TEMPLATES: &[&str] = &[
 impl<'x, 't> Prose<'x, 't> {
     fn of(text: &'x Text<'t>) -> Self {
         let braces = text.tokens.iter().any(|it| it.text == "{");
-        let template = braces && text.tokens.iter().any(|it| it.is_word() && TEMPLATES.contains(&&*it.lower));
+        let template = braces && text.tokens.iter().any(|it| it.is_word() && it.has(Class::TEMPLATE));
         Self { text, template }
     }
 
@@ -173,11 +179,6 @@ fn letters_end(tokens: &[Token<'_>], position: usize) -> Option<usize> {
         }
         _ => None,
     }
-}
-
-fn is_unit(token: &Token<'_>) -> bool {
-    let lower = token.lower.to_lowercase();
-    crate::lexicon::UNITS.iter().any(|unit| unit.names.contains(&lower.as_str()))
 }
 
 /// The last token of the placeholder that starts at `position`, if one does.

@@ -1,10 +1,10 @@
 //! Numbers with their unit and bound: `at most 200 ms`, `between 1 and 60 seconds`, `port 8080`.
 
-use crate::lexicon::{NUMBER_WORDS, UNITS};
-use crate::technology::is_technology;
+use crate::class::{Class, MONTHS, entry_of};
+use crate::lexicon::Unit;
 use crate::text::{Kind, Token};
 
-/// What a number says about a quantity.
+/// The bound that a number sets to a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -18,14 +18,14 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// What is left when it is denied: `not less than` is `at least`.
+    /// The bound that is left when it is denied: `not less than` is `at least`.
     fn negated(self) -> Self {
         match self {
             Self::AtLeast => Self::LessThan,
             Self::MoreThan => Self::AtMost,
             Self::AtMost => Self::MoreThan,
             Self::LessThan => Self::AtLeast,
-            // `not 8080` leaves everything else, which is no bound.
+            // `not 8080` leaves everything else, which is not a bound.
             Self::Exactly | Self::About => Self::About,
         }
     }
@@ -39,32 +39,37 @@ pub struct Quantity {
     pub text: String,
     /// In the smallest unit of what is measured.
     pub value: f64,
-    /// What is measured; empty for a count.
+    /// The measured quantity; empty for a count.
     pub measures: &'static str,
 }
 
 /// The quantities of a sentence, and which of its tokens they consist of.
 pub struct Quantities {
     pub list: Vec<Quantity>,
-    /// For each token of the sentence whether it belongs to a quantity.
-    pub covered: Vec<bool>,
+    /// For each token of the sentence whether it belongs to a quantity; empty where there is none.
+    covered: Vec<bool>,
 }
 
 /// Finds the quantities of a sentence.
 pub fn quantities(sentence: &[Token<'_>], negative: bool) -> Quantities {
-    let mut found = Quantities { list: Vec::new(), covered: vec![false; sentence.len()] };
+    let mut found = Quantities { list: Vec::new(), covered: Vec::new() };
     let mut position = 0;
-    while position < sentence.len() {
-        if let Some(length) = found.add(sentence, position, negative) {
-            position += length;
-        } else {
-            position += 1;
-        }
+    while let Some(token) = sentence.get(position) {
+        let could_be = token.kind == Kind::Number
+            || token.entry.number.is_some()
+            || token.has(Class::MONTH.or(Class::ONE));
+        let length = if could_be { found.add(sentence, position, negative) } else { None };
+        position += length.unwrap_or(1);
     }
     found
 }
 
 impl Quantities {
+    /// Whether a token of the sentence belongs to a quantity.
+    pub fn covers(&self, at: usize) -> bool {
+        self.covered.get(at).copied().unwrap_or_default()
+    }
+
     /// Adds the quantity that starts at `position`; says how many tokens it takes.
     fn add(&mut self, sentence: &[Token<'_>], position: usize, negative: bool) -> Option<usize> {
         if let Some(length) = self.add_date(sentence, position, negative) {
@@ -76,7 +81,7 @@ impl Quantities {
         let bounded =
             before.is_some_and(|it| matches!(&*it.lower, "exactly" | "than" | "most" | "least" | "only"));
         let mut value = number(token).or_else(|| (bounded && token.is("one")).then_some(1.0))?;
-        if before.is_some_and(|it| NUMBERED.contains(&&*it.lower)) {
+        if before.is_some_and(|it| it.has(Class::NUMBERED)) {
             return None;
         }
         // `x << 2` compares nothing.
@@ -184,7 +189,7 @@ impl Quantities {
 
     fn cover_day_bound(&mut self, sentence: &[Token<'_>], position: usize) {
         for at in (position.saturating_sub(BOUND_WORDS_MAX)..position).rev() {
-            if !sentence.get(at).is_some_and(|it| DAY_BOUND_WORDS.contains(&&*it.lower)) {
+            if !sentence.get(at).is_some_and(|it| it.has(Class::DAY_BOUND)) {
                 break;
             }
             self.cover(at, at + 1);
@@ -196,6 +201,9 @@ impl Quantities {
     }
 
     fn cover(&mut self, from: usize, to: usize) {
+        if self.covered.len() < to {
+            self.covered.resize(to, false);
+        }
         for covered in self.covered.iter_mut().take(to).skip(from) {
             *covered = true;
         }
@@ -205,7 +213,7 @@ impl Quantities {
     fn cover_bound(&mut self, sentence: &[Token<'_>], position: usize) {
         for at in (position.saturating_sub(BOUND_WORDS_MAX)..position).rev() {
             let Some(token) = sentence.get(at) else { break };
-            if !BOUND_WORDS.contains(&&*token.lower) {
+            if !token.has(Class::BOUND) {
                 break;
             }
             self.cover(at, at + 1);
@@ -216,9 +224,7 @@ impl Quantities {
 fn number(token: &Token<'_>) -> Option<f64> {
     match token.kind {
         Kind::Number => number_value(token.text),
-        Kind::Word => {
-            NUMBER_WORDS.iter().find(|(word, value)| token.is(word) && *value > 1.0).map(|(_, value)| *value)
-        }
+        Kind::Word => token.entry.number,
         _ => None,
     }
 }
@@ -226,9 +232,9 @@ fn number(token: &Token<'_>) -> Option<f64> {
 /// Whether the number is the version of something: `Python >= 3.9`, `version 1.10`.
 fn follows_a_product(sentence: &[Token<'_>], position: usize) -> bool {
     let before = sentence.get(position.saturating_sub(BOUND_WORDS_MAX)..position).unwrap_or_default();
-    let product = before.iter().rev().find(|it| !BOUND_WORDS.contains(&&*it.lower));
+    let product = before.iter().rev().find(|it| !it.has(Class::BOUND));
     product.is_some_and(|it| {
-        matches!(&*it.lower, "version" | "versions" | "release" | "v") || is_technology(&it.lower)
+        matches!(&*it.lower, "version" | "versions" | "release" | "v") || it.entry.technology.is_some()
     })
 }
 
@@ -242,7 +248,7 @@ fn version_value(text: &str) -> Option<f64> {
     Some(value)
 }
 
-/// Of `1,000`, `3.5`, `08:30` and `1.2.3`, each comparable with its kind.
+/// The value of `1,000`, `3.5`, `08:30` and `1.2.3`, each comparable with its kind.
 fn number_value(text: &str) -> Option<f64> {
     let plain = text.replace([',', '_'], "");
     if plain.contains(':') {
@@ -255,21 +261,32 @@ fn number_value(text: &str) -> Option<f64> {
     plain.parse().ok()
 }
 
+/// Whether a token is a unit. Units such as `kB` are not words.
+pub(crate) fn is_unit(token: &Token<'_>) -> bool {
+    unit(token).is_some()
+}
+
+fn unit(token: &Token<'_>) -> Option<&'static Unit> {
+    match token.kind {
+        Kind::Identifier => entry_of(&token.text.to_lowercase()).unit,
+        _ => token.entry.unit,
+    }
+}
+
 /// The unit behind a number, and the position behind the unit.
-fn unit_after(sentence: &[Token<'_>], position: usize) -> (Option<&'static crate::lexicon::Unit>, usize) {
+fn unit_after(sentence: &[Token<'_>], position: usize) -> (Option<&'static Unit>, usize) {
     let hyphen = sentence.get(position).is_some_and(|it| it.text == "-");
     let at = position + usize::from(hyphen);
     let Some(token) = sentence.get(at) else { return (None, position) };
-    let unit = UNITS.iter().find(|unit| unit.names.iter().any(|it| it.eq_ignore_ascii_case(token.text)));
-    match unit {
+    match unit(token) {
         Some(unit) => (Some(unit), at + 1),
         None => (None, position),
     }
 }
 
-fn currency_before(sentence: &[Token<'_>], position: usize) -> Option<&'static crate::lexicon::Unit> {
-    let sign = sentence.get(position.checked_sub(1)?)?.text;
-    UNITS.iter().find(|unit| matches!(sign, "$" | "€") && unit.names.contains(&sign))
+fn currency_before(sentence: &[Token<'_>], position: usize) -> Option<&'static Unit> {
+    let sign = sentence.get(position.checked_sub(1)?)?;
+    sign.entry.unit.filter(|_| sign.has(Class::MONEY))
 }
 
 fn range_end(sentence: &[Token<'_>], position: usize) -> Option<(f64, usize)> {
@@ -289,28 +306,14 @@ fn range_end(sentence: &[Token<'_>], position: usize) -> Option<(f64, usize)> {
     (is_range && high > low).then_some((high, after_unit + 1))
 }
 
-static MONTHS: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
 /// Words that say on which side of a day something is.
-static DAY_BOUND_WORDS: &[&str] = &[
+pub(crate) static DAY_BOUND_WORDS: &[&str] = &[
     "after", "at", "before", "by", "earlier", "from", "later", "no", "not", "of", "on", "since", "than",
     "the", "until",
 ];
 
-/// `15 March`, `March 15, 2026`, `2026-03-15`: a number that grows with the day, what it is, and how many tokens it takes.
+/// `15 March`, `March 15, 2026`, `2026-03-15`: a number that grows with the day, what it is, and how many
+/// tokens it takes.
 fn date(sentence: &[Token<'_>], position: usize) -> Option<(f64, &'static str, usize)> {
     let number = |at: usize, digits: std::ops::RangeInclusive<usize>| {
         let token =
@@ -318,7 +321,8 @@ fn date(sentence: &[Token<'_>], position: usize) -> Option<(f64, &'static str, u
         token.text.parse::<u32>().ok()
     };
     let month = |at: usize| {
-        let token = sentence.get(at).filter(|it| it.is_word() && it.is_capitalized())?;
+        let token =
+            sentence.get(at).filter(|it| it.has(Class::MONTH) && it.is_word() && it.is_capitalized())?;
         MONTHS.iter().position(|it| token.is(it)).map(|it| it as u32 + 1)
     };
     let text = |at: usize| sentence.get(at).map(|it| it.text).unwrap_or_default();
@@ -409,7 +413,7 @@ pub fn limit_name(name: &str) -> Option<(Bound, &str)> {
 
 /// Nouns whose number is a name: step 2, RFC 3339, status 404.
 #[rustfmt::skip]
-static NUMBERED: &[&str] = &[
+pub(crate) static NUMBERED: &[&str] = &[
     "appendix", "attempt", "case", "channel", "chapter", "class", "code", "cluster", "column", "day", "device", "environment", "error", "figure", "floor", "grade", "group", "http", "issue", "item", "iso", "level", "line",
     "milestone", "no", "number", "option", "part", "phase", "pr", "priority", "quarter", "question", "rfc", "room", "round", "row", "rule", "section", "sensor", "severity", "shard", "slot", "sprint",
     "stage", "status", "step", "table", "task", "test", "ticket", "tier", "worker", "zone", "#", "§",
@@ -420,7 +424,7 @@ const BOUND_WORDS_MAX: usize = 4;
 
 /// Words that bounds are made of.
 #[rustfmt::skip]
-static BOUND_WORDS: &[&str] = &[
+pub(crate) static BOUND_WORDS: &[&str] = &[
     "<", "=", ">", "about", "above", "approximately", "around", "at", "below", "between", "by", "exactly", "exceed", "exceeds",
     "exceeding", "fewer", "greater", "larger", "least", "less", "longer", "max", "maximum", "min", "minimum", "more", "most", "no", "not", "of", "over",
     "roughly", "shorter", "smaller", "than", "to", "under", "up", "within", "~", "≤", "≥", ":",

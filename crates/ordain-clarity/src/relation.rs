@@ -1,28 +1,30 @@
-//! What a sentence sets in relation: a thing and its value, a step and the one after it.
+//! Relations in a sentence: a thing and its value, a step and the one after it.
 
-use crate::lexicon::{Category, REQUEST_VERBS, WEIGHTLESS};
-use crate::requirement::{Modality, Parts, stems};
+use crate::class::Class;
+use crate::lexicon::{Category, REQUEST_VERBS};
+use crate::stems::{Stems, stems};
+use crate::strength::{Modality, Parts};
 use crate::technology::Named;
 use crate::text::{Kind, Token, stem};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// Types, of which a thing has one.
-static TYPES: &[&str] =
+pub(crate) static TYPES: &[&str] =
     &["integer", "string", "boolean", "float", "uuid", "timestamp", "array", "object", "number"];
 
 /// Colours, of which a thing has one.
 #[rustfmt::skip]
-static COLORS: &[&str] = &[
+pub(crate) static COLORS: &[&str] = &[
     "black", "blue", "brown", "cyan", "gold", "gray", "green", "grey", "magenta", "orange", "pink", "purple", "red", "silver", "teal", "turquoise",
     "violet", "white", "yellow",
 ];
 
 /// `Make the button green`.
-fn made_so(sentence: &[Token<'_>]) -> Option<(BTreeSet<String>, String)> {
+fn made_so(sentence: &[Token<'_>]) -> Option<(Stems, String)> {
     let [verb, .., last] = sentence else { return None };
     let end = if last.kind == Kind::Mark { sentence.len() - 1 } else { sentence.len() };
-    let value = sentence.get(end.checked_sub(1)?).filter(|it| COLORS.contains(&&*it.lower))?;
+    let value = sentence.get(end.checked_sub(1)?).filter(|it| it.has(Class::COLOR))?;
     let made = matches!(&*verb.lower, "make" | "turn" | "paint" | "color" | "colour" | "set");
     let subject = stems(sentence.get(1..end - 1)?.iter());
     (made && !subject.is_empty()).then(|| (subject, value.lower.to_string()))
@@ -31,10 +33,11 @@ fn made_so(sentence: &[Token<'_>]) -> Option<(BTreeSet<String>, String)> {
 /// `X must be Y`, `X is Y`, `X: Y`, `X=Y`, `write X in Y`, where Y is one definite thing.
 pub(crate) fn equates(
     sentence: &[Token<'_>],
+    class: Class,
     parts: &Parts,
     technologies: &[Named],
     offset: usize,
-) -> Option<(BTreeSet<String>, String)> {
+) -> Option<(Stems, String)> {
     if parts.negative || parts.modality == Modality::May {
         return None;
     }
@@ -42,18 +45,20 @@ pub(crate) fn equates(
         sentence.iter().filter(|it| it.kind == Kind::Identifier).find_map(|it| it.text.split_once('='))
         && !name.is_empty()
     {
-        return Some((BTreeSet::from([name.to_lowercase()]), value.to_lowercase()));
+        return Some((Stems::from_iter([name.to_lowercase()]), value.to_lowercase()));
     }
     if let Some(found) = written_in(sentence, technologies, offset) {
         return Some(found);
     }
-    if let Some(found) = made_so(sentence) {
+    if class.has(Class::COLOR)
+        && let Some(found) = made_so(sentence)
+    {
         return Some(found);
     }
-    let is_copula =
-        |token: &Token<'_>| matches!(&*token.lower, "be" | "is" | "are" | "=" | ":" | "equals" | "equal");
-    let at = sentence.iter().position(is_copula)?;
-    let subject = stems(sentence.get(..at)?.iter());
+    if !class.has(Class::COPULA) {
+        return None;
+    }
+    let at = sentence.iter().position(|it| it.has(Class::COPULA))?;
     let rest = sentence.get(at + 1..)?;
     // Behind a colon any single word is a value; elsewhere only names and types are.
     let labelled = sentence.get(at).is_some_and(|it| it.text == ":" || it.text == "=");
@@ -61,35 +66,27 @@ pub(crate) fn equates(
     for (ahead, token) in rest.iter().enumerate() {
         let technology = technologies.iter().find(|it| it.token == offset + at + 1 + ahead);
         match (technology, token.kind) {
-            (Some(named), _) => values.push(named.name.clone()),
+            (Some(named), _) => values.push(named.name.to_string()),
             (None, Kind::Quote | Kind::Code | Kind::Path | Kind::Identifier) => {
                 values.push(token.text.trim_matches(['`', '"', '\'']).to_lowercase());
             }
             (None, Kind::Word)
-                if labelled
-                    || token.is_capitalized()
-                    || TYPES.contains(&&*token.lower)
-                    || COLORS.contains(&&*token.lower) =>
+                if labelled || token.is_capitalized() || token.has(Class::TYPE.or(Class::COLOR)) =>
             {
                 values.push(token.lower.to_string());
             }
-            (None, Kind::Word) if !WEIGHTLESS.contains(&*token.lower) => return None,
+            (None, Kind::Word) if !token.has(Class::WEIGHTLESS) => return None,
             (None, Kind::Number) => return None,
             _ => {}
         }
     }
-    match values.as_slice() {
-        [value] if !subject.is_empty() => Some((subject, value.clone())),
-        _ => None,
-    }
+    let [value] = values.as_slice() else { return None };
+    let subject = stems(sentence.get(..at)?.iter());
+    (!subject.is_empty()).then(|| (subject, value.clone()))
 }
 
 /// `implement the service in Go`, `the frontend uses React`: what something is made with.
-fn written_in(
-    sentence: &[Token<'_>],
-    technologies: &[Named],
-    offset: usize,
-) -> Option<(BTreeSet<String>, String)> {
+fn written_in(sentence: &[Token<'_>], technologies: &[Named], offset: usize) -> Option<(Stems, String)> {
     if let Some(found) = delivered_as(sentence, technologies, offset) {
         return Some(found);
     }
@@ -98,29 +95,7 @@ fn written_in(
     })?;
     let at = named.token.checked_sub(offset)?;
     let before = sentence.get(at.checked_sub(1)?)?;
-    let verb = sentence.iter().any(|it| {
-        matches!(
-            &*it.lower,
-            "written"
-                | "write"
-                | "implemented"
-                | "implement"
-                | "built"
-                | "build"
-                | "coded"
-                | "code"
-                | "developed"
-                | "develop"
-                | "rewrite"
-                | "rewritten"
-                | "reimplement"
-                | "stay"
-                | "stays"
-                | "remain"
-                | "remains"
-                | "kept"
-        )
-    });
+    let verb = sentence.iter().any(|it| it.has(Class::MADE_IN));
     let moved = sentence
         .first()
         .is_some_and(|it| matches!(&*it.lower, "port" | "migrate" | "convert" | "translate" | "move"));
@@ -131,7 +106,7 @@ fn written_in(
     }
     let making = |it: &&Token<'_>| {
         !matches!(
-            stem(&it.lower).as_str(),
+            &*stem(&it.lower),
             "writ"
                 | "implement"
                 | "build"
@@ -152,40 +127,25 @@ fn written_in(
     };
     let mut subject = stems(sentence.get(..at)?.iter().filter(making));
     subject.insert(format!("{:?}", named.category));
-    Some((subject, named.name.clone()))
+    Some((subject, named.name.to_string()))
 }
 
 /// `deliver the report as CSV`: a thing is handed over in one format.
-fn delivered_as(
-    sentence: &[Token<'_>],
-    technologies: &[Named],
-    offset: usize,
-) -> Option<(BTreeSet<String>, String)> {
+fn delivered_as(sentence: &[Token<'_>], technologies: &[Named], offset: usize) -> Option<(Stems, String)> {
     let named =
         technologies.iter().find(|it| it.category == Category::Format && !it.name.starts_with('.'))?;
     let at = named.token.checked_sub(offset)?;
     let before = sentence.get(at.checked_sub(1)?)?;
-    let handed = sentence.iter().any(|it| {
-        matches!(
-            &*it.lower,
-            "deliver"
-                | "delivered"
-                | "send"
-                | "sent"
-                | "store"
-                | "stored"
-                | "save"
-                | "saved"
-                | "returned"
-                | "return"
-        )
-    });
+    let handed = sentence.iter().any(|it| it.has(Class::HANDED));
+    if !handed || !before.is("as") {
+        return None;
+    }
     let subject = stems(sentence.get(..at)?.iter());
-    (handed && before.is("as") && !subject.is_empty()).then(|| (subject, named.name.clone()))
+    (!subject.is_empty()).then(|| (subject, named.name.to_string()))
 }
 
 /// Verbs that say only that something takes place.
-static TAKES_PLACE: &[&str] = &[
+pub(crate) static TAKES_PLACE: &[&str] = &[
     "run",
     "runs",
     "running",
@@ -214,7 +174,7 @@ static TAKES_PLACE: &[&str] = &[
 ];
 
 /// `A before B`, `B after A`, `first A, then B`.
-pub(crate) fn order(sentence: &[Token<'_>], parts: &Parts) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
+pub(crate) fn order(sentence: &[Token<'_>], parts: &Parts) -> Option<(Stems, Stems)> {
     if parts.negative || parts.modality == Modality::May {
         return None;
     }
@@ -233,7 +193,7 @@ pub(crate) fn order(sentence: &[Token<'_>], parts: &Parts) -> Option<(BTreeSet<S
         _ => edge(sentence.get(..at)?, sentence.get(at + 1..)?)?,
     };
     match &*word.lower {
-        // What is asked for in so many words can be done twice: a backup before and after.
+        // A step that is asked for in so many words can be done twice: a backup before and after.
         "after" if parts.modal.is_none() && at > 0 && repeats(sentence) => None,
         "after" | "follows" => Some((right, left)),
         _ => Some((left, right)),
@@ -261,17 +221,17 @@ fn repeats(sentence: &[Token<'_>]) -> bool {
     })
 }
 
-fn edge(left: &[Token<'_>], right: &[Token<'_>]) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
+fn edge(left: &[Token<'_>], right: &[Token<'_>]) -> Option<(Stems, Stems)> {
     let content = |tokens: &[Token<'_>]| {
         // `encrypting it` and `encrypt the file` are one step: its verb names it.
-        let mut words = tokens.iter().filter(|it| {
-            it.kind != Kind::Mark && !TAKES_PLACE.contains(&&*it.lower) && !WEIGHTLESS.contains(&*it.lower)
-        });
-        let first = words.next().map(|it| stem(&it.lower));
+        let mut words = tokens
+            .iter()
+            .filter(|it| it.kind != Kind::Mark && !it.has(Class::TAKES_PLACE.or(Class::WEIGHTLESS)));
+        let first = words.next().map(|it| stem(&it.lower).into_owned());
         let verb = first.filter(|first| REQUEST_STEMS.contains(first));
         verb.map_or_else(
-            || stems(tokens.iter().filter(|it| !TAKES_PLACE.contains(&&*it.lower))),
-            |verb| BTreeSet::from([verb]),
+            || stems(tokens.iter().filter(|it| !it.has(Class::TAKES_PLACE))),
+            |verb| Stems::from_iter([verb]),
         )
     };
     let (left, right) = (content(left), content(right));
@@ -280,4 +240,4 @@ fn edge(left: &[Token<'_>], right: &[Token<'_>]) -> Option<(BTreeSet<String>, BT
 
 /// The stems of the verbs of requests.
 static REQUEST_STEMS: LazyLock<BTreeSet<String>> =
-    LazyLock::new(|| REQUEST_VERBS.iter().map(|it| stem(it)).collect());
+    LazyLock::new(|| REQUEST_VERBS.iter().map(|it| stem(it).into_owned()).collect());

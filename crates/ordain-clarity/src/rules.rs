@@ -8,10 +8,8 @@ use crate::genre::Genre;
 use crate::placeholder;
 use crate::text::Text;
 use ordain_spec::bundle::AnswerType;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-/// What a finding of a rule does.
+/// The effect of a finding of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// It always asks.
@@ -26,9 +24,9 @@ pub enum Effect {
 pub struct ClarityRule {
     /// Its name, stable.
     pub id: &'static str,
-    /// What it looks for.
+    /// The thing that it looks for.
     pub title: &'static str,
-    /// What a finding does.
+    /// The effect of a finding.
     pub effect: Effect,
     /// Points of the entropy score for each finding.
     pub points: u8,
@@ -36,7 +34,7 @@ pub struct ClarityRule {
     pub counts_max: u8,
     /// How it looks.
     pub find: Find,
-    /// What is asked about a finding, if anything.
+    /// The question about a finding, if there is one.
     pub ask: Option<Ask>,
     /// Texts in which it finds something.
     pub accept: &'static [&'static str],
@@ -45,7 +43,8 @@ pub struct ClarityRule {
 }
 
 impl ClarityRule {
-    /// How many findings count in a text of a genre. A stub is code: its head, its examples and their numbers are one proof.
+    /// How many findings count in a text of a genre. A stub is code: its head, its examples and their numbers
+    /// are one proof.
     pub fn counted_in(&self, genre: Genre) -> usize {
         match (genre, self.id) {
             (Genre::Stub, "code") => 1,
@@ -74,7 +73,7 @@ pub struct Ask {
     pub answer: AnswerType,
     /// Higher is asked first.
     pub priority: u8,
-    /// What the brief says when it is not asked; nothing when that would be noise.
+    /// The assumption in the brief when it is not asked; nothing when that would be noise.
     pub assumption: Option<&'static str>,
 }
 
@@ -266,7 +265,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Move it"], reject: &["Move the file"],
     },
     ClarityRule {
-        id: "weak-modal", title: "an obligation that is none", effect: Unclear, points: 1, counts_max: 2,
+        id: "weak-modal", title: "a weak obligation", effect: Unclear, points: 1, counts_max: 2,
         find: Words(&["should", "may", "might", "could"]), ask: None,
         accept: &["It should log"], reject: &["It must log"],
     },
@@ -395,7 +394,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Revenue of the past five years", "Films of 2020"], reject: &["Recent films"],
     },
     ClarityRule {
-        id: "observed", title: "what was seen: output, a message, steps", effect: Settles, points: 4, counts_max: 2,
+        id: "observed", title: "an observation: output, a message, steps", effect: Settles, points: 4, counts_max: 2,
         find: Words(&["traceback", "stack trace", "steps to reproduce", "reproduce", "reproduces", "expected result", "actual result", "expected output", "actual output", "output is", "returns", "raises", "prints", "throws", "exits with", "instead of", "should return", "should be", "import", "example"]),
         ask: None,
         accept: &["It raises KeyError instead of returning None"], reject: &["It fails"],
@@ -414,8 +413,24 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
 ];
 
 /// The position of a rule in the table.
-pub fn index_of(id: &str) -> usize {
-    static POSITIONS: LazyLock<BTreeMap<&str, usize>> =
-        LazyLock::new(|| CLARITY_RULES.iter().enumerate().map(|(at, rule)| (rule.id, at)).collect());
-    POSITIONS.get(id).copied().unwrap_or_default()
+pub const fn index_of(id: &str) -> usize {
+    let (mut rules, mut at) = (CLARITY_RULES, 0);
+    while let [rule, rest @ ..] = rules {
+        if is_same(rule.id.as_bytes(), id.as_bytes()) {
+            return at;
+        }
+        (rules, at) = (rest, at + 1);
+    }
+    0
+}
+
+/// `==` as a constant can have it.
+const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
+    while let ([one, left_rest @ ..], [other, right_rest @ ..]) = (left, right) {
+        if *one != *other {
+            return false;
+        }
+        (left, right) = (left_rest, right_rest);
+    }
+    left.is_empty() && right.is_empty()
 }

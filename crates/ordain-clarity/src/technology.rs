@@ -1,46 +1,37 @@
 //! Technologies that a text names.
 
-use crate::lexicon::{ALIASES, Category, EXTENSIONS, TECHNOLOGIES, Technology};
-use crate::text::{Kind, Text, Token};
+use crate::class::entry_of;
+use crate::lexicon::{ALIASES, Category, EXTENSIONS, Technology};
+use crate::text::{Kind, Token};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
-
-static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Technology>> =
-    LazyLock::new(|| TECHNOLOGIES.iter().map(|it| (it.name, it)).collect());
 
 /// One technology in a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named {
     /// The one name of the thing, whatever the text calls it.
-    pub name: String,
+    pub name: Cow<'static, str>,
     pub category: Category,
     /// Which token of the text.
     pub token: usize,
 }
 
-/// Whether a word in lower case is the name of a technology, everyday word or not.
-pub fn is_technology(word: &str) -> bool {
-    BY_NAME.contains_key(word)
-}
-
-/// All technologies that a text names, in order.
-pub fn technologies(text: &Text<'_>) -> Vec<Named> {
-    let tokens = &text.tokens;
+/// All technologies that the tokens of a text name, in order.
+pub(crate) fn technologies(tokens: &[Token<'_>]) -> Vec<Named> {
     let mut found = Vec::new();
     for (position, token) in tokens.iter().enumerate() {
         match token.kind {
             Kind::Word | Kind::Identifier => found.extend(of_word(tokens, position, token)),
             Kind::Code | Kind::Quote | Kind::Path => {
                 let inner = token.text.trim_matches(['`', '"', '\'', '“', '”']).to_lowercase();
-                if let Some(it) = BY_NAME.get(inner.as_str()) {
+                if let Some(it) = entry_of(&inner).technology {
                     found.push(named(it, position));
                 }
                 let extension =
                     token.path().and_then(|it| it.rsplit_once('.')).map(|(_, extension)| extension);
                 let known = extension.and_then(|it| EXTENSIONS.iter().find(|(name, _)| *name == it));
                 if let Some((name, category)) = known {
-                    found.push(Named { name: format!(".{name}"), category: *category, token: position });
+                    let name = format!(".{name}").into();
+                    found.push(Named { name, category: *category, token: position });
                 }
             }
             _ => {}
@@ -50,9 +41,11 @@ pub fn technologies(text: &Text<'_>) -> Vec<Named> {
 }
 
 fn named(technology: &Technology, token: usize) -> Named {
-    let name =
-        ALIASES.iter().find(|(alias, _)| *alias == technology.name).map_or(technology.name, |(_, name)| name);
-    Named { name: name.to_owned(), category: technology.category, token }
+    let name = ALIASES
+        .iter()
+        .find(|(alias, _)| *alias == technology.name)
+        .map_or(technology.name, |(_, name)| *name);
+    Named { name: Cow::Borrowed(name), category: technology.category, token }
 }
 
 /// `eu-west-1`, `europe-west4`: a region of a cloud.
@@ -86,6 +79,10 @@ fn is_region(word: &str) -> bool {
 fn of_word(tokens: &[Token<'_>], position: usize, token: &Token<'_>) -> Option<Named> {
     let next = tokens.get(position + 1).filter(|it| it.start == token.end());
     // `C++`, `C#`: the marks are tokens of their own.
+    let marked = next.is_some_and(|it| matches!(it.text, "+" | "#"));
+    if token.is_word() && !marked && token.entry.technology.is_none() && !token.lower.contains(['\'', '-']) {
+        return None;
+    }
     let lower: Cow<'_, str> = match next.map(|it| it.text) {
         Some("+") => format!("{}++", token.lower).into(),
         Some("#") => format!("{}#", token.lower).into(),
@@ -93,9 +90,10 @@ fn of_word(tokens: &[Token<'_>], position: usize, token: &Token<'_>) -> Option<N
         _ => token.lower.trim_end_matches("'s").to_lowercase().into(),
     };
     if is_region(&lower) {
-        return Some(Named { name: lower.into_owned(), category: Category::Region, token: position });
+        let name = lower.into_owned().into();
+        return Some(Named { name, category: Category::Region, token: position });
     }
-    let technology = BY_NAME.get(&*lower)?;
+    let technology = entry_of(&lower).technology?;
     let before = position.checked_sub(1).and_then(|at| tokens.get(at));
     let after_preposition = before.is_some_and(|it| matches!(&*it.lower, "in" | "using" | "with"));
     let capital_inside =

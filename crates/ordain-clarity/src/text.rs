@@ -1,11 +1,14 @@
-//! Text as tokens and sentences. Whatever stands in quotes, code, paths and names of things is a literal: it says
-//! something definite, and its words are not read as prose.
+//! Text as tokens and sentences. Quotes, code, paths and names of things are literals: they say something
+//! definite, and their words are not read as prose.
 
+use crate::class::{Class, Entry, entry_of};
 use crate::literal::literal_kind;
+use crate::technology::{Named, technologies};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A word of prose.
@@ -25,18 +28,25 @@ pub enum Kind {
 }
 
 /// A piece of the text.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Token<'t> {
     pub kind: Kind,
-    /// As it stands in the text.
+    /// Its spelling in the text.
     pub text: &'t str,
     /// Where it starts.
     pub start: usize,
     /// A word in lower case; other tokens as they are.
     pub lower: Cow<'t, str>,
+    /// Its known classes as a word.
+    pub entry: &'static Entry,
 }
 
 impl Token<'_> {
+    /// Whether it is in one of these lists.
+    pub fn has(&self, class: Class) -> bool {
+        self.entry.class.has(class)
+    }
+
     pub fn end(&self) -> usize {
         self.start + self.text.len()
     }
@@ -78,13 +88,27 @@ pub struct Text<'t> {
     pub tokens: Vec<Token<'t>>,
     /// Ranges of tokens, in order, that do not overlap.
     pub sentences: Vec<Range<usize>>,
+    /// The lists in which any of the tokens stands.
+    pub class: Class,
+    technologies: OnceCell<Vec<Named>>,
+}
+
+/// The lists in which any of the tokens stands.
+pub fn class_of(tokens: &[Token<'_>]) -> Class {
+    tokens.iter().fold(Class::NONE, |sum, it| sum.or(it.entry.class))
 }
 
 impl<'t> Text<'t> {
     pub fn new(source: &'t str) -> Self {
         let tokens = tokens(source);
         let sentences = sentences(source, &tokens);
-        Self { source, tokens, sentences }
+        let class = class_of(&tokens);
+        Self { source, tokens, sentences, class, technologies: OnceCell::new() }
+    }
+
+    /// All technologies that it names, in order.
+    pub fn technologies(&self) -> &[Named] {
+        self.technologies.get_or_init(|| technologies(&self.tokens))
     }
 
     /// The tokens of a sentence.
@@ -97,7 +121,7 @@ impl<'t> Text<'t> {
         self.source.get(first.start..last.end()).unwrap_or_default()
     }
 
-    /// A sentence as it stands in the text.
+    /// A sentence of the text.
     pub fn sentence_text(&self, range: &Range<usize>) -> &'t str {
         match self.sentence(range) {
             [] => "",
@@ -109,18 +133,26 @@ impl<'t> Text<'t> {
 
 /// How far a quote or a brace may be from its partner. A limit keeps a text of ten thousand quotes linear.
 const PARTNER_BYTES_MAX: usize = 300;
-/// How often a literal is looked for between two blanks. What has no blank in it for so long is no text, and each look
-/// goes up to the next blank.
+/// How often a literal is looked for between two blanks. A text without a blank for so long is not prose, and
+/// each look goes up to the next blank.
 const LOOKS_MAX: usize = 32;
 
 fn tokens(source: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
+    let mut tokens = Vec::with_capacity(source.len() / 5);
     let mut at = 0;
     // Where the chunk ends that is being read, and how often a literal was looked for in it.
     let (mut chunk_end, mut looks) = (0, 0);
     // Once no backtick follows, none is looked for again.
     let mut backticks_left = true;
     while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
+        if at >= chunk_end
+            && let Some(length) = plain_word_length(rest)
+            && let Some(text) = rest.get(..length)
+        {
+            tokens.push(word(text, at));
+            at += length;
+            continue;
+        }
         let Some(first) = rest.chars().next() else { break };
         if first.is_whitespace() {
             at += first.len_utf8();
@@ -154,16 +186,39 @@ fn tokens(source: &str) -> Vec<Token<'_>> {
             }
         };
         let text = rest.get(..length).unwrap_or(rest);
-        let lower = match kind {
-            Kind::Word if text.contains(|it: char| it.is_uppercase() || it == '’') => {
-                Cow::Owned(text.to_lowercase().replace('’', "'"))
-            }
-            _ => Cow::Borrowed(text),
+        let token = match kind {
+            Kind::Word => word(text, at),
+            _ => Token { kind, text, start: at, lower: Cow::Borrowed(text), entry: entry_of(text) },
         };
-        tokens.push(Token { kind, text, start: at, lower });
         at += text.len().max(1);
+        tokens.push(token);
     }
     tokens
+}
+
+fn word(text: &str, start: usize) -> Token<'_> {
+    let lower: Cow<'_, str> = if text.bytes().all(|it| it.is_ascii() && !it.is_ascii_uppercase()) {
+        text.into()
+    } else if text.contains(|it: char| it.is_uppercase() || it == '’') {
+        text.to_lowercase().replace('’', "'").into()
+    } else {
+        text.into()
+    };
+    let entry = entry_of(&lower);
+    Token { kind: Kind::Word, text, start, lower, entry }
+}
+
+/// The length of a word of ASCII letters with at most one capital, its first, that a blank follows, perhaps
+/// behind one mark. Most words are such, and need no closer look.
+fn plain_word_length(rest: &str) -> Option<usize> {
+    let bytes = rest.as_bytes();
+    if !bytes.first()?.is_ascii_alphabetic() {
+        return None;
+    }
+    let length = 1 + bytes.iter().skip(1).take_while(|it| it.is_ascii_lowercase()).count();
+    let blank = |at: usize| bytes.get(at).is_none_or(u8::is_ascii_whitespace);
+    let marked = bytes.get(length).is_some_and(|it| matches!(it, b'.' | b',' | b';' | b':' | b'!' | b'?'));
+    (blank(length) || (marked && blank(length + 1))).then_some(length)
 }
 
 /// From a backtick, or three, to the next.
@@ -188,7 +243,7 @@ fn quote_length(rest: &str, open: char, before: Option<char>) -> Option<usize> {
         '‘' => '’',
         other => other,
     };
-    // An apostrophe is no quote: `users'`, `don't`.
+    // An apostrophe is not a quote: `users'`, `don't`.
     if before.is_some_and(char::is_alphanumeric) {
         return None;
     }
@@ -210,7 +265,8 @@ fn quote_length(rest: &str, open: char, before: Option<char>) -> Option<usize> {
     None
 }
 
-/// Braces and brackets with data inside: `{"id":1}`, `{a, b}`, `[1, 2]`. What could be a placeholder is none of these.
+/// Braces and brackets with data inside: `{"id":1}`, `{a, b}`, `[1, 2]`. A possible placeholder is not among
+/// these.
 fn block_length(rest: &str, open: char) -> Option<usize> {
     let close = if open == '{' { '}' } else { ']' };
     let mut depth = 0_usize;
@@ -247,7 +303,7 @@ fn chunk(rest: &str, whole: Option<&str>, first: char, glued: bool) -> (Kind, us
     if breaks_chunk(first) {
         return (Kind::Mark, first.len_utf8());
     }
-    // `/or` in `and/or` is no path.
+    // `/or` in `and/or` is not a path.
     let chunk = whole.filter(|_| !glued || first.is_alphanumeric()).map(without_end);
     if let Some((chunk, kind)) = chunk.and_then(|chunk| Some((chunk, literal_kind(chunk)?))) {
         return (kind, chunk.len());
@@ -389,7 +445,7 @@ fn is_abbreviated(tokens: &[Token<'_>], index: usize, next: Option<&Token<'_>>) 
 
 fn opens_with_hash(source: &str, tokens: &[Token<'_>], line: usize) -> bool {
     let Some(first) = tokens.get(line).filter(|it| it.text == "#") else { return false };
-    // `#12` and `#fff` are no headings.
+    // `#12` and `#fff` are not headings.
     let rest = source.get(first.start..).unwrap_or_default().trim_start_matches('#');
     rest.starts_with([' ', '\t'])
 }
@@ -402,7 +458,11 @@ fn is_title(line: &[Token<'_>]) -> bool {
 fn starts_item(token: &Token<'_>, next: Option<&Token<'_>>) -> bool {
     match token.kind {
         Kind::Mark => matches!(token.text, "-" | "*" | "•" | "–" | "+" | "("),
-        Kind::Number => next.is_some_and(|next| matches!(next.text, "." | ")")),
+        // A longer number, such as a year or an amount, is a statement. BS12 draws the same line.
+        Kind::Number => {
+            let short = token.text.len() <= 3 && token.text.bytes().all(|byte| byte.is_ascii_digit());
+            short && next.is_some_and(|next| matches!(next.text, "." | ")"))
+        }
         _ => token.text.len() == 1 && next.is_some_and(|next| next.text == ")"),
     }
 }
@@ -466,37 +526,39 @@ fn irregular(word: &str) -> Option<&'static str> {
 }
 
 /// The common part of the forms of a word, for comparing: `logs`, `logged` and `logging` are one.
-pub fn stem(word: &str) -> String {
+pub fn stem(word: &str) -> Cow<'_, str> {
     let word = word.strip_suffix("'s").unwrap_or(word);
     if let Some(root) = irregular(word) {
-        return root.to_owned();
+        return root.into();
     }
-    if !word.is_ascii() || word.len() < 3 {
-        return word.to_owned();
+    if word.len() < 3 || !word.is_ascii() {
+        return word.into();
     }
-    let undoubled = |it: &str| {
-        let bytes = it.as_bytes();
-        match bytes {
-            [.., a, b] if a == b && !matches!(b, b'l' | b's' | b'z' | b'e' | b'o') => {
-                it.get(..it.len() - 1).unwrap_or(it).to_owned()
-            }
-            _ => it.to_owned(),
-        }
-    };
-    let stemmed = if let Some(root) = word.strip_suffix("ies") {
-        format!("{root}y")
-    } else if let Some(root) = word.strip_suffix("ing").filter(|it| it.len() >= 2) {
+    if let Some(root) = word.strip_suffix("ies") {
+        return format!("{root}y").into();
+    }
+    let stemmed = if let Some(root) = word.strip_suffix("ing").filter(|it| it.len() >= 2) {
         undoubled(root)
     } else if let Some(root) = word.strip_suffix("ed").filter(|it| it.len() >= 2 && !it.ends_with('e')) {
         undoubled(root)
     } else if let Some(root) = word.strip_suffix("es").filter(|it| it.ends_with(['s', 'x', 'z', 'h'])) {
-        root.to_owned()
+        root
     } else if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && !word.ends_with("is") {
-        word.get(..word.len() - 1).unwrap_or(word).to_owned()
+        word.get(..word.len() - 1).unwrap_or(word)
     } else {
-        word.to_owned()
+        word
     };
-    stemmed.strip_suffix('e').filter(|it| it.len() >= 2).map_or(stemmed.clone(), str::to_owned)
+    stemmed.strip_suffix('e').filter(|it| it.len() >= 2).unwrap_or(stemmed).into()
+}
+
+/// `logg` as `log`.
+fn undoubled(root: &str) -> &str {
+    match root.as_bytes() {
+        [.., a, b] if a == b && !matches!(b, b'l' | b's' | b'z' | b'e' | b'o') => {
+            root.get(..root.len() - 1).unwrap_or(root)
+        }
+        _ => root,
+    }
 }
 
 #[cfg(test)]
@@ -538,6 +600,8 @@ mod tests {
             ),
             ("Do:\n- one\n- two", vec!["Do:", "one", "two"]),
             ("1. first\n2. second", vec!["first", "second"]),
+            ("Wait. 1,000. Go on", vec!["Wait.", "1,000.", "Go on"]),
+            ("2020. It was hot", vec!["2020.", "It was hot"]),
             ("v1.2 of a.b", vec!["v1.2 of a.b"]),
             ("", vec![]),
             ("...", vec![]),

@@ -1,18 +1,25 @@
 //! Arguments that several commands have.
 
+use crate::clock::parse_past;
+use crate::commands::status::states;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ordain_api::limits::PAGE_MAX;
+use ordain_api::{ActionState, ActionsQuery};
 use ordain_spec::Kind;
 use std::path::PathBuf;
+
+/// Where help lists the options about the gate to ask.
+pub(crate) const GATE: &str = "Gate options";
 
 /// The gate to ask. On a local store the user of the operating system asks, as `entities.json` names them.
 #[derive(Args)]
 pub(crate) struct Connect {
-    /// The server, such as http://127.0.0.1:7171 or unix:PATH, with the token in ORDAIN_TOKEN; a socket needs none and takes you for the user that you are [default: the gate of this project]
-    #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", hide_env_values = true)]
+    /// A server, such as https://gate.example or unix:PATH [default: the gate of this project]
+    #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", hide_env = true, help_heading = GATE)]
     pub(crate) server: Option<String>,
-    /// Read the token from this file
-    #[arg(long, value_name = "FILE", requires = "server")]
+    /// Read the token from this file [default: ORDAIN_TOKEN; a socket needs none]
+    #[arg(long, value_name = "FILE", requires = "server", help_heading = GATE)]
     pub(crate) token_file: Option<PathBuf>,
 }
 
@@ -21,6 +28,62 @@ impl Connect {
     pub(crate) fn of_environment() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self { server: variable("ORDAIN_SERVER"), token_file: None }
+    }
+}
+
+/// Which actions to list.
+#[derive(Args, Default)]
+pub(crate) struct Selection {
+    /// Only actions in this state: held, allowed, denied, expired, superseded, running, succeeded, failed or unknown
+    #[arg(long, value_name = "STATE", value_parser = states(), hide_possible_values = true)]
+    pub(crate) state: Option<ActionState>,
+    /// Submitted at this time or later: a date, a time with its zone, or how long ago, such as 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_past)]
+    pub(crate) since: Option<u64>,
+    /// Submitted before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_past)]
+    pub(crate) until: Option<u64>,
+    /// Proposed by this actor
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: Option<String>,
+    /// With this action type
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) action: Option<String>,
+    /// On the target with this resource id
+    #[arg(long, value_name = "ID")]
+    pub(crate) target: Option<String>,
+    /// Decided under the policies whose hash begins so
+    #[arg(long, value_name = "HASH")]
+    pub(crate) policy: Option<String>,
+    /// Approved or rejected by this approver
+    #[arg(long, value_name = "NAME")]
+    pub(crate) approver: Option<String>,
+}
+
+impl Selection {
+    /// The first page.
+    pub(crate) fn query(&self, limit: u64) -> ActionsQuery {
+        ActionsQuery {
+            state: self.state,
+            id_prefix: None,
+            after: None,
+            wait: None,
+            before: None,
+            limit: Some(limit.clamp(1, PAGE_MAX as u64)),
+            since_ms: self.since,
+            until_ms: self.until,
+            actor: self.actor.clone(),
+            action_type: self.action.clone(),
+            target: self.target.clone(),
+            policy: self.policy.clone(),
+            approver: self.approver.clone(),
+        }
+    }
+
+    /// Whether it is more than a time.
+    pub(crate) fn names_actions(&self) -> bool {
+        let texts = [&self.actor, &self.action, &self.target, &self.policy, &self.approver];
+        self.state.is_some() || texts.iter().any(|text| text.is_some())
     }
 }
 

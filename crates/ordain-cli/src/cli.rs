@@ -1,9 +1,12 @@
 //! The command line: what all commands share, and the list of them.
 
 use crate::commands::Command;
-use crate::exit;
+use crate::{exit, help};
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, CommandFactory, Parser, ValueEnum};
+
+/// Where help lists the options that every command has.
+const GLOBAL: &str = "Output options";
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -24,14 +27,25 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The command line with its help.
+pub(crate) fn command() -> clap::Command {
+    help::command(Cli::command())
+}
+
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Global {
     /// Print canonical JSON, one line for each result
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true, help = "When to use colours: auto, always, never")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true, help = "When to use colours: auto, always, never")]
     pub(crate) color: Color,
+    /// Print times as dates, not relative to now
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub(crate) absolute: bool,
+    /// Print long pages without a pager
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub(crate) no_pager: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy)]

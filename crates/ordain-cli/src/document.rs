@@ -40,8 +40,8 @@ pub(crate) fn check_stdin_once(paths: &[&Path]) -> Result<(), Failure> {
     }
 }
 
-/// Loads a document. What is wrong with it is printed as `verify` does: for people on standard error, with `--json`
-/// on standard output.
+/// Loads a document. Violations are printed as `verify` does: for people on standard error, with `--json` on
+/// standard output.
 pub(crate) fn load<T: Document>(path: &Path, json: bool) -> Result<Loaded<T>, Failure> {
     load_with(path, json, &Facts::default())
 }
@@ -136,8 +136,8 @@ pub(crate) fn emit(
     Ok(stdout.flush()?)
 }
 
-/// Writes beside the file and renames, so that nobody sees half of it. A link stays a link; what is no file, such as
-/// `/dev/stderr`, cannot be replaced and is written to.
+/// Writes beside the file and renames, so that nobody sees half of it. A link stays a link; a device such as
+/// `/dev/stderr` cannot be replaced and is written to.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (target, permissions) = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {

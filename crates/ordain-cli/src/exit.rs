@@ -263,6 +263,9 @@ impl Failure {
             Self::Hinted { hint, .. } => Some(hint),
             Self::NoResult(failure) => failure.hint(),
             Self::Gate(problem) => problem.hint.as_deref(),
+            Self::Apply(error) => error.hint(),
+            Self::Run(error) => error.hint(),
+            Self::Sandbox(error) => error.hint(),
             _ => None,
         }
     }

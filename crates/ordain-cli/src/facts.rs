@@ -1,4 +1,4 @@
-//! What `verify` is told besides the documents: the profile, the source bundle, the evidence.
+//! The facts of `verify` besides the documents: the profile, the source bundle, the evidence.
 
 use crate::commands::transform::transform_text;
 use crate::exit::Failure;

@@ -7,6 +7,7 @@ use crate::policy_folder;
 use crate::project::Project;
 use crate::report;
 use crate::service;
+use ordain_api::ProjectName;
 use ordain_client::{Client, ClientError, HttpTransport};
 use ordain_gate::{Caller, Clock, Gate, GateError, Keyring, Settings, check_grown};
 use ordain_ledger::SignedNote;
@@ -14,7 +15,7 @@ use ordain_note::Drafter;
 use ordain_presence::OsUser;
 use ordain_server::{App, InProcess};
 use ordain_spec::statement::ApproverKey;
-use ordain_state::{GateFolder, GateId, Home};
+use ordain_state::{Belongs, GateFolder, GateId, Home};
 use ordain_store::{Location, Store, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) struct Gateway {
     local: Option<Local>,
 }
 
-/// What a command does with a store of this machine. A server decides for itself.
+/// The use that a command makes of a store of this machine. A server decides for itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// It looks, and writes nothing.
@@ -93,6 +94,50 @@ impl Gateway {
         Ok(Self { client: local.client(), server: None, local: Some(local) })
     }
 
+    /// A gate that a command line pins, about a project of it. Neither the environment nor a file of a workspace has a
+    /// say.
+    pub(crate) fn open_pinned(home: &Home, id: &GateId, folder: Option<&Path>) -> Result<Self, Failure> {
+        let gate = home.gate(id);
+        let unknown =
+            |problem: String| Failure::Document { path: gate.path().display().to_string(), problem };
+        if !gate.path().is_dir() {
+            return Err(unknown("the pinned gate is gone".to_owned()));
+        }
+        let place = Place { location: location_of(&gate)?, gate: gate.clone(), project: None };
+        let mut local = Local::open_place(&place, Purpose::Decide)?;
+        if let Some(folder) = folder {
+            let belongs = home.project_of(folder)?.filter(|belongs| belongs.gate == gate);
+            let Some(Belongs { project, .. }) = belongs else {
+                return Err(unknown(format!("{} is not a project of the pinned gate", folder.display())));
+            };
+            let (project_id, path) = (project.id.to_string(), project.path.display().to_string());
+            local.caller = local.caller.clone().about_project(ProjectName { project_id, path });
+        }
+        Ok(Self { client: local.client(), server: None, local: Some(local) })
+    }
+
+    /// A gate behind a socket that a command line pins, about a folder.
+    pub(crate) fn open_pinned_socket(
+        socket: &Path,
+        origin: &str,
+        folder: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let address = format!("unix:{}", socket.display());
+        let transport = HttpTransport::as_user(&address, folder).map_err(ClientError::from)?;
+        let client = Client::new(transport);
+        let found = client.gate()?.origin;
+        if found != origin {
+            let problem = format!("another gate answers, `{found}` instead of `{origin}`");
+            return Err(Failure::Document { path: socket.display().to_string(), problem });
+        }
+        Ok(Self { client, server: Some(address), local: None })
+    }
+
+    /// The client alone; the gate in this process stays open as long as the second part.
+    pub(crate) fn into_parts(self) -> (Client, Option<Local>) {
+        (self.client, self.local)
+    }
+
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
@@ -100,6 +145,12 @@ impl Gateway {
     /// The server, if it is one.
     pub(crate) fn server(&self) -> Option<&str> {
         self.server.as_deref()
+    }
+
+    /// A gate of this user by its id, to look at: one in use, or one that another took the place of.
+    pub(crate) fn of_gate(id: &GateId) -> Result<Self, Failure> {
+        let local = Local::open_place(&Place::of_gate_or_replaced(id)?, Purpose::Look)?;
+        Ok(Self { client: local.client(), server: None, local: Some(local) })
     }
 
     /// The gate of the service on this machine, whatever the folder; nothing if there is none.
@@ -112,7 +163,7 @@ impl Gateway {
         Ok(Some(Self { client: Client::new(transport), server, local: None }))
     }
 
-    /// Who asks, as the gate knows them.
+    /// The caller, as the gate knows it.
     pub(crate) fn principal(&self) -> String {
         match &self.local {
             Some(local) => local.caller.principal().to_owned(),
@@ -123,7 +174,7 @@ impl Gateway {
         }
     }
 
-    /// Who proposes where nobody says: the only agent of the person who asks, or that person.
+    /// The default proposer: the only agent of the person who asks, or that person.
     pub(crate) fn default_actor(&self) -> String {
         let agent = self.local.as_ref().and_then(|local| local.caller.only_agent());
         agent.map_or_else(|| self.principal(), str::to_owned)
@@ -178,6 +229,16 @@ impl Place {
         Ok(Self { location, gate, project: None })
     }
 
+    /// The same, or a gate that another took the place of. Nothing is decided there any more.
+    pub(crate) fn of_gate_or_replaced(id: &GateId) -> Result<Self, Failure> {
+        let gate = Home::from_environment()?.replaced_gate(id);
+        if !gate.path().is_dir() {
+            return Self::of_gate(id);
+        }
+        let location = location_of(&gate)?;
+        Ok(Self { location, gate, project: None })
+    }
+
     /// The caller, asking about the project.
     fn about_project(&self, caller: Caller) -> Caller {
         match self.project.as_ref().and_then(Project::name) {
@@ -222,13 +283,11 @@ impl Place {
             && let Err(error) = check_grown(&store, Some(keyring), &note).await
         {
             return Err(match error {
-                GateError::Damaged(problem) => Failure::Damaged {
-                    path: self.location.to_string(),
-                    problem: format!(
-                        "{problem}; put the right one back, or, if you know why, move {} away",
+                GateError::Damaged(problem) => Failure::Damaged { path: self.location.to_string(), problem }
+                    .with_hint(format!(
+                        "put the right store back or, if you know why, move {} away",
                         path.display()
-                    ),
-                },
+                    )),
                 error => error.into(),
             });
         }
@@ -344,7 +403,7 @@ fn note_difference(place: &Place, runtime: &Runtime, gate: &Gate) -> Result<(), 
     Ok(())
 }
 
-/// What was written is signed, and the store is closed.
+/// The written entries are signed, and the store is closed.
 impl Drop for Local {
     fn drop(&mut self) {
         let gate = self.app.gate().clone();
@@ -366,7 +425,7 @@ pub(crate) fn read_note(path: &Path) -> Result<SignedNote, Failure> {
     let text = String::from_utf8_lossy(&bytes);
     SignedNote::parse(&text).map_err(|error| Failure::Document {
         path: path.display().to_string(),
-        problem: format!("is no checkpoint: {error}"),
+        problem: format!("is not a checkpoint: {error}"),
     })
 }
 

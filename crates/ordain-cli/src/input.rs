@@ -87,7 +87,7 @@ pub(crate) struct Text {
     yaml: Option<(Vec<u8>, Result<Converted, String>)>,
 }
 
-/// Why a text is no document, and where.
+/// Why a text is not a document, and where.
 pub(crate) struct Unreadable {
     pub(crate) pointer: String,
     pub(crate) message: String,
@@ -169,8 +169,8 @@ fn extension(path: &Path) -> Option<String> {
     path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase())
 }
 
-/// Why something in a folder is not read: a pipe would be waited for, and a device may never end. What a command line names
-/// itself may be one.
+/// Why something in a folder is not read: a pipe would be waited for, and a device may never end. A command
+/// line may name one itself.
 pub(crate) fn not_a_file(path: &Path) -> Option<&'static str> {
     let other = path.metadata().is_ok_and(|it| !it.is_dir() && !it.is_file());
     other.then_some("is a device, a pipe or a socket, and is not read")

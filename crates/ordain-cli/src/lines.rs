@@ -13,8 +13,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// How much is read at once. What is there already is worked on without waiting for more, so that a partner that
-/// writes a line and waits for the answer gets it.
+/// How much is read at once. Input that is there already is worked on without waiting for more, so that a
+/// partner that writes a line and waits for the answer gets it.
 const READ_BYTES: usize = 256 * 1024;
 
 /// Batches under way for each core; more would only wait.

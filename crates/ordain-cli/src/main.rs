@@ -1,5 +1,6 @@
 //! The `ordain` command.
 
+mod agents;
 mod arguments;
 mod cli;
 mod commands;
@@ -7,10 +8,12 @@ mod exit;
 
 mod changes;
 mod clock;
+mod display;
 mod document;
 mod facts;
 mod gate;
 mod gateway;
+mod help;
 mod input;
 mod lines;
 mod output;
@@ -29,19 +32,24 @@ mod wording;
 #[cfg(test)]
 mod seam_tests;
 
-use clap::Parser;
-use cli::{Cli, Color};
+use clap::FromArgMatches;
+use cli::Cli;
+use commands::Command;
 use exit::Outcome;
 use std::process::ExitCode;
 
-/// A server allocates on every core at once, where the C library's allocator takes a tenth of the time of a decision, and musl's
-/// far more.
+/// A server allocates on every core at once, where the C library's allocator takes a tenth of the time of a
+/// decision, and musl's far more.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     ordain_harness::sandbox::enter_if_asked();
-    let cli = match Cli::try_parse() {
+    if let Some(code) = ordain_hooks::run_if_asked() {
+        return code;
+    }
+    let parsed = cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are not errors, and nobody is left to hear that they cannot be printed.
@@ -49,11 +57,7 @@ fn main() -> ExitCode {
             return if error.use_stderr() { Outcome::Usage.into() } else { Outcome::Ok.into() };
         }
     };
-    match cli.global.color {
-        Color::Auto => {}
-        Color::Always => anstream::ColorChoice::Always.write_global(),
-        Color::Never => anstream::ColorChoice::Never.write_global(),
-    }
+    display::set(&cli.global);
     if let Some(workspace) = cli.command.workspace() {
         commands::recover::recover(workspace);
         gate::files::report_interrupted(workspace, &arguments::Connect::of_environment());
@@ -62,6 +66,11 @@ fn main() -> ExitCode {
     match done {
         Ok(outcome) => outcome.into(),
         Err(failure) if failure.was_reported() => failure.outcome().into(),
+        // A server's log is JSON lines, and so is the reason why it does not start.
+        Err(failure) if cli.global.json && matches!(cli.command, Command::Serve(_)) => {
+            report::log_error(&failure);
+            failure.outcome().into()
+        }
         Err(failure) => {
             report::error(&failure);
             failure.outcome().into()

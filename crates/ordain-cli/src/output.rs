@@ -1,5 +1,6 @@
 //! Results on standard output.
 
+use crate::display;
 use crate::exit::Failure;
 use crate::page::Page;
 use ordain_canon::Canonicalizer;
@@ -14,8 +15,11 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(stdout.flush()?)
 }
 
-/// Prints a page.
+/// Prints a page, in a pager where it is longer than the terminal.
 pub(crate) fn print_page(page: &Page) -> Result<(), Failure> {
+    if display::paged(page.text()) {
+        return Ok(());
+    }
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(page.text().as_bytes())?;
     Ok(stdout.flush()?)

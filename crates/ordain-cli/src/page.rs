@@ -1,30 +1,41 @@
 //! A page for a terminal: labels, lists, tables and texts. Whatever comes from outside is made harmless here, once.
 
+use crate::display::{self, UNLIMITED};
 use crate::report::{BLUE, BOLD, GREEN, RED, YELLOW, printable};
-use crate::wording::cut;
+use crate::wording::{cut, width_of};
 use anstyle::Style;
 use serde::Serialize;
+use unicode_width::UnicodeWidthChar;
 
-/// Wide enough for prose, narrow enough for most windows. It is fixed, so that the same document gives the same page
-/// everywhere.
-pub(crate) const WIDTH: usize = 100;
-/// What a tree of any depth leaves for text.
-const TEXT_WIDTH_MIN: usize = 40;
+/// A tree of any depth leaves this much for text.
+const TEXT_WIDTH_MIN: usize = 20;
+/// The last column of a table has at least this width, or goes below the others.
+const LAST_WIDTH_MIN: usize = 24;
 const LABEL_WIDTH: usize = 12;
 const CELL_WIDTH_MAX: usize = 40;
 
 pub(crate) const PLAIN: Style = Style::new();
 
 /// A page that grows downwards. The text holds the styles, which the stream takes out where nobody would see them.
-#[derive(Default)]
 pub(crate) struct Page {
     text: String,
+    width: usize,
+}
+
+/// As wide as standard output.
+impl Default for Page {
+    fn default() -> Self {
+        Self::of_width(display::columns())
+    }
 }
 
 /// A column of a table. The last one is never cut or padded.
+#[derive(Clone, Copy)]
 pub(crate) enum Column {
     Left(&'static str),
     Right(&'static str),
+    /// Left out where there is no room; of several, the last one first.
+    Spare(&'static str),
 }
 
 /// A row of a table.
@@ -40,11 +51,16 @@ impl From<Vec<String>> for Row {
 }
 
 impl Page {
+    /// For lines of at most this width.
+    pub(crate) fn of_width(width: usize) -> Self {
+        Self { text: String::new(), width }
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// What the page is about.
+    /// The subject of the page.
     pub(crate) fn title(&mut self, what: &str, name: &str) {
         self.prose(&format!("{BOLD}{what}{BOLD:#}  "), "", BOLD, name);
     }
@@ -56,7 +72,7 @@ impl Page {
 
     pub(crate) fn styled_label(&mut self, label: &str, style: Style, value: &str) {
         let label = printable(label);
-        let gap = " ".repeat(LABEL_WIDTH.saturating_sub(label.chars().count()).max(2));
+        let gap = " ".repeat(LABEL_WIDTH.saturating_sub(width_of(&label)).max(2));
         self.prose(&format!("{label}{gap}"), &" ".repeat(LABEL_WIDTH), style, value);
     }
 
@@ -87,8 +103,8 @@ impl Page {
     /// One line, with what stands before it and before each further one if it has to be broken. A line feed inside is
     /// shown, not obeyed: otherwise an entry of a list could pass for two.
     pub(crate) fn prose(&mut self, first: &str, rest: &str, style: Style, text: &str) {
-        let used = shown_chars(first).max(shown_chars(rest));
-        let width = WIDTH.saturating_sub(used).max(TEXT_WIDTH_MIN);
+        let used = shown_width(first).max(shown_width(rest));
+        let width = self.width.saturating_sub(used).max(TEXT_WIDTH_MIN);
         let mut before = first;
         for part in wrapped(&printable(text), width) {
             if part.is_empty() {
@@ -111,15 +127,17 @@ impl Page {
     ) {
         let head =
             Row { style: BOLD, cells: columns.iter().map(|column| column.head().to_owned()).collect() };
-        let rows = rows.into_iter().map(|row| row.into().clean());
+        let limit = if self.width == UNLIMITED { UNLIMITED } else { CELL_WIDTH_MAX };
+        let rows = rows.into_iter().map(|row| row.into().clean(limit));
         let rows: Vec<Row> = std::iter::once(head).chain(rows).collect();
         let width = |at: usize| {
             let cells = rows.iter().filter_map(|row| row.cells.get(at));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+            cells.map(|cell| width_of(cell)).max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+        let layout = Layout::of(columns, &widths, self.width);
         for (number, row) in rows.iter().enumerate() {
-            let last_column = self.row(columns, &widths, row);
+            let last_column = self.row(&layout, row);
             if let Some(number) = number.checked_sub(1) {
                 under(self, number, &last_column);
             }
@@ -127,17 +145,27 @@ impl Page {
     }
 
     /// Gives the space that leads to the last column.
-    fn row(&mut self, columns: &[Column], widths: &[usize], Row { style, cells }: &Row) -> String {
-        let Some((last, others)) = cells.split_last() else { return String::new() };
+    fn row(&mut self, layout: &Layout, Row { style, cells }: &Row) -> String {
+        let Some((last, _)) = cells.split_last() else { return String::new() };
         let mut before = String::from("  ");
-        for ((cell, column), width) in others.iter().zip(columns).zip(widths) {
+        for Placed { at, column, width } in &layout.shown {
+            let cell = cells.get(*at).map_or("", String::as_str);
+            let space = " ".repeat(width.saturating_sub(width_of(cell)));
             let padded = match column {
-                Column::Left(_) => format!("{style}{cell:<width$}{style:#}  "),
-                Column::Right(_) => format!("{style}{cell:>width$}{style:#}  "),
+                Column::Left(_) | Column::Spare(_) => format!("{style}{cell}{style:#}{space}  "),
+                Column::Right(_) => format!("{space}{style}{cell}{style:#}  "),
             };
             before.push_str(&padded);
         }
-        let rest = " ".repeat(shown_chars(&before));
+        if layout.last_below {
+            self.text.push_str(before.trim_end());
+            self.text.push('\n');
+            if !last.is_empty() {
+                self.prose(BELOW, BELOW, *style, last);
+            }
+            return BELOW.to_owned();
+        }
+        let rest = " ".repeat(shown_width(&before));
         self.prose(&before, &rest, *style, last);
         rest
     }
@@ -177,7 +205,44 @@ impl Page {
     }
 }
 
-/// Of what begins with this sign.
+/// Where the last column of a table goes if there is no room beside the others.
+const BELOW: &str = "      ";
+
+/// A column that is shown beside others.
+struct Placed {
+    at: usize,
+    column: Column,
+    width: usize,
+}
+
+/// How the columns of a table are laid out.
+struct Layout {
+    /// All but the last column, and those that there is no room for.
+    shown: Vec<Placed>,
+    /// Whether the last column goes below the others.
+    last_below: bool,
+}
+
+impl Layout {
+    fn of(columns: &[Column], widths: &[usize], width: usize) -> Self {
+        let last_at = columns.len().saturating_sub(1);
+        let last = widths.last().copied().unwrap_or_default().min(LAST_WIDTH_MIN);
+        let placed = columns.iter().zip(widths).take(last_at).enumerate();
+        let mut shown: Vec<Placed> =
+            placed.map(|(at, (column, width))| Placed { at, column: *column, width: *width }).collect();
+        let used = |shown: &[Placed]| 2 + shown.iter().map(|placed| placed.width + 2).sum::<usize>();
+        let fits = |shown: &[Placed]| used(shown).saturating_add(last) <= width;
+        while !fits(&shown) {
+            let spare = shown.iter().rposition(|placed| matches!(placed.column, Column::Spare(_)));
+            let Some(at) = spare else { break };
+            shown.remove(at);
+        }
+        let last_below = !fits(&shown);
+        Self { shown, last_below }
+    }
+}
+
+/// The style of a line that begins with this sign.
 pub(crate) fn style_of(sign: char) -> Style {
     match sign {
         '-' => RED,
@@ -190,10 +255,10 @@ pub(crate) fn style_of(sign: char) -> Style {
 
 impl Row {
     /// All but the last cell, short enough to stand beside others.
-    fn clean(mut self) -> Self {
+    fn clean(mut self, width_max: usize) -> Self {
         if let Some((_, others)) = self.cells.split_last_mut() {
             for cell in others {
-                *cell = cut(&printable(cell), CELL_WIDTH_MAX);
+                *cell = cut(&printable(cell), width_max);
             }
         }
         self
@@ -203,7 +268,7 @@ impl Row {
 impl Column {
     fn head(&self) -> &'static str {
         match self {
-            Self::Left(head) | Self::Right(head) => head,
+            Self::Left(head) | Self::Right(head) | Self::Spare(head) => head,
         }
     }
 }
@@ -213,17 +278,19 @@ fn printable_line(line: &str) -> String {
     parts.join("\t")
 }
 
-/// How many characters are seen, styles aside.
-fn shown_chars(text: &str) -> usize {
-    anstream::adapter::strip_str(text).to_string().chars().count()
+/// How wide a text is, styles aside.
+fn shown_width(text: &str) -> usize {
+    width_of(&anstream::adapter::strip_str(text).to_string())
 }
 
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+/// A text in lines of at most this width, broken between words where that is possible.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    let (mut line, mut used) = (String::new(), 0);
+    let mut line = String::new();
+    let mut used = 0;
     for (position, word) in text.split(' ').enumerate() {
         if position > 0 {
-            if used > 0 && used + 1 + word.chars().count() > width {
+            if used > 0 && used + 1 + width_of(word) > width {
                 lines.push(std::mem::take(&mut line));
                 used = 0;
             } else {
@@ -232,12 +299,13 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
             }
         }
         for character in word.chars() {
-            if used >= width {
+            let wide = character.width().unwrap_or_default();
+            if used + wide > width {
                 lines.push(std::mem::take(&mut line));
                 used = 0;
             }
             line.push(character);
-            used += 1;
+            used += wide;
         }
     }
     lines.push(line);
@@ -251,12 +319,25 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn table(width: usize) -> String {
+        let columns =
+            [Column::Left("state"), Column::Spare("submitted"), Column::Left("id"), Column::Left("wants")];
+        let row = ["held", "3 min ago", "push-1234567890", "agent-1: run the command git push"];
+        let mut page = Page::of_width(width);
+        page.table(&columns, [row.map(str::to_owned).to_vec()], |_, _, _| {});
+        anstream::adapter::strip_str(page.text()).to_string()
+    }
+
     #[test]
-    fn lines_are_broken_between_words() {
+    fn a_table_drops_columns_before_it_breaks_words() {
+        insta::assert_snapshot!([120, 64, 50, 40].map(table).join("--\n"));
+    }
+
+    #[test]
+    fn lines_break_between_words_and_wide_characters_count_twice() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("  one", 20), ["  one"]);
-        assert_eq!(wrapped("abcdefgh i", 3), ["abc", "def", "gh", "i"]);
-        assert_eq!(wrapped("", 3), [""]);
-        assert_eq!(wrapped("äöü äöü", 3), ["äöü", "äöü"]);
+        assert_eq!(wrapped("東京東京", 5), ["東京", "東京"]);
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("abcdefgh", 3), ["abc", "def", "gh"]);
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
     pub(crate) files: PolicyFiles,
-    /// What could not be read, and what does not belong there.
+    /// The unreadable files, and those that do not belong there.
     problems: Vec<Problem>,
 }
 
@@ -100,7 +100,7 @@ fn problem(file: &str, message: String) -> Problem {
     Problem { file: file.to_owned(), line: None, policy: None, message, severity: Severity::Error }
 }
 
-/// What is for people and has no say.
+/// Files for people, which have no effect.
 fn is_reading_matter(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     lower.ends_with(".md") || lower.starts_with("readme") || lower.starts_with("licen")
@@ -142,7 +142,7 @@ pub(crate) fn load_files(named: Option<&Path>, json: bool) -> Result<(PathBuf, P
     Ok((folder.path, folder.files))
 }
 
-/// The folder that was named or is found, with its policies. What is wrong with it is printed.
+/// The folder that was named or is found, with its policies. Its problems are printed.
 pub(crate) fn checked(named: Option<&Path>, json: bool) -> Result<(Folder, PolicySet), Failure> {
     let folder = Folder::read(find(named)?)?;
     match folder.load() {
@@ -151,7 +151,7 @@ pub(crate) fn checked(named: Option<&Path>, json: bool) -> Result<(Folder, Polic
     }
 }
 
-/// The policies of the folder that was named or is found. What is wrong with it is printed: for people on standard
+/// The policies of the folder that was named or is found. Its problems are printed: for people on standard
 /// error, with `--json` on standard output.
 pub(crate) fn load(named: Option<&Path>, json: bool) -> Result<(PathBuf, PolicySet), Failure> {
     checked(named, json).map(|(folder, set)| (folder.path, set))

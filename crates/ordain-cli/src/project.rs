@@ -17,7 +17,7 @@ pub(crate) const CONFIG: &str = ordain_harness::apply::PROJECT_FILE;
 /// Where policies are if nothing says otherwise.
 pub(crate) const POLICY: &str = "policy";
 
-/// What is in [`CONFIG`].
+/// The content of [`CONFIG`].
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Config {
@@ -123,8 +123,8 @@ impl Project {
         if self.root.as_os_str().is_empty() { Path::new(".") } else { &self.root }
     }
 
-    /// Where a folder is in the project, as patch sets name it; empty for the project's own. Policies see the paths of the
-    /// project, whatever folder a command is about.
+    /// Where a folder is in the project, as patch sets name it; empty for the project's own. Policies see the
+    /// paths of the project, whatever folder a command is about.
     pub(crate) fn path_within(&self, folder: &Path) -> Result<String, Failure> {
         let failure = |error| Failure::File { path: folder.display().to_string(), error };
         let (there, root) = (folder.canonicalize().map_err(failure)?, &self.top);
@@ -132,7 +132,7 @@ impl Project {
         let fault = match place {
             Some("") => None,
             Some(place) => path_faults(place).first().map(|fault| fault.message()),
-            None => Some("is no text, or not in the project"),
+            None => Some("is not text, or not in the project"),
         };
         match (place, fault) {
             (Some(place), None) => Ok(place.to_owned()),
@@ -167,7 +167,7 @@ impl Project {
         Ok(self.config()?.vault.as_ref().and_then(|vault| vault.snapshot).unwrap_or_default())
     }
 
-    /// Who drafts notes.
+    /// The drafter of notes.
     pub(crate) fn model(&self) -> Result<ordain_model::Settings, Failure> {
         let Some(table) = self.config()?.model else { return Ok(ordain_model::Settings::default()) };
         table.try_into().map_err(|error: toml::de::Error| Failure::Document {
@@ -181,7 +181,7 @@ impl Project {
         Ok(self.root.join(self.config()?.policy.as_deref().unwrap_or(Path::new(POLICY))))
     }
 
-    /// Who proposes changes of files here.
+    /// The proposer of changes of files here.
     pub(crate) fn actor(&self) -> Result<Option<String>, Failure> {
         Ok(self.config()?.actor)
     }

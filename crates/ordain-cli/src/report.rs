@@ -1,14 +1,18 @@
 //! Reports for people.
 
+use crate::clock::now_ms;
 use crate::commands::verify::Checked;
 use crate::exit::{Failure, Outcome};
 use crate::input::Text;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::place_of;
+use ordain_canon::time::moment;
 use ordain_spec::{Report, RuleId, Violation, is_invisible};
+use serde_json::json;
 use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const fn colored(color: AnsiColor) -> Style {
     Style::new().fg_color(Some(Color::Ansi(color))).bold()
@@ -49,8 +53,27 @@ pub(crate) fn error(failure: &Failure) {
     let _ = write_hint(&mut stderr, failure.hint());
 }
 
+/// Prints why a server failed as a line of its log.
+pub(crate) fn log_error(failure: &Failure) {
+    let message = json!({"message": failure.text()});
+    let fields = failure.hint().map_or(message, |hint| json!({"message": failure.text(), "hint": hint}));
+    let line = json!({"timestamp": moment(now_ms()), "level": "ERROR", "fields": fields});
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Whether remarks are kept back, because a shell asks and not a person.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Keeps remarks back from now on.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
 /// Prints a remark that does not change the result, and what to do about it.
 pub(crate) fn note(text: &str, hint: Option<&str>) {
+    if QUIET.load(Ordering::Relaxed) {
+        return;
+    }
     let mut stderr = anstream::stderr().lock();
     let _ = writeln!(stderr, "{YELLOW}note:{YELLOW:#} {}", printable(text));
     let _ = write_hint(&mut stderr, hint);
@@ -64,7 +87,8 @@ pub(crate) fn write_hint(out: &mut impl Write, hint: Option<&str>) -> Result<()>
     }
 }
 
-/// Many lines from outside, made harmless: only their ends and tabs are kept, and what is no text is shown as bytes.
+/// Many lines from outside, made harmless: only their ends and tabs are kept, and anything but text is shown
+/// as bytes.
 pub(crate) fn printable_lines(bytes: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in bytes.utf8_chunks() {

@@ -1,13 +1,13 @@
 //! The service of this machine: a gate that runs as its own user, behind a socket at one well-known path.
 //!
-//! Nothing in a workspace or in the environment chooses it. Only root makes folders in `/run`, so a socket in there that
-//! nobody else could have put there is the service's.
+//! Nothing in a workspace or in the environment chooses it. Only root makes folders in `/run`, so a socket in
+//! there that nobody else could have put there is the service's.
 
 use crate::exit::Failure;
 use crate::report;
 use ordain_api::{ProblemCode, ProjectStatus};
 use ordain_client::{Client, ClientError, HttpTransport, TransportError};
-use ordain_presence::OsUser;
+use ordain_presence::{OsUser, is_member};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
@@ -19,6 +19,8 @@ pub(crate) const RUN_FOLDER: &str = "/run/ordain";
 pub(crate) const SOCKET: &str = "/run/ordain/gate.sock";
 /// The group whose members may connect, and the user that the service runs as.
 pub(crate) const ACCOUNT: &str = "ordain";
+/// Its unit, where units of the administrator are.
+pub(crate) const UNIT: &str = "/etc/systemd/system/ordain.service";
 /// Where the service keeps its gate.
 pub(crate) const STATE_BASE: &str = "/var/lib";
 
@@ -54,7 +56,7 @@ pub(crate) fn transport(folder: &Path) -> Result<HttpTransport, Failure> {
 /// The project of the service's gate that a folder belongs to.
 pub(crate) fn project_of(folder: &Path) -> Result<Option<ProjectStatus>, Failure> {
     if !is_there()? {
-        return Ok(None);
+        return if should_run() { Err(not_running("is not running")) } else { Ok(None) };
     }
     // Users outside the group have no business with it.
     if UnixStream::connect(SOCKET).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
@@ -67,11 +69,20 @@ pub(crate) fn project_of(folder: &Path) -> Result<Option<ProjectStatus>, Failure
             Ok(None)
         }
         Err(ClientError::Transport(TransportError::Unreachable { .. })) => {
-            let problem =
-                "the service does not answer, so nobody can tell whether this folder has a gate".to_owned();
-            let failure = Failure::Document { path: SOCKET.to_owned(), problem };
-            Err(failure.with_hint("start it with `systemctl start ordain`"))
+            Err(not_running("does not answer"))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the service is installed and this user may ask it. Its socket goes when it stops, and its projects must not
+/// seem to have no gate then.
+fn should_run() -> bool {
+    Path::new(UNIT).exists() && is_member(&OsUser::current().name, ACCOUNT)
+}
+
+fn not_running(what: &str) -> Failure {
+    let problem = format!("the service {what}, so nobody can tell whether this folder has a gate");
+    let failure = Failure::Document { path: SOCKET.to_owned(), problem };
+    failure.with_hint("start it with `systemctl start ordain`")
 }

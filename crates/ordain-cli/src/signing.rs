@@ -36,18 +36,30 @@ impl Signer {
         Ok(known.map(|key| Self { file, principal: key.principal }))
     }
 
-    /// Whose key it is.
+    /// The principal of the key.
     pub(crate) fn principal(&self) -> &str {
         &self.principal
     }
 
-    /// Shows the statements on the terminal, asks for the passphrase once, and signs each of them.
-    pub(crate) fn sign(&self, statements: &[Statement]) -> Result<Vec<Signed>, Failure> {
+    /// The fingerprint of the key.
+    pub(crate) fn fingerprint(&self) -> String {
+        fingerprint(self.file.public())
+    }
+
+    /// Shows the statements on the terminal, and below them what they are about, one line each; asks for the passphrase
+    /// once, and signs each of them.
+    pub(crate) fn sign(&self, statements: &[Statement], about: &[String]) -> Result<Vec<Signed>, Failure> {
         let texts = texts(statements)?;
         protect_process()?;
         let mut terminal = Terminal::open().map_err(terminal_failure)?;
         for text in &texts {
             terminal.say(&shown(text)).map_err(terminal_failure)?;
+        }
+        // The last lines before the passphrase: however long the rest was, they are on the screen.
+        let columns = terminal.size().columns.saturating_sub(1);
+        for line in about {
+            let line = crate::wording::cut(&printable(line), columns);
+            terminal.say(&format!("{line}\n")).map_err(terminal_failure)?;
         }
         let key = self.unlock(&mut terminal)?;
         texts.into_iter().map(|text| signed(text, &key)).collect()
@@ -74,25 +86,48 @@ impl Signer {
 
 /// The client for one owner act. A gate with an owner gets a statement about the act, signed at this terminal.
 pub(crate) fn for_act(client: &Client, act: OwnerAct, subject: &str) -> Result<Client, Failure> {
+    let signed = sign_acts(client, act, &[subject.to_owned()])?;
+    Ok(client.with_statements(&signed))
+}
+
+/// The statements of owner acts of one kind, all signed with one passphrase; none if nobody owns the gate.
+pub(crate) fn sign_acts(client: &Client, act: OwnerAct, subjects: &[String]) -> Result<Vec<Signed>, Failure> {
     let started = Instant::now();
     let terms = client.act_terms(act)?;
     if !terms.owned {
-        return Ok(client.with_statements(&[]));
+        return Ok(Vec::new());
     }
     let Some(signer) = Signer::find(client)? else {
         let problem =
             format!("`{}` needs a signature, and no key of yours is enrolled at this gate", act.name());
         return Err(Failure::Usage(problem).with_hint("run `ordain approver list` to see whose keys are"));
     };
-    let statement = terms.statement(signer.principal(), subject, elapsed_ms(started));
-    let signed = signer.sign(&[Statement::Act(statement)])?;
-    Ok(client.with_statements(&signed))
+    let statement =
+        |subject: &String| Statement::Act(terms.statement(signer.principal(), subject, elapsed_ms(started)));
+    signer.sign(&subjects.iter().map(statement).collect::<Vec<_>>(), &[])
 }
 
-/// Before something changes that no ledger records, such as which folder belongs to a gate: an owner of the gate unlocks their
-/// key. A gate without an owner asks nothing.
+/// The client for the rotation of the gate's key, and the public key that is signed for. Only the gate knows
+/// that one, and only here is its word for a subject taken.
+pub(crate) fn for_rotation(client: &Client) -> Result<(Client, Option<String>), Failure> {
+    let terms = client.act_terms(OwnerAct::RotateKey)?;
+    if !terms.owned {
+        return Ok((client.with_statements(&[]), None));
+    }
+    let Some(public_key) = terms.subject else {
+        return Err(Failure::Server("the gate does not say which key will sign".to_owned()));
+    };
+    Ok((for_act(client, OwnerAct::RotateKey, &public_key)?, Some(public_key)))
+}
+
+/// Before something changes that no ledger records, such as which folder belongs to a gate: an owner of the
+/// gate unlocks their key. A gate without an owner asks nothing.
 pub(crate) fn confirm_owner(gate: &GateFolder, act: &str) -> Result<(), Failure> {
-    let keys = gateway::approver_keys_of(gate)?;
+    confirm_owner_among(gateway::approver_keys_of(gate)?, act)
+}
+
+/// The same, where the keys of the gate are known already.
+pub(crate) fn confirm_owner_among(keys: Vec<ApproverKey>, act: &str) -> Result<(), Failure> {
     let owners: Vec<ApproverKey> = keys.into_iter().filter(|key| key.owner && key.is_in_force()).collect();
     if owners.is_empty() {
         return Ok(());
@@ -110,9 +145,9 @@ pub(crate) fn confirm_owner(gate: &GateFolder, act: &str) -> Result<(), Failure>
     file.unlock(&passphrase).map(drop).map_err(key_failure)
 }
 
-/// Makes this user the owner of an open gate: enrols their key, which signs for itself, and puts the policies in force again
-/// in their name. Every process of the user could push policies before, so the person is asked, unless they are the ones that
-/// this process has just `made`.
+/// Makes this user the owner of an open gate: enrols their key, which signs for itself, and puts the policies
+/// in force again in their name. Every process of the user could push policies before, so the person is
+/// asked, unless they are the ones that this process has just `made`.
 pub(crate) fn claim(client: &Client, principal: &str, made: Option<&str>) -> Result<ApproverKey, Failure> {
     let (file, key) = own_key()?;
     let started = Instant::now();

@@ -1,24 +1,38 @@
 //! Values as people read them.
 
-use crate::page::WIDTH;
 use serde::Serialize;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// At most that many characters, the last one `…` if any are left out.
-pub(crate) fn cut(text: &str, chars_max: usize) -> String {
-    if text.chars().nth(chars_max).is_none() {
+/// The first line of a text is cut here.
+const FIRST_LINE_WIDTH: usize = 100;
+
+/// How many columns of a terminal a text takes.
+pub(crate) fn width_of(text: &str) -> usize {
+    text.width()
+}
+
+/// At most that wide, the last character `…` if any are left out.
+pub(crate) fn cut(text: &str, width_max: usize) -> String {
+    if width_of(text) <= width_max {
         return text.to_owned();
     }
-    text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+    let mut used = 1;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or_default();
+        used <= width_max
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{kept}…")
 }
 
 /// The first line of a text, no longer than a line of the page.
 pub(crate) fn first_line(text: &str) -> String {
     let text = text.trim();
     let first = text.lines().next().unwrap_or_default().trim_end();
-    if first.len() == text.len() && text.chars().nth(WIDTH).is_none() {
+    if first.len() == text.len() && width_of(text) <= FIRST_LINE_WIDTH {
         return text.to_owned();
     }
-    let shown = cut(first, WIDTH);
+    let shown = cut(first, FIRST_LINE_WIDTH);
     let shown = shown.trim_end_matches('…');
     // Where a word ends, if there is one.
     let shown = match shown.rsplit_once(' ') {
@@ -37,7 +51,11 @@ pub(crate) fn short_hash(hash: &str) -> String {
 
 /// `1 node`, `2 nodes`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    match noun.strip_suffix('y') {
+        _ if number == 1 => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
 }
 
 /// `512 B`, `1.5 KiB`.

@@ -78,7 +78,7 @@ impl std::fmt::Display for Address {
 }
 
 impl AddressError {
-    /// What to do about it.
+    /// The advice for this error.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotAUrl(_) => Some("write it as `http://127.0.0.1:7171` or `unix:PATH`"),

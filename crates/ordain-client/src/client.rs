@@ -5,11 +5,12 @@ use crate::transport::{Reply, Request, Transport, TransportError};
 use ordain_api::limits::{POLL_SECONDS_MAX, STREAM_SECONDS_MAX};
 use ordain_api::{
     ActAnswer, ActQuery, ActTerms, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ApproverKeyList,
-    ConsistencyProof, ConsistencyQuery, CreatedToken, DraftRequest, EntriesQuery, EntryPage, EvidenceReceipt,
-    FailedDraft, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus, NewApproverKey, NewProject, NewToken,
-    NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus, PolicyOnRecord, PolicyPush,
-    PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectStatus, ProofQuery, Ready, ReasonRequest,
-    SubmitQuery, TokenList, TokenStatus, UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
+    ConsistencyProof, ConsistencyQuery, CreatedToken, DocumentOnRecord, Dossier, DraftRequest, EntriesQuery,
+    EntryPage, EvidenceReceipt, FailedDraft, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus,
+    NewApproverKey, NewProject, NewToken, NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus,
+    PolicyOnRecord, PolicyPush, PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectList, ProjectStatus,
+    ProofQuery, Ready, ReasonRequest, RegisteredProject, SubmitQuery, TokenList, TokenStatus, UseReceipt,
+    UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
 };
 use ordain_spec::statement::{ApproverKey, Signed};
 use ordain_spec::{Kind, note};
@@ -84,7 +85,7 @@ impl ClientError {
         }
     }
 
-    /// What to do about it.
+    /// The advice for this error.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Problem(problem) => problem.hint.as_deref(),
@@ -129,9 +130,13 @@ impl Client {
         read(id, &reply)
     }
 
-    /// A page of actions.
+    /// A page of actions. It waits at most [`POLL_SECONDS_MAX`] seconds; ask again to wait longer.
     pub fn actions(&self, query: &ActionsQuery) -> Result<ActionPage, ClientError> {
-        self.ask(OperationId::ListActions, None, encode(OperationId::ListActions, query)?)
+        let operation = OperationId::ListActions;
+        let wait = Duration::from_secs(query.wait.unwrap_or_default());
+        let reply =
+            self.call(operation, Call { query: encode(operation, query)?, wait, ..Call::default() })?;
+        read(operation, &reply)
     }
 
     /// The status of an action, or nothing if there is none with this id.
@@ -222,7 +227,18 @@ impl Client {
         self.entries_as(query)
     }
 
-    /// A page of entries, read as `T`. An auditor reads the entries as they were sent, because it believes nothing of them.
+    /// Everything about an action with proofs, or nothing if there is none with this id.
+    pub fn dossier(&self, action_id: &str) -> Result<Option<Dossier>, ClientError> {
+        known(self.ask(OperationId::GetDossier, Some(action_id), String::new()))
+    }
+
+    /// A document that an entry of the ledger names, or nothing if there is none that the caller may see.
+    pub fn document(&self, hash: &str) -> Result<Option<DocumentOnRecord>, ClientError> {
+        known(self.ask(OperationId::GetDocument, Some(hash), String::new()))
+    }
+
+    /// A page of entries, read as `T`. An auditor reads the entries as they were sent, because it believes
+    /// nothing of them.
     pub fn entries_as<T: DeserializeOwned>(&self, query: &EntriesQuery) -> Result<T, ClientError> {
         self.ask(OperationId::ListEntries, None, encode(OperationId::ListEntries, query)?)
     }
@@ -294,7 +310,7 @@ impl Client {
         Self { transport: Arc::clone(&self.transport), signed: signed.to_vec() }
     }
 
-    /// Creates a token. Its secret is in the answer and nowhere else.
+    /// Creates a token. If the gate makes its secret, that is in the answer and nowhere else.
     pub fn create_token(&self, token: &NewToken) -> Result<CreatedToken, ClientError> {
         self.send(OperationId::CreateToken, None, token)
     }
@@ -302,6 +318,16 @@ impl Client {
     /// Registers the folder that the socket's preface names as a project of the gate.
     pub fn register_project(&self, project: &NewProject) -> Result<ProjectStatus, ClientError> {
         self.send(OperationId::RegisterProject, None, project)
+    }
+
+    /// The projects of the gate.
+    pub fn projects(&self) -> Result<ProjectList, ClientError> {
+        self.ask(OperationId::ListProjects, None, String::new())
+    }
+
+    /// Forgets a project, or gives nothing if there is none with this id.
+    pub fn forget_project(&self, project_id: &str) -> Result<Option<RegisteredProject>, ClientError> {
+        known(self.ask(OperationId::ForgetProject, Some(project_id), String::new()))
     }
 
     /// All tokens, without their secrets.

@@ -29,8 +29,8 @@ impl HttpTransport {
         Ok(Self { agent: agent(&address, None)?, address, authorization: Some(authorization) })
     }
 
-    /// A transport to a unix socket without a token: the server asks the kernel which user this is. It is told which project
-    /// folder the requests are about.
+    /// A transport to a unix socket without a token: the server asks the kernel which user this is. The
+    /// client names the project folder that the requests are about.
     pub fn as_user(address: &str, project: Option<&std::path::Path>) -> Result<Self, AddressError> {
         let address = Address::parse(address)?;
         match address {
@@ -53,10 +53,43 @@ impl HttpTransport {
 
     fn unreachable(&self, error: &ureq::Error) -> TransportError {
         let reason = error.to_string();
-        let speaks_no_tls = reason.contains("InvalidContentType");
-        let hint = speaks_no_tls.then(|| "the server does not speak TLS; is it http://?".to_owned());
+        let (reason, hint) = match certificate_fault(&reason) {
+            Some(fault) => {
+                let hint = "the certificate must be for this name, in date, and signed by an authority of this machine";
+                (format!("its certificate is refused: {fault}"), Some(hint.to_owned()))
+            }
+            None if reason.contains("InvalidContentType") => {
+                (reason, Some("the server does not speak TLS; is it http://?".to_owned()))
+            }
+            None => (reason, None),
+        };
         TransportError::Unreachable { address: self.address.to_string(), reason, hint }
     }
+}
+
+/// The fault of a certificate in words: the TLS library gives the name of a variant, which may be inside of others.
+fn certificate_fault(reason: &str) -> Option<String> {
+    let (_, mut rest) = reason.split_once("invalid peer certificate: ")?;
+    while let Some(inner) = ["Other(", "OtherError("].iter().find_map(|name| rest.strip_prefix(name)) {
+        rest = inner;
+    }
+    let is_name = rest.starts_with(|first: char| first.is_ascii_uppercase()) && !rest.contains(' ');
+    if !is_name && !rest.contains([' ', '(']) {
+        return Some(rest.to_owned());
+    }
+    let name: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+    if rest.get(name.len()..).is_some_and(|after| after.starts_with(' ') && !after.starts_with(" {")) {
+        // Words already.
+        return Some(rest.to_owned());
+    }
+    let mut words = String::new();
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(character.to_ascii_lowercase());
+    }
+    Some(words)
 }
 
 fn agent(address: &Address, project: Option<&std::path::Path>) -> Result<ureq::Agent, AddressError> {
@@ -190,6 +223,26 @@ mod tests {
         drop(listener);
         let sent = HttpTransport::new(&url, "secret").unwrap().send(&request("/v1/gate"));
         assert!(matches!(sent, Err(TransportError::Unreachable { address, .. }) if address == url));
+    }
+
+    #[test]
+    fn faults_of_certificates_are_words() {
+        for (reason, expected) in [
+            ("io: invalid peer certificate: UnknownIssuer", "unknown issuer"),
+            ("io: invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))", "ca used as end entity"),
+            (
+                "invalid peer certificate: NotValidForNameContext { expected: DnsName(\"x\") }",
+                "not valid for name context",
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"x\"",
+                "certificate not valid for name \"x\"",
+            ),
+            ("invalid peer certificate: Expired", "expired"),
+        ] {
+            assert_eq!(certificate_fault(reason).as_deref(), Some(expected));
+        }
+        assert_eq!(certificate_fault("connection refused"), None);
     }
 
     #[test]

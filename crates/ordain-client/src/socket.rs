@@ -37,7 +37,7 @@ impl Resolver for NoResolver {
 #[derive(Debug)]
 struct SocketConnector {
     path: PathBuf,
-    /// The folder that the server is told of.
+    /// The folder that the client names to the server.
     project: Option<PathBuf>,
 }
 

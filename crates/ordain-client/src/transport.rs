@@ -58,9 +58,9 @@ pub enum TransportError {
     Unreachable {
         /// The gate's address.
         address: String,
-        /// What happened.
+        /// The error.
         reason: String,
-        /// What to do about it.
+        /// The advice for this error.
         hint: Option<String>,
     },
     /// The request cannot be sent.

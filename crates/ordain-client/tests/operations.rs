@@ -88,6 +88,7 @@ fn call_all(client: &Client) {
         roles: BTreeSet::from([Role::Approver]),
         names: BTreeSet::new(),
         expires_at_ms: None,
+        secret: None,
     };
     let request = KernelUseRequest { permit: "eyJ".to_owned(), request: kernel_request() };
     // The recorder's answer fits none of them; only the requests are looked at.
@@ -106,7 +107,9 @@ fn call_all(client: &Client) {
     let _ = client.checkpoint();
     let _ = client.proof(3);
     let _ = client.consistency(1, 2);
-    let _ = client.entries(&EntriesQuery { from: Some(7), limit: None });
+    let _ = client.entries(&EntriesQuery { from: Some(7), ..EntriesQuery::default() });
+    let _ = client.document("sha256:00");
+    let _ = client.dossier("p1");
     let _ = client.gate();
     let _ = client.halt("fire");
     let _ = client.resume("out");
@@ -120,7 +123,9 @@ fn call_all(client: &Client) {
     let _ = client.create_token(&token);
     let _ = client.tokens();
     let _ = client.revoke_token("t");
-    let _ = client.register_project(&NewProject { path: "/shop".to_owned() });
+    let _ = client.register_project(&NewProject { path: "/shop".to_owned(), worktrees_of: None });
+    let _ = client.projects();
+    let _ = client.forget_project("s");
     let _ = client.transform(b"{}");
     let _ = client.verify(b"{}", Some(Kind::Note));
     let _ = client.draft_note(&DraftRequest { prompt: Some("a note".to_owned()), ..DraftRequest::default() });

@@ -32,7 +32,7 @@ pub(crate) const FOLDER_BYTES_MAX: usize = 8 << 20;
 pub(crate) const POLICIES_MAX: usize = 5_000;
 /// How many groups or domains may lie in each other.
 pub(crate) const GROUP_CHAIN_MAX: usize = 64;
-/// How often `if` may stand in one statement.
+/// How often one statement may use `if`.
 pub(crate) const POLICY_CHOICES_MAX: usize = 64;
 /// How deep brackets may go in them.
 pub(crate) const POLICY_DEPTH_MAX: usize = 64;

@@ -170,13 +170,13 @@ impl std::fmt::Display for PublicKey {
 #[non_exhaustive]
 pub enum PermitError {
     /// The key cannot be used.
-    #[error("is no Ed25519 key of 32 bytes in base64url without padding")]
+    #[error("is not an Ed25519 key of 32 bytes in base64url without padding")]
     Key,
     /// Longer than any permit.
-    #[error("is longer than {PERMIT_BYTES_MAX} bytes, so it is no permit")]
+    #[error("is longer than {PERMIT_BYTES_MAX} bytes, so it is not a permit")]
     TooLong,
     /// Not three parts of base64url.
-    #[error("is no JWT: three parts of base64url without padding, with dots between, were expected")]
+    #[error("is not a JWT: three parts of base64url without padding, with dots between, were expected")]
     Form,
     /// The header says something else.
     #[error("has a header that no permit has: {0}")]
@@ -370,7 +370,7 @@ fn check_claims(claims: &Claims, key_id: &str) -> Result<(), PermitError> {
     ];
     for (name, hash) in hashes {
         if !is_sha256(hash) {
-            return wrong(format!("`{name}` is no hash"));
+            return wrong(format!("`{name}` is not a hash"));
         }
     }
     if claims.iss != key_id {
@@ -402,7 +402,7 @@ fn seconds(time_ms: u64) -> f64 {
 fn milliseconds(time_s: f64) -> Result<u64, PermitError> {
     let time_ms = (time_s * 1000.0).round();
     if !(0.0..9_007_199_254_740_992.0).contains(&time_ms) {
-        return Err(PermitError::Claims(format!("{time_s} is no time")));
+        return Err(PermitError::Claims(format!("{time_s} is not a time")));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
     Ok(time_ms as u64)

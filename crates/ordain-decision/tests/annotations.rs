@@ -1,4 +1,4 @@
-//! What annotations may say. Cedar does not look at them, so every mistake in one must be found when the folder is read.
+//! Annotations. Cedar does not look at them, so every mistake in one must be found when the folder is read.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_decision::{PolicyFiles, PolicySet};
@@ -40,18 +40,18 @@ fn every_mistake_is_found_when_the_folder_is_read() {
         ("@id(\"p\") @approvers(\"leads\") @approval(\"threshold:0\")", class),
         ("@id(\"p\") @approvers(\"leads\") @approval(\"threshold:17\")", class),
         ("@id(\"p\") @approvers(\"leads\") @approval(\"threshold:-1\")", class),
-        ("@id(\"p\") @approval(\"single\")", "asks for approvals and does not say whose"),
+        ("@id(\"p\") @approval(\"single\")", "asks for approvals without `@approvers"),
         ("@id(\"p\") @approvers(\"lea, lea-phone\") @approval(\"dual\")", "names fewer people: 1"),
         ("@id(\"p\") @approvers(\"leads\") @approval(\"threshold:3\")", "names fewer people: 2"),
         ("@id(\"p\") @approvers(\"\")", "`@approvers` names nobody"),
-        ("@id(\"p\") @approvers(\"Leads\")", "`Leads` is no group and no actor"),
+        ("@id(\"p\") @approvers(\"Leads\")", "`Leads` is neither a group nor an actor"),
         ("@id(\"p\") @max_executions(\"0\")", uses),
         ("@id(\"p\") @max_executions(\"1000001\")", uses),
         ("@id(\"p\") @max_executions(\"many\")", uses),
         ("@id(\"p\") @max_executions", uses),
-        ("@id(\"p\") @effects", "`@effects` names none"),
-        ("@id(\"p\") @effects(\"\")", "`@effects` names none"),
-        ("@id(\"p\") @effects(\" , \")", "`@effects` names none"),
+        ("@id(\"p\") @effects", "`@effects` is empty"),
+        ("@id(\"p\") @effects(\"\")", "`@effects` is empty"),
+        ("@id(\"p\") @effects(\" , \")", "`@effects` is empty"),
         ("@id(\"a b\")", "`@id(\"a b\")` must be letters, digits"),
         ("@id(\"\")", "`@id(\"\")` must be letters, digits"),
         ("@id", "`@id(\"\")` must be letters, digits"),

@@ -1,4 +1,4 @@
-//! What an attacker tried once and got through with.
+//! Attacks that succeeded once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_canon::{ActionHash, Canonicalizer, Value};
@@ -170,7 +170,8 @@ fn looking_for_approvers_ends() {
     assert_ne!(answer(&set, &proposal("read", ["d", "t", "1"], &json!({})), &[]).0, "ALLOW");
 }
 
-/// What permits, the proposal and a forbid ask for is named at once, and the number is the one that suffices.
+/// The demands of permits, of the proposal and of a forbid are named at once, and the number is the one that
+/// suffices.
 #[test]
 fn a_hold_does_not_understate() {
     let policies = r#"
@@ -352,7 +353,7 @@ fn actions_that_conditions_name_are_known() {
             }
         }
     }
-    // In a scope `==` with a group never matches, and whoever writes it is told.
+    // In a scope `==` with a group never matches, and the author gets a warning.
     let policy = "@id(\"p\") permit(principal, action == Action::\"observe\", resource);";
     match load(policy, &[], "", "fields = []") {
         Err(why) => {
@@ -365,7 +366,8 @@ fn actions_that_conditions_name_are_known() {
     }
 }
 
-/// What a condition looks at is found in Cedar's JSON form, where operators are keys. A record may have such keys too.
+/// The values that a condition reads are found in Cedar's JSON form, where operators are keys. A record may
+/// have such keys too.
 #[test]
 fn keys_that_look_like_operators_hide_nothing() {
     let schema = "type Parameters = { count: Long };";

@@ -134,7 +134,7 @@ fn every_case_is_decided_as_expected() {
                 problems.push(format!("not expected: {reason}"));
             }
         }
-        // What is decided must itself be a valid decision, whatever it says.
+        // Every decision must itself be a valid document, whatever it says.
         let text = serde_json::to_vec(&decision).unwrap();
         let report = verify_value(Kind::Decision, &Facts::default(), &Value::read(&text).unwrap());
         problems
@@ -177,7 +177,7 @@ fn an_owners_undo_is_judged_without_the_policies() {
     }
 }
 
-/// What people read: every message of every case, so that a change of words is looked at.
+/// The messages that people read: every message of every case, so that a change of words is looked at.
 #[test]
 fn messages_say_what_to_change() {
     let policies = policies();

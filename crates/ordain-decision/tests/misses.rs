@@ -29,7 +29,7 @@ when { context.evidence.preconditions_hold && context.evidence.sensors.contains(
 
 const SCHEMA: &str = "type Parameters = { region?: String, amount?: Long };";
 
-/// Of a patch set each operation has its own misses.
+/// In a patch set, each operation has its own misses.
 const PATCH_POLICIES: &str = r#"
 @id("docs") permit(principal, action in [Action::"create", Action::"write"], resource in Domain::"workspace")
 when { resource has path && resource.path like "docs/*" };

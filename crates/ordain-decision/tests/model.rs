@@ -105,7 +105,8 @@ fn differs(seed: u64, policies: &PolicySet, model: &ModelFolder, always_show: bo
     !same
 }
 
-/// A decision without its messages. Of a default deny the nearest misses are left out: the model does not look for them.
+/// A decision without its messages. The nearest misses of a default deny are left out: the model does not
+/// look for them.
 fn comparable(decision: &Decision) -> ModelAnswer {
     let reasons: BTreeSet<ModelReason> = decision
         .reasons

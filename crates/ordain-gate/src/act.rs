@@ -1,33 +1,38 @@
-//! Acting: decide, mint and use in one step, for callers that execute at once. A held call can be repeated: the same deed
-//! joins the action that waits, and uses the permit that came of it.
+//! Acting: decide, mint and use in one step, for callers that execute at once. A held call can be repeated:
+//! the same deed joins the action that waits, and uses the permit that came of it.
 
 use super::caller::Caller;
 use super::conflict::Conflict;
 use super::effects::EffectKey;
 use super::error::GateError;
 use super::ids::ActionId;
-use super::limits::ACT_HOLD_MS;
+use super::limits::{ACT_HOLD_MS, UNRESOLVED_HOLD_MS};
 use super::open::Gate;
 use super::records::{Action, DeedHold, Evidence, Stored, Versioned};
+use super::sources::Sources;
 use super::spend::{NewUse, check_same_action};
 use super::status::Shown;
 use super::submit::{Case, Incoming, Recorded, check_same_project};
 use super::transaction::{Reading, Step};
-use ordain_api::{ActAnswer, ActionState, ActionStatus, UseReceipt};
+use ordain_api::{ActAnswer, ActionState, ActionStatus, CalledAction, UseReceipt};
 use ordain_canon::{ContentHash, Value};
 use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS, project_name};
 use ordain_spec::decision::Outcome;
 use std::collections::BTreeSet;
 
+const WORKSPACE: &str = "workspace";
+/// Tools of the agent itself, and tools that nothing is known about.
+const TOOLS: [&str; 2] = ["meta_tool", "tool"];
+
 /// A call that wants to act at once.
 #[derive(Clone, Copy)]
 pub struct Act<'a> {
-    /// The text of an action proposal or a KernelRequest.
+    /// The text of an action proposal or a KernelRequest, or of one of them with its sources.
     pub text: &'a [u8],
     /// A held action that it takes the place of. Such a call never joins another.
     pub supersedes: Option<&'a str>,
-    /// The action whose approval the caller waited for. If another call used that approval, the caller is told so instead of
-    /// starting a new action.
+    /// The action whose approval the caller waited for. If another call used that approval, the caller is
+    /// told so instead of starting a new action.
     pub waited_for: Option<&'a str>,
 }
 
@@ -38,25 +43,37 @@ struct Joined {
     action: Action,
 }
 
-/// What an attempt to act comes to. The answer for the caller is made of it outside the writer's turn.
+/// The result of an attempt to act. The answer for the caller is made of it outside the writer's turn.
 enum Answer {
     Known(Box<ActAnswer>),
-    New { recorded: Box<Recorded>, deed: Option<String>, used: Option<UseReceipt> },
+    New { recorded: Box<Recorded>, called: Option<Box<Called>>, used: Option<UseReceipt> },
+}
+
+/// A call, as the policies in force read it.
+struct Called {
+    deed: Deed,
+    action: CalledAction,
+}
+
+fn parts(called: Option<Called>) -> (Option<String>, Option<CalledAction>) {
+    called.map(|called| (called.deed.to_string(), called.action)).unzip()
 }
 
 impl Gate {
     /// Decides a proposal and, if it is allowed, uses its permit, in one transaction.
     pub async fn act(&self, caller: &Caller, act: &Act<'_>) -> Result<ActAnswer, GateError> {
         let document = Value::read(act.text)?;
-        let incoming = Incoming::read(&document)?;
+        let (call, sources) = Sources::split(&document)?;
+        let incoming = Incoming::read(call)?;
         incoming.check(caller, act.supersedes)?;
-        let attempt = |reading| self.act_attempt(caller, &incoming, act, reading);
+        let attempt = |reading| self.act_attempt(caller, &incoming, act, sources, reading);
         let answer = match self.transact(caller, attempt).await? {
             Answer::Known(answer) => *answer,
-            Answer::New { recorded, deed, used } => {
+            Answer::New { recorded, called, used } => {
                 let outcome = recorded.ruled.decision.outcome;
                 let action = recorded.status(Shown::to(caller, &incoming.actor));
-                ActAnswer { outcome, deed, joined: false, used, action }
+                let (deed, call) = parts(called.map(|called| *called));
+                ActAnswer { outcome, call, deed, joined: false, used, action }
             }
         };
         self.notify(&answer.action.action_id);
@@ -69,47 +86,66 @@ impl Gate {
         caller: &Caller,
         incoming: &Incoming<'_>,
         act: &Act<'_>,
+        sources: Option<&Value<'_>>,
         reading: Reading,
     ) -> Result<Step<Answer>, GateError> {
         let known = match reading {
-            Reading::Cached => Versioned::absent(&incoming.id),
+            Reading::Cached => Versioned::absent(incoming.id.as_str()),
             Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
         };
-        let case = self.case(incoming, Some(ACT_HOLD_MS), reading).await?;
-        let deed = self.deed_of(caller, incoming, &case).await?;
+        let hold_ms = if is_resolved(incoming.document) { ACT_HOLD_MS } else { UNRESOLVED_HOLD_MS };
+        let case = self.case(incoming, Some(hold_ms), reading).await?;
+        let called = self.called(caller, incoming, &case).await?;
         if let Some(action) = &known.body {
-            return self.acted_before(caller, incoming, action, &case, deed).await;
+            return self.acted_before(caller, incoming, action, &case, called).await;
         }
-        let Some(deed) = deed else {
-            // The proposal has no form that could be joined; the kernel says what is wrong with it.
-            return self.act_new(caller, incoming, act, case, None, known, reading).await;
+        let sources = match sources {
+            Some(payload) => self.sources(&incoming.id, payload, case.now_ms).await?,
+            None => None,
         };
-        let hold = Versioned::<DeedHold>::read(&self.store, &deed.to_string()).await?;
+        let Some(called) = called else {
+            // The proposal has no form that could be joined; the kernel says what is wrong with it.
+            return self.act_new(caller, incoming, act, case, None, sources, known, reading).await;
+        };
+        let hold = Versioned::<DeedHold>::read(&self.store, &called.deed.to_string()).await?;
         if act.supersedes.is_none()
             && let Some(joined) = self.joined(&hold, act).await?
         {
-            return self.join(caller, incoming, case, joined, deed).await;
+            return self.join(caller, incoming, case, joined, called, sources).await;
         }
-        self.act_new(caller, incoming, act, case, Some((deed, hold)), known, reading).await
+        self.act_new(caller, incoming, act, case, Some((called, hold)), sources, known, reading).await
     }
 
-    /// The deed of a call; `None` for a document that is not a proposal.
-    async fn deed_of(
+    /// The deed of a call, and the action it asks for; `None` for a document that is not a proposal.
+    async fn called(
         &self,
         caller: &Caller,
         incoming: &Incoming<'_>,
         case: &Case,
-    ) -> Result<Option<Deed>, GateError> {
+    ) -> Result<Option<Called>, GateError> {
         // As the caller sent it: without the window that the gate has written.
         let proposal = match &case.request {
             Some(_) => case.loaded.set.proposal_of(incoming.document),
             None => incoming.document.to_typed::<Proposal>().ok(),
         };
         let Some(proposal) = proposal else { return Ok(None) };
+        // An approver would take it for a call in a project, and its permit would fit any of them. A tool of the
+        // agent itself touches no workspace, whatever its domain.
+        let target = &proposal.target;
+        let touches_workspace =
+            target.domain.as_str() == WORKSPACE && !TOOLS.contains(&target.resource_type.as_str());
+        if caller.outside_projects && touches_workspace {
+            let problem =
+                "the folder belongs to no project of this gate, so the call cannot be about a workspace";
+            return Err(GateError::Forbidden(problem.to_owned()));
+        }
         let sources = self.source_packets(&proposal).await?;
         let is_source = |evidence_id: &str| sources.contains(evidence_id);
         let project = project_name(&case.control_body.origin, caller.project_id());
-        Ok(Some(Deed::of(&project, &caller.principal, &proposal, is_source)?))
+        let deed = Deed::of(&project, &caller.principal, &proposal, is_source)?;
+        let Proposal { action_type, target, risk_envelope, .. } = proposal;
+        let action = CalledAction { action_type, target, risk_envelope };
+        Ok(Some(Called { deed, action }))
     }
 
     /// The ids of bound packets that only say where a call came from.
@@ -125,14 +161,14 @@ impl Gate {
             let packet = Versioned::<Evidence>::of(record)?;
             let is_source = |evidence: &Evidence| SOURCE_SENSORS.contains(&evidence.sensor_id.as_str());
             if packet.body.as_ref().is_some_and(is_source) {
-                sources.insert(packet.id);
+                sources.insert(packet.id.as_str().to_owned());
             }
         }
         Ok(sources)
     }
 
-    /// The action that a call with this deed joins: one that is open, one that is approved and unused, or one that somebody
-    /// rejected, until its window ends.
+    /// The action that a call with this deed joins: one that is open, one that is approved and unused, or one
+    /// that somebody rejected, until its window ends.
     async fn joined(&self, hold: &Versioned<DeedHold>, act: &Act<'_>) -> Result<Option<Joined>, GateError> {
         let Some(DeedHold { action_id, until_ms }) = &hold.body else { return Ok(None) };
         let known = Versioned::<Action>::read(&self.store, action_id.as_str()).await?;
@@ -160,14 +196,15 @@ impl Gate {
         incoming: &Incoming<'_>,
         case: Case,
         joined: Joined,
-        deed: Deed,
+        called: Called,
+        sources: Option<Sources>,
     ) -> Result<Step<Answer>, GateError> {
         let Joined { id, known, mut action } = joined;
+        let (deed, call) = parts(Some(called));
         if action.state != ActionState::Allowed {
             let action = self.status(caller, &id).await?;
             let outcome = if action.state == ActionState::Held { Outcome::Hold } else { Outcome::Deny };
-            let deed = deed.to_string();
-            let answer = ActAnswer { outcome, deed: Some(deed), joined: true, used: None, action };
+            let answer = ActAnswer { outcome, call, deed, joined: true, used: None, action };
             return Ok(Step::Done(Answer::Known(Box::new(answer))));
         }
         let mut guards = vec![known.guard(), case.control.guard()];
@@ -175,8 +212,8 @@ impl Gate {
             self.prepare_use(caller, &id, &action, &case.loaded, &case.control_body, &mut guards).await?;
         let (mut new, judged) = prepared;
         // The deed covers this already. It is checked as for any other use, against the permit itself.
-        let call = Value::read(&case.proposal)?;
-        let part = |field: &str| call.get(field).unwrap_or(&Value::Null);
+        let proposal = Value::read(&case.proposal)?;
+        let part = |field: &str| proposal.get(field).unwrap_or(&Value::Null);
         let action_type = part("action_type").as_str().unwrap_or_default();
         check_same_action(new.claims(), action_type, part("target"), part("parameters"))?;
         if new.claims().sub != incoming.actor {
@@ -184,18 +221,20 @@ impl Gate {
         }
         new.call_document = Some(ContentHash::of(&case.proposal));
         let status = self.status(caller, &id).await?;
-        let deed = deed.to_string();
+        guards.extend(sources.as_ref().map(Sources::guard));
         let now_ms = judged.now_ms;
         let documents = judged.documents.into_iter().chain([case.proposal]).collect();
         Ok(Step::write(guards, documents, move |writing| {
             writing.check_judged_at(now_ms)?;
             let used = new.write(writing, &mut action)?;
-            writing.put(&id, &action)?;
+            writing.put(id.as_str(), &action)?;
+            sources.map_or(Ok(()), |sources| sources.write(writing))?;
             let action = with_use(status, &action, writing.at_ms);
             let outcome = Outcome::Allow;
             Ok(Answer::Known(Box::new(ActAnswer {
                 outcome,
-                deed: Some(deed),
+                call,
+                deed,
                 joined: true,
                 used: Some(used),
                 action,
@@ -210,27 +249,29 @@ impl Gate {
         incoming: &Incoming<'_>,
         act: &Act<'_>,
         case: Case,
-        deed: Option<(Deed, Versioned<DeedHold>)>,
+        called: Option<(Called, Versioned<DeedHold>)>,
+        sources: Option<Sources>,
         known: Versioned<Action>,
         reading: Reading,
     ) -> Result<Step<Answer>, GateError> {
         let mut guards = vec![known.guard(), case.control.guard()];
-        let deed_text = deed.as_ref().map(|(deed, _)| deed.to_string());
+        let (called, hold) = called.unzip();
+        let deed = called.as_ref().map(|called| called.deed.to_string());
+        guards.extend(sources.as_ref().map(Sources::guard));
         // The use is of the same moment as the decision: both name the same inputs.
         let now_ms = case.now_ms;
         let effect_key = match &case.request {
             None => EffectKey::of(&case.loaded, incoming.document),
             Some(_) => EffectKey::of(&case.loaded, &Value::read(&case.proposal)?),
         };
-        let mut new = self
-            .judge_new(caller, incoming, case, act.supersedes, deed_text.clone(), reading, &mut guards)
-            .await?;
+        let mut new =
+            self.judge_new(caller, incoming, case, act.supersedes, deed, reading, &mut guards).await?;
         let effect = match new.ruling.minted() {
             None => None,
             Some(_) => effect_key.for_use(&self.store, now_ms, &mut guards).await?,
         };
         let held = new.ruling.decision().outcome == Outcome::Hold;
-        let hold = deed.map(|(_, hold)| hold).filter(|_| held);
+        let hold = hold.filter(|_| held);
         guards.extend(hold.as_ref().map(Versioned::guard));
         let worker = caller.principal.clone();
         let documents = std::mem::take(&mut new.documents);
@@ -247,10 +288,11 @@ impl Gate {
             }
             if let Some(hold) = hold {
                 let action_id = ActionId::new(recorded.id.clone());
-                writing.put(&hold.id, &DeedHold { action_id, until_ms: held_until_ms })?;
+                writing.put(hold.id.as_str(), &DeedHold { action_id, until_ms: held_until_ms })?;
             }
-            writing.put(&recorded.id, &recorded.action)?;
-            Ok(Answer::New { recorded: Box::new(recorded), deed: deed_text, used })
+            writing.put(recorded.id.as_str(), &recorded.action)?;
+            sources.map_or(Ok(()), |sources| sources.write(writing))?;
+            Ok(Answer::New { recorded: Box::new(recorded), called: called.map(Box::new), used })
         }))
     }
 
@@ -261,7 +303,7 @@ impl Gate {
         incoming: &Incoming<'_>,
         action: &Action,
         case: &Case,
-        deed: Option<Deed>,
+        called: Option<Called>,
     ) -> Result<Step<Answer>, GateError> {
         if !caller.holds(&action.actor) {
             return Err(Conflict::Taken { id: incoming.id.clone() }.into());
@@ -289,10 +331,19 @@ impl Gate {
                 return Err(Conflict::State { action_id, state, allowed: ALLOWED, wanted: "repeated" }.into());
             }
         };
-        let deed = deed.map(|deed| deed.to_string());
-        let answer = ActAnswer { outcome, deed, joined: true, used: None, action: status };
+        let (deed, call) = parts(called);
+        let answer = ActAnswer { outcome, call, deed, joined: true, used: None, action: status };
         Ok(Step::Done(Answer::Known(Box::new(answer))))
     }
+}
+
+/// Whether everything that a call names by reference was resolved. The caller says so; it gets less time where
+/// something was not.
+fn is_resolved(document: &Value<'_>) -> bool {
+    let of_tool = document.get("tool_call").and_then(|call| call.get("params"));
+    let parameters = document.get("parameters").or(of_tool).or_else(|| document.get("params"));
+    let resolved = parameters.and_then(|parameters| parameters.get("resolved"));
+    resolved.is_none_or(|resolved| resolved.get("unresolved").is_none())
 }
 
 fn without_window<'v>(document: &Value<'v>) -> Value<'v> {

@@ -85,6 +85,7 @@ impl Gate {
         let effect_key = EffectKey::of(&loaded, &proposal);
         let effect = effect_key.read(&self.store).await?;
         let earlier = effect.body.as_ref().and_then(|effect| effect.told(action_id, now_ms));
+        let told = earlier.as_ref().map(document).transpose()?;
         let shown =
             view(Packets::Whole, &loaded, &control_body, action_id, &action, &proposal, &evidence, earlier)?;
         if shown.digest != request.view_digest {
@@ -117,7 +118,8 @@ impl Gate {
             .then(|| EarlierRejection::of(ActionId::new(action_id), &approval));
         given.push(approval);
         // Its index is known when it is written.
-        action.approvals.push(RecordedApproval { document: approval_document, index: 0 });
+        let earlier = told.as_ref().map(|(hash, _)| *hash);
+        action.approvals.push(RecordedApproval { document: approval_document, index: 0, earlier });
         let mut approvals = documents.approvals;
         approvals.push(approval_bytes.clone());
         let inputs = Inputs::of(&action, &loaded, &control_body, now_ms);
@@ -134,10 +136,12 @@ impl Gate {
         let answer = Shown::to(caller, &action.actor);
         let (action_id, verdict) = (action_id.to_owned(), request.verdict);
         let held_until_ms = action.expires_at_ms.unwrap_or(now_ms);
-        let documents = [approval_bytes].into_iter().chain(ruling.take_documents()).collect();
+        let told = told.map(|(_, bytes)| bytes);
+        let documents = [approval_bytes].into_iter().chain(told).chain(ruling.take_documents()).collect();
         Ok(Step::write(guards, documents, move |writing| {
             authorized.write(writing)?;
-            let index = writing.event(verdict_event(verdict, &action_id, &approval_document, &effect_key));
+            let index =
+                writing.event(verdict_event(verdict, &action_id, &approval_document, earlier, &effect_key));
             if let Some(rejection) = rejection {
                 let mut effect = effect.body.unwrap_or_default();
                 effect.add_rejection(rejection);
@@ -147,7 +151,7 @@ impl Gate {
                 last.index = index;
             }
             let ruled = ruling.write(writing, &action_id, &mut action, held_until_ms)?;
-            writing.put(&action_id, &action)?;
+            writing.put(action_id.as_str(), &action)?;
             let minted = ruled.minted.as_ref();
             Ok(answer.status(&action_id, &action, ruled.decision, given, shown, minted, writing.at_ms))
         }))
@@ -180,6 +184,7 @@ impl Gate {
             action_id: NonEmpty::of(action_id.to_owned()),
             scope: NonEmpty::of(statement.scope.clone()),
             assurance: statement.assurance,
+            session: statement.session.clone(),
             not_after_ms: statement.not_after_ms,
             nonce: NonEmpty::of(statement.nonce.clone()),
             signature: NonEmpty::of(signed.signature.clone()),
@@ -197,12 +202,22 @@ impl Gate {
     }
 }
 
-fn verdict_event(verdict: Verdict, action_id: &str, approval: &ContentHash, effect_key: &EffectKey) -> Event {
+fn verdict_event(
+    verdict: Verdict,
+    action_id: &str,
+    approval: &ContentHash,
+    earlier: Option<ContentHash>,
+    effect_key: &EffectKey,
+) -> Event {
     let action_id = action_id.to_owned();
     let approval_document = approval.to_string();
+    let earlier_document = earlier.map(|hash| hash.to_string());
     match verdict {
-        Verdict::Approve => Event::Approved { action_id, approval_document },
-        Verdict::Reject => Event::Rejected { action_id, approval_document, effect_key: effect_key.text() },
+        Verdict::Approve => Event::Approved { action_id, approval_document, earlier_document },
+        Verdict::Reject => {
+            let effect_key = effect_key.text();
+            Event::Rejected { action_id, approval_document, earlier_document, effect_key }
+        }
     }
 }
 
@@ -215,9 +230,9 @@ fn check_open(action: &Action, action_id: &str, now_ms: u64) -> Result<(), GateE
     Err(Conflict::State { action_id, state, allowed, wanted: "approved or rejected" }.into())
 }
 
-/// A verdict must have an effect. A rejection denies, if it is of somebody whom the policies name. An approval must leave the
-/// action held or allow it: an action that is denied for another reason, such as a halt, would stay denied when the reason is
-/// gone.
+/// A verdict must have an effect. A rejection denies, if it is of somebody whom the policies name. An
+/// approval must leave the action held or allow it: an action that is denied for another reason, such as a
+/// halt, would stay denied when the reason is gone.
 fn check_counts(
     caller: &Caller,
     action_id: &str,
@@ -249,8 +264,8 @@ fn assurance_of(signed: Option<&Signed>) -> Option<Assurance> {
     }
 }
 
-/// A key that stays unlocked approves alone or not at all: where policies want to see several approvals, by whatever means, each
-/// takes the passphrase.
+/// A key that stays unlocked approves alone or not at all: where policies want to see several approvals, by
+/// whatever means, each takes the passphrase.
 fn check_alone(request: &VerdictRequest, decision: &Decision) -> Result<(), GateError> {
     let recent = assurance_of(request.signed.as_ref()) == Some(Assurance::Recent);
     if request.verdict == Verdict::Approve && recent && decision.approvals.required > 1 {

@@ -19,10 +19,10 @@ use std::ops::Range;
 
 /// Damages that are listed; a ledger with more is beyond doubt.
 const DAMAGE_MAX: usize = 20;
-/// Of what a reader says about an entry, which may quote much of it.
+/// The length of a reader's message about an entry, which may quote much of it.
 const ERROR_CHARACTERS_MAX: usize = 200;
 
-/// What checking a ledger found.
+/// The result of checking a ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
     /// How many entries there are.
@@ -34,8 +34,8 @@ pub struct Audit {
     pub documents: Option<u64>,
     /// Signed checkpoints that the tree agrees with.
     pub checkpoints: u64,
-    /// What cannot be used, and why: checkpoints of another ledger, or by a key that nobody here knows, and entries that were
-    /// signed and that only a newer program can read.
+    /// Inputs that cannot be used, and why: checkpoints of another ledger, or by an unknown key, and entries
+    /// that were signed and that only a newer program can read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unusable: Vec<String>,
     /// Everything that is wrong, the first entry first.
@@ -57,13 +57,13 @@ pub struct NamedNote {
 pub struct Damage {
     /// The entry, if it is about one.
     pub index: Option<u64>,
-    /// What is wrong.
+    /// The damage, in words.
     pub problem: String,
 }
 
-/// Reads the whole ledger and checks everything: entries, tree, tiles, documents, and that the tree still has what
-/// earlier checkpoints signed. Nothing that the store says about itself is believed. What others append meanwhile is left
-/// for the next time.
+/// Reads the whole ledger and checks everything: entries, tree, tiles, documents, and that the tree still has
+/// what earlier checkpoints signed. Nothing that the store says about itself is believed. Entries that others
+/// append meanwhile are left for the next time.
 pub async fn audit(
     store: &Store,
     verifiers: &[NoteVerifier],
@@ -91,21 +91,22 @@ pub async fn audit(
     Ok(walk.end(&signed, head.size, head.root))
 }
 
-/// Checks a ledger that others keep, from its entries alone: that they are entries, and that the tree over them is the one
-/// that checkpoints signed.
+/// Checks a ledger that others keep, from its entries alone: that they are entries, and that the tree over
+/// them is the one that checkpoints signed.
 pub struct EntriesAudit {
     signed: Vec<SignedHead>,
     walk: Walk,
 }
 
 impl EntriesAudit {
-    /// At the beginning of the ledger that these keys signed: `now` is what its keeper signs, `kept` what they signed before.
+    /// At the beginning of the ledger that these keys signed: `now` is what its keeper signs, `kept` what
+    /// they signed before.
     pub fn new(verifiers: &[NoteVerifier], kept: &[NamedNote], now: &NamedNote) -> Self {
         let (mut signed, mut walk) = begin(verifiers, Keys::Given, kept);
         let newest = signed_heads(verifiers, Keys::Given, std::slice::from_ref(now));
         walk.unusable.extend(newest.unusable);
         walk.damage.extend(newest.damage);
-        // Whoever shows an old head hides what came after it, and would have us keep that head.
+        // A server that shows an old head hides what came after it, and would have us keep that head.
         if let (Some(now), Some(before)) = (newest.heads.first(), signed.last())
             && now.size() < before.size()
         {
@@ -171,7 +172,7 @@ fn begin(verifiers: &[NoteVerifier], keys: Keys, checkpoints: &[NamedNote]) -> (
     (signed, walk)
 }
 
-/// Whose keys a ledger is checked with.
+/// The keys that a ledger is checked with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keys {
     /// All that it has on record: a ledger forgets none.
@@ -192,7 +193,7 @@ impl SignedHead {
     }
 }
 
-/// What checkpoints came to.
+/// The result of the checkpoints.
 #[derive(Default)]
 struct Signed {
     /// Those whose signatures hold, smallest first.
@@ -244,7 +245,8 @@ struct Walk {
     foreign: Vec<Damage>,
     unusable: Vec<String>,
     damage: Vec<Damage>,
-    /// The entries that are not what they were: what follows from that for the tree above them is no news.
+    /// The entries that are not what they were: the consequences for the tree above them are not reported
+    /// again.
     elsewhere: BTreeSet<u64>,
 }
 
@@ -316,7 +318,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Adds an entry to the tree, hands over the tiles that became full, and gives what the entry says, if it can be read.
+    /// Adds an entry to the tree, hands over the tiles that became full, and gives what the entry says, if it
+    /// can be read.
     fn append(&mut self, row: &EntryRow, full: impl FnMut(TileId, &[Hash])) -> Option<Entry> {
         let changed = Hash::of_leaf(&row.bytes) != row.leaf_hash;
         // The tree is built from what was recorded, so that one changed entry is one damage.
@@ -328,7 +331,7 @@ impl Walk {
             }
             Err(error) => {
                 let error: String = error.to_string().chars().take(ERROR_CHARACTERS_MAX).collect();
-                let problem = format!("is no entry, or one of a newer `ordain`: {error}");
+                let problem = format!("is not an entry, or one of a newer `ordain`: {error}");
                 if self.elsewhere.insert(row.index) && self.foreign.len() < DAMAGE_MAX {
                     self.foreign.push(Damage { index: Some(row.index), problem });
                 }
@@ -370,7 +373,8 @@ impl Walk {
         Ok(())
     }
 
-    /// A tile must be what the entries below it come to; where it is not, the first entry that it has otherwise is named.
+    /// A tile must be what the entries below it come to; where it is not, the first entry that it has
+    /// otherwise is named.
     async fn check_tile(&mut self, store: &Store, tile: TileId, hashes: &[Hash]) -> Result<(), GateError> {
         let stored = or_damaged(store.tiles(&[tile].into(), self.edge.size()).await)?;
         let stored = stored.ok().and_then(|mut tiles| tiles.remove(&tile)).unwrap_or_default();
@@ -413,7 +417,7 @@ impl Walk {
         Ok(())
     }
 
-    /// What was signed must still be there; how many of the checkpoints agree.
+    /// The signed entries must still be there; how many of the checkpoints agree.
     fn compare(&mut self, signed: &[SignedHead]) -> u64 {
         let (mut agreed, mut agreed_up_to) = (0, 0);
         let whole = self.edge.size();
@@ -455,7 +459,7 @@ impl Walk {
                 None => {}
             }
         }
-        // What was signed stands there as it should: then we are too old to read it.
+        // The signed entry is there as it should be: then we are too old to read it.
         for Damage { index, problem } in std::mem::take(&mut self.foreign) {
             match index.filter(|index| *index < agreed_up_to) {
                 Some(index) => self.unusable.push(format!("entry {index}: {problem}")),
@@ -478,7 +482,7 @@ impl Walk {
         signers.iter().map(retired).collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
-    /// What was found on a ledger of this size and with this root.
+    /// The findings on a ledger of this size and with this root.
     fn end(mut self, signed: &[SignedHead], size: u64, root: Hash) -> Audit {
         let checkpoints = self.compare(signed);
         let Self { documents, unusable, mut damage, .. } = self;
@@ -488,7 +492,7 @@ impl Walk {
     }
 }
 
-/// What is damaged is a finding; that the store cannot be read at all is not.
+/// Damage is a finding; a store that cannot be read at all is not.
 pub(super) fn or_damaged<T>(read: Result<T, StoreError>) -> Result<Result<T, StoreError>, GateError> {
     match read {
         Err(error @ StoreError::Corrupt(_)) => Ok(Err(error)),

@@ -1,4 +1,4 @@
-//! What an auditor with nothing but entries, keys and checkpoints finds.
+//! The findings of an auditor with nothing but entries, keys and checkpoints.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -80,7 +80,8 @@ fn nothing_wrong(audit: &Audit) -> (usize, usize, u64) {
     (audit.damage.len(), audit.unusable.len(), audit.checkpoints)
 }
 
-/// An auditor gives the old key too, because what was kept is signed by it. Whoever stole it adds what they like.
+/// An auditor gives the old key too, because what was kept is signed by it. A thief of that key adds entries
+/// at will.
 #[test]
 fn a_retired_key_speaks_no_more() {
     let (old, new) = (Key::new("old", 1), Key::new("new", 2));
@@ -107,7 +108,7 @@ fn an_entry_of_a_newer_program_is_not_damage_if_it_was_signed() {
     ledger.entries.push(format!(r#"{{"at_ms":1,"by":"x","event":{{"kind":"{kind}"}}}}"#).into_bytes());
     let audit = ledger.check(&[&key], &[], &ledger.sign("now", &key));
     assert_eq!(nothing_wrong(&audit), (0, 1, 1), "{audit:?}");
-    assert!(audit.unusable[0].starts_with("entry 1: is no entry, or one of a newer `ordain`"));
+    assert!(audit.unusable[0].starts_with("entry 1: is not an entry, or one of a newer `ordain`"));
     assert!(audit.unusable[0].len() < 400, "{}", audit.unusable[0]);
     // Somebody changes it, and its hash with it.
     let now = ledger.sign("now", &key);
@@ -127,7 +128,7 @@ fn an_entry_has_a_length() {
     assert!(audit.damage[0].problem.starts_with("has 65536 bytes, more than"), "{audit:?}");
 }
 
-/// Whoever gives keys may lack one. A store has them all.
+/// A caller that names keys may lack one. A store has them all.
 #[tokio::test]
 async fn a_key_that_a_ledger_never_had_is_damage_where_the_ledger_is() {
     let (key, other) = (Key::new("key", 1), Key::new("other", 2));

@@ -1,6 +1,7 @@
-//! Who asks, and what they may do.
+//! Callers, and what they may do.
 
 use super::error::GateError;
+use super::ids::TokenId;
 use super::open::Gate;
 use super::policy::Loaded;
 use super::records::{CONTROL_ID, Control, Stored, Token};
@@ -11,8 +12,11 @@ use ordain_store::Guard;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a user at the other end of a socket may do. Owner acts, tokens and the ledger take a token or a signature.
-const PEER_ROLES: [Role; 4] = [Role::Actor, Role::Approver, Role::Sensor, Role::Worker];
+/// The roles of an agent at the other end of a socket, by the policies: an actor with `agent_of`.
+const AGENT_ROLES: [Role; 3] = [Role::Actor, Role::Sensor, Role::Worker];
+/// The further roles of a person at the other end of a socket. To read the ledger, the policies give them
+/// `auditor`; owner acts take a signature.
+const PERSON_ROLES: [Role; 1] = [Role::Approver];
 /// The sensor of sandboxed runs, whose packets count as the proposer's word.
 const SANDBOX_SENSOR: &str = "ordain-sandbox";
 
@@ -37,14 +41,18 @@ pub struct Caller {
     pub(super) project: Option<ProjectName>,
     /// Whether it may read and sign owner acts, and nothing else.
     pub(super) signs_only: bool,
+    /// Whether it is a person at the other end of a socket, who may halt the gate without any role.
+    pub(super) may_halt: bool,
+    /// Whether it asks about a folder of no project, and so about no workspace.
+    pub(super) outside_projects: bool,
 }
 
 /// A token as it was when its owner asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SeenToken {
-    pub(super) id: String,
+    pub(super) id: TokenId,
     pub(super) version: u64,
-    /// Of the gate's own record, which says whether a token needs an owner's signature.
+    /// The gate's own record, which says whether a token needs an owner's signature.
     pub(super) control_version: u64,
     /// Whether it was read from memory, so that it may have been revoked since.
     pub(super) from_memory: bool,
@@ -54,7 +62,7 @@ impl SeenToken {
     /// Nothing has changed that the token depends on.
     pub(super) fn guards(&self) -> [Guard; 2] {
         [
-            Guard::new(Token::KIND, &self.id, self.version),
+            Guard::new(Token::KIND, self.id.as_str(), self.version),
             Guard::new(Control::KIND, CONTROL_ID, self.control_version),
         ]
     }
@@ -82,6 +90,8 @@ impl Caller {
             signed: Vec::new(),
             project: None,
             signs_only: false,
+            may_halt: false,
+            outside_projects: false,
         }
     }
 
@@ -108,6 +118,12 @@ impl Caller {
         Self { project: Some(project), ..self }
     }
 
+    /// The same caller, asking about a folder that belongs to no project of the gate.
+    #[must_use]
+    pub fn outside_projects(self) -> Self {
+        Self { outside_projects: true, ..self }
+    }
+
     /// The id of the project that it asks about, if it named one.
     pub(crate) fn project_id(&self) -> Option<&str> {
         self.project.as_ref().map(|project| project.project_id.as_str())
@@ -116,6 +132,11 @@ impl Caller {
     /// Whether it may read and sign owner acts, and nothing else: the policies in force do not name it.
     pub fn signs_only(&self) -> bool {
         self.signs_only
+    }
+
+    /// Whether it may halt the gate without the role of an operator. A halt only makes the gate stricter.
+    pub fn may_halt(&self) -> bool {
+        self.may_halt
     }
 
     /// The same caller for one owner act: the statements of the request carry it, and the gate checks them.
@@ -146,9 +167,14 @@ impl Caller {
         self
     }
 
-    /// Who it is.
+    /// The caller's name.
     pub fn principal(&self) -> &str {
         &self.principal
+    }
+
+    /// The agents whose proposals this person hands in.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.agents.iter().map(String::as_str)
     }
 
     /// The agent whose proposals this person hands in, if there is one alone.
@@ -166,14 +192,14 @@ impl Caller {
         self.names.contains(name) || self.agents.contains(name)
     }
 
-    /// Whether it may see and use the permits of this actor, as a worker. A worker that also proposes is an agent that executes
-    /// its own actions: those of other agents are none of its business.
+    /// Whether it may see and use the permits of this actor, as a worker. A worker that also proposes is an
+    /// agent that executes its own actions: those of other agents are none of its business.
     pub(super) fn works_for(&self, actor: &str) -> bool {
         self.is(Role::Worker) && (!self.is(Role::Actor) || self.holds(actor))
     }
 
-    /// Whether it can settle a use after its deadline: an operator who is neither its worker nor its proposer. Whoever is at the
-    /// machine without a token is a person.
+    /// Whether it can settle a use after its deadline: an operator who is neither its worker nor its
+    /// proposer. A caller at the machine without a token is a person.
     pub(super) fn is_person_beside(&self, actor: &str, worker: &str) -> bool {
         let involved = self.token.is_some() && (self.holds(actor) || self.holds(worker));
         self.is(Role::Operator) && !involved
@@ -185,16 +211,16 @@ impl Caller {
         self.sensors.as_ref().is_none_or(|sensors| sensors.contains(sensor))
     }
 
-    /// Who submits a proposal of this actor, as it counts for approvals. A person hands in what an agent wrote; they are not
-    /// the agent.
+    /// The submitter of a proposal of this actor, as it counts for approvals. A person hands in what an agent
+    /// wrote; they are not the agent.
     pub(super) fn submits_as(&self, actor: &str) -> String {
         if self.agents.contains(actor) { actor.to_owned() } else { self.principal.clone() }
     }
 }
 
 impl Gate {
-    /// A user of the operating system whose program holds the store, as the policies in force know them: under the actor whose
-    /// `os_user` they are, with the names of that person and of their agents.
+    /// A user of the operating system whose program holds the store, as the policies in force know them:
+    /// under the actor whose `os_user` they are, with the names of that person and of their agents.
     pub async fn caller_of_user(&self, user: &str) -> Result<Caller, GateError> {
         let Some(loaded) = self.loaded_policies().await? else { return Ok(Caller::local(user)) };
         let Some(actor) = loaded.set.actor_of_user(user) else {
@@ -203,15 +229,22 @@ impl Gate {
         Ok(Caller::local(actor).known_to(&loaded))
     }
 
-    /// A user at the other end of a unix socket. Strangers are refused, but for the `claimant`: the user whom the service was set
-    /// up for. Whatever the policies say, they can sign as the owner that they are.
+    /// A user at the other end of a unix socket. Strangers are refused, but for the `claimant`: the user whom
+    /// the service was set up for. Whatever the policies say, they can sign as the owner that they are.
     pub async fn caller_of_peer(&self, user: &str, claimant: Option<&str>) -> Result<Caller, GateError> {
         let loaded = self.loaded_policies().await?;
         let known = loaded.as_ref().and_then(|loaded| Some((loaded, loaded.set.actor_of_user(user)?)));
         let sensors = Some(BTreeSet::from([SANDBOX_SENSOR.to_owned()]));
         if let Some((loaded, actor)) = known {
             let caller = Caller::local(actor).known_to(loaded);
-            return Ok(Caller { roles: PEER_ROLES.into(), sensors, how: How::Peer, ..caller });
+            let is_person = !loaded.set.is_agent(actor);
+            let mut roles = BTreeSet::from(AGENT_ROLES);
+            if is_person {
+                roles.extend(PERSON_ROLES);
+                let given = |role: &Role| loaded.set.has_role(actor, role.name());
+                roles.extend([Role::Auditor, Role::Operator].into_iter().filter(given));
+            }
+            return Ok(Caller { roles, sensors, how: How::Peer, may_halt: is_person, ..caller });
         }
         if claimant != Some(user) {
             let problem = format!("no actor of the policies in force is the user `{user}` of this machine");
@@ -222,11 +255,11 @@ impl Gate {
         let owner = keys.in_force().find(|key| key.owner).map(|key| key.principal.clone());
         let caller = Caller::local(&owner.unwrap_or_else(|| user.to_owned()));
         let (roles, sensors) = ([Role::Approver].into(), Some(BTreeSet::new()));
-        Ok(Caller { roles, sensors, how: How::Peer, signs_only: true, ..caller })
+        Ok(Caller { roles, sensors, how: How::Peer, signs_only: true, may_halt: true, ..caller })
     }
 
-    /// The policies in force, if there are some that can be used. Without them nothing is decided, and everybody is the user
-    /// that they are: somebody has to be able to push others.
+    /// The policies in force, if there are some that can be used. Without them nothing is decided, and
+    /// everybody is the user that they are: somebody has to be able to push others.
     async fn loaded_policies(&self) -> Result<Option<Arc<Loaded>>, GateError> {
         let (_, control) = self.control(Reading::Fresh).await?;
         match self.policies(&control).await {

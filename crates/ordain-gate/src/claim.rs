@@ -1,7 +1,9 @@
 //! Whether signed statements bear out an owner act: the same check for a request and for an entry of the ledger.
 
-use ordain_api::{Event, NewApproverKey, NewProject, NewToken, OwnerAct};
-use ordain_spec::statement::{ActStatement, ApproverKey, ApproverKeys, NONE, Signed, Statement, reason_hash};
+use ordain_api::{Event, NewApproverKey, NewProject, NewSecret, NewToken, OwnerAct};
+use ordain_canon::ContentHash;
+use ordain_spec::Sha256;
+use ordain_spec::statement::{ActStatement, ApproverKey, ApproverKeys, Signed, Statement, reason_hash};
 use std::collections::BTreeSet;
 
 /// An owner act that somebody wants done, or that an entry says was done.
@@ -14,7 +16,7 @@ pub(crate) struct Claim {
     key: KeyClaim,
 }
 
-/// What an act does to a key of an approver.
+/// The effect of an act on a key of an approver.
 #[derive(Clone, Debug)]
 enum KeyClaim {
     Nothing,
@@ -46,13 +48,19 @@ impl Claim {
             }
             Event::Resumed { reason } => (OwnerAct::Resume, reason_hash(reason), KeyClaim::Nothing),
             // A gate puts its first key on record by itself, which the caller tells from this.
-            Event::KeyRotated { .. } => (OwnerAct::RotateKey, NONE.to_owned(), KeyClaim::Nothing),
-            Event::TokenCreated { principal, names, roles, expires_at_ms, .. } => {
+            Event::KeyRotated { public_key, .. } => {
+                (OwnerAct::RotateKey, public_key.clone(), KeyClaim::Nothing)
+            }
+            Event::TokenCreated { token_id, principal, names, roles, secret_hash, expires_at_ms } => {
+                // For a text that is not a hash, something that nobody signs.
+                let secret_hash = ContentHash::parse(secret_hash).unwrap_or_else(|| ContentHash::of(b""));
+                let secret_hash = Sha256::from(secret_hash);
                 let token = NewToken {
                     principal: principal.clone(),
                     roles: roles.iter().copied().collect(),
                     names: names.iter().cloned().collect(),
                     expires_at_ms: *expires_at_ms,
+                    secret: Some(NewSecret { token_id: token_id.clone(), secret_hash }),
                 };
                 (OwnerAct::CreateToken, token.subject(), KeyClaim::Nothing)
             }
@@ -68,9 +76,13 @@ impl Claim {
             Event::Submitted { undoes: Some(_), proposal_document, .. } => {
                 (OwnerAct::Undo, proposal_document.clone(), KeyClaim::Nothing)
             }
-            Event::ProjectRegistered { path, .. } => {
-                let subject = NewProject { path: path.clone() }.subject();
+            Event::ProjectRegistered { path, worktrees_of, .. } => {
+                let new = NewProject { path: path.clone(), worktrees_of: worktrees_of.clone() };
+                let subject = new.subject();
                 (OwnerAct::RegisterProject, subject, KeyClaim::Nothing)
+            }
+            Event::ProjectForgotten { project_id, .. } => {
+                (OwnerAct::ForgetProject, project_id.clone(), KeyClaim::Nothing)
             }
             _ => return None,
         };

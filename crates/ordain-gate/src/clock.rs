@@ -33,15 +33,15 @@ impl Clock {
         self.seen_ms.fetch_max(time_ms, Ordering::AcqRel);
     }
 
-    /// The time in milliseconds since 1970, never before a time that was given or seen. A clock that was set back does not
-    /// bring a permit back to life.
+    /// The time in milliseconds since 1970, never before a time that was given or seen. A clock that was set
+    /// back does not bring a permit back to life.
     pub(super) fn now_ms(&self) -> u64 {
         let now_ms = (self.source)();
         self.seen_ms.fetch_max(now_ms, Ordering::AcqRel).max(now_ms)
     }
 
-    /// That nothing happens long before what stands at the end of the ledger. Which of the two clocks is wrong nobody can
-    /// tell from here, so that nothing is written.
+    /// That nothing happens long before what stands at the end of the ledger. Which of the two clocks is
+    /// wrong nobody can tell from here, so that nothing is written.
     pub(super) fn check(&self, last_ms: u64) -> Result<(), GateError> {
         let here_ms = (self.source)();
         if here_ms.saturating_add(CLOCKS_APART_MS_MAX) >= last_ms {

@@ -8,7 +8,7 @@ use ordain_canon::time::moment;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what its fields are")]
 pub enum Conflict {
-    /// Somebody else has the id. What they did with it is not told.
+    /// Somebody else has the id. The message does not say what they did with it.
     #[error("`{id}` cannot be used as an id")]
     Taken { id: String },
     /// The same id with other content.
@@ -66,6 +66,12 @@ pub enum Conflict {
     /// The statement has counted.
     #[error("the signed statement has counted already, with entry {index}")]
     StatementCounted { index: u64 },
+    /// Another statement of the same session has this number.
+    #[error("another statement with the same session and number has counted, with entry {index}")]
+    SessionCounted { index: u64 },
+    /// Somebody has a token with this id.
+    #[error("the token `{token_id}` exists, or did")]
+    TokenExists { token_id: String },
     /// The key is enrolled already.
     #[error("the key `{key_id}` is enrolled, or was")]
     KeyEnrolled { key_id: String },
@@ -84,7 +90,7 @@ pub enum Conflict {
 }
 
 impl Conflict {
-    /// What to do about it.
+    /// The advice for this conflict.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Taken { .. } => "use a new id, best a random one",
@@ -96,7 +102,8 @@ impl Conflict {
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
             Self::Unsettled { .. } => "find out whether it happened, and settle it: `ordain permit outcome`",
             Self::UsedByOther { .. } => "repeat the call if it should happen once more",
-            Self::StatementCounted { .. } => "sign again",
+            Self::StatementCounted { .. } | Self::SessionCounted { .. } => "sign again",
+            Self::TokenExists { .. } => "make another id",
             Self::LastOwnerKey { .. } => {
                 "enrol another owner's key first, or replace the gate with `ordain init --replace`"
             }

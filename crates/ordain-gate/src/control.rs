@@ -3,6 +3,7 @@
 use super::caller::Caller;
 use super::claim::Claim;
 use super::error::GateError;
+use super::ids::KeyId;
 use super::keyring::{Keyring, KeyringError};
 use super::open::{GATE, Gate, retired};
 use super::owner::Authorized;
@@ -11,7 +12,7 @@ use super::status::key_status;
 use super::transaction::{Reading, Step};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
 use ordain_api::{Event, GateStatus, Halt, KeyStatus, OwnerAct};
-use ordain_spec::statement::{NONE, reason_hash};
+use ordain_spec::statement::reason_hash;
 use ordain_store::{Guard, StoreError};
 
 impl Gate {
@@ -71,15 +72,20 @@ impl Gate {
     /// Another key signs from now on. Permits of the old one hold as long as they say.
     pub async fn rotate_key(&self, caller: &Caller) -> Result<KeyStatus, GateError> {
         // One after the other: the file, the record and what signs must name the same key in the end.
-        let _rotating = self.shared.rotating.lock().await;
+        let mut rotating = self.shared.rotating.lock().await;
         let old = self.successor(&self.keyring()).await?;
-        let old_id = old.public().id();
+        let old_id = KeyId::new(old.public().id());
         let (_, control) = self.control(Reading::Fresh).await?;
-        let claim = Claim::of(OwnerAct::RotateKey, NONE.to_owned(), old_id.clone());
+        let new = match &*rotating {
+            Some(prepared) => prepared.clone(),
+            None => old.next().map_err(no_key)?,
+        };
+        let claim = Claim::of(OwnerAct::RotateKey, new.public().to_string(), old_id.to_string());
         let authorized = self.authorize(caller, &control, &claim).await?;
         let known = self.key(&old_id).await?.body;
-        let retires = known.is_some_and(|key| key.is_valid()).then_some(old_id.as_str());
-        let new = old.next().map_err(no_key)?;
+        let retires = known.is_some_and(|key| key.is_valid()).then_some(&old_id);
+        *rotating = None;
+        new.keep_beside().map_err(no_key)?;
         // First on record, then in its place: if this fails, the old key is still the one.
         let key = match self.register(&new, retires, caller, Some(&authorized)).await {
             Ok(key) => key,
@@ -91,11 +97,23 @@ impl Gate {
                 return Err(error);
             }
         };
-        let id = new.public().id();
-        // It is on record now, and its file beside the old one: the next process that reads the key puts it in its place.
+        let id = KeyId::new(new.public().id());
+        // It is on record now, and its file beside the old one: the next process that reads the key puts it
+        // in its place.
         let placed = new.take_place().map_err(|error| StoreError::Uncertain(error.to_string()))?;
         self.sign_with(placed);
         Ok(key_status(id, key))
+    }
+
+    /// The key that a rotation would put in force, for its statement. It stays the same until then, in this process.
+    pub(super) async fn next_key(&self) -> Result<Keyring, GateError> {
+        let mut rotating = self.shared.rotating.lock().await;
+        if let Some(prepared) = &*rotating {
+            return Ok(prepared.clone());
+        }
+        let next = self.keyring().next().map_err(no_key)?;
+        *rotating = Some(next.clone());
+        Ok(next)
     }
 
     /// Reads the signing key again, which another process may have rotated.
@@ -111,7 +129,8 @@ impl Gate {
         Ok(true)
     }
 
-    /// The key that signs, and a guard that it is still valid: another process may have retired the key that this one knows.
+    /// The key that signs, and a guard that it is still valid: another process may have retired the key that
+    /// this one knows.
     pub(super) async fn signing(&self, reading: Reading) -> Result<(Keyring, Guard), GateError> {
         if reading == Reading::Cached
             && let Some(guard) = self.read_cached(|cached| cached.key.clone())
@@ -123,7 +142,7 @@ impl Gate {
         }
         for again in [true, false] {
             let keyring = self.keyring();
-            let key = self.key(&keyring.public().id()).await?;
+            let key = self.key(&KeyId::new(keyring.public().id())).await?;
             if key.body.as_ref().is_some_and(Key::is_valid) {
                 let guard = key.guard();
                 self.write_cached(|cached| cached.key = Some(guard.clone()));
@@ -140,13 +159,13 @@ impl Gate {
     /// record, and still beside the old one.
     pub(super) async fn successor(&self, known: &Keyring) -> Result<Keyring, GateError> {
         let now = known.reread().map_err(no_key)?;
-        let key = self.key(&now.public().id()).await?.body;
+        let key = self.key(&KeyId::new(now.public().id())).await?.body;
         if key.is_none_or(|key| key.is_valid()) {
             return Ok(now);
         }
         for key in list::<Key>(&self.store, None).await? {
             if key.body.is_some_and(|body| body.is_valid())
-                && let Some(next) = now.beside(&key.id).map_err(no_key)?
+                && let Some(next) = now.beside(key.id.as_str()).map_err(no_key)?
             {
                 return next.take_place().map_err(no_key);
             }

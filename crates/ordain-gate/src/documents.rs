@@ -1,7 +1,8 @@
-//! Documents on record: those of one step are attached to its first entry, those that several steps name have a place of
-//! their own. Every document is compared with its hash when it is read.
+//! Documents on record: those of one step are attached to its first entry, those that several steps name have
+//! a place of their own. Every document is compared with its hash when it is read.
 
 use super::error::GateError;
+use super::judge::Inputs;
 use super::open::Gate;
 use super::permits::Minted;
 use super::records::Action;
@@ -19,7 +20,8 @@ pub(crate) struct Attached {
 pub(crate) struct ActionDocuments {
     pub(crate) proposal: Vec<u8>,
     pub(crate) approvals: Vec<Vec<u8>>,
-    decided: Attached,
+    /// Those of the steps that decided: of each approval, or of the submission.
+    pub(crate) steps: Vec<Attached>,
 }
 
 impl Attached {
@@ -31,11 +33,41 @@ impl Attached {
         let found = self.documents.iter().find(|(name, _)| name == hash);
         found.map(|(_, bytes)| bytes.as_slice()).ok_or_else(|| missing(hash))
     }
+
+    /// The decision that was made from these inputs.
+    pub(crate) fn decision_by(&self, inputs: &Inputs) -> Result<Decision, GateError> {
+        let mut decisions =
+            self.documents.iter().filter_map(|(_, bytes)| serde_json::from_slice::<Decision>(bytes).ok());
+        let found = decisions.find(|decision| decision.decided_at_ms == inputs.now_ms);
+        found.ok_or_else(|| GateError::Damaged("a decision is missing or was changed".to_owned()))
+    }
+
+    /// The inputs of the first decision about an action among them.
+    pub(crate) fn inputs(&self, action: &Action) -> Result<Inputs, GateError> {
+        let mut inputs =
+            self.documents.iter().filter_map(|(_, bytes)| serde_json::from_slice::<Inputs>(bytes).ok());
+        let found = inputs.find(|inputs| inputs.proposal_document == action.proposal_document);
+        found.ok_or_else(|| {
+            GateError::Damaged("the inputs of a decision are missing or were changed".to_owned())
+        })
+    }
 }
 
 impl ActionDocuments {
     pub(crate) fn decision(&self, action: &Action) -> Result<Decision, GateError> {
-        typed(self.decided.get(&action.decision_document)?)
+        typed(self.decided()?.get(&action.decision_document)?)
+    }
+
+    /// The step whose decision counts.
+    fn decided(&self) -> Result<&Attached, GateError> {
+        self.steps
+            .last()
+            .ok_or_else(|| GateError::Damaged("the documents of a decision are missing".to_owned()))
+    }
+
+    /// The inputs of the decision that counts.
+    pub(crate) fn inputs(&self, action: &Action) -> Result<Inputs, GateError> {
+        self.decided()?.inputs(action)
     }
 
     pub(crate) fn approvals(&self) -> Result<Vec<Approval>, GateError> {
@@ -46,7 +78,7 @@ impl ActionDocuments {
     pub(crate) fn permit(&self, action: &Action) -> Result<Option<Minted>, GateError> {
         let Some(permit) = &action.permit else { return Ok(None) };
         let tokens =
-            self.decided.documents.iter().filter_map(|(_, bytes)| String::from_utf8(bytes.clone()).ok());
+            self.decided()?.documents.iter().filter_map(|(_, bytes)| String::from_utf8(bytes.clone()).ok());
         let mut permits = tokens.filter_map(Minted::of);
         let minted = permits.find(|minted| minted.claims.jti == permit.id.as_str());
         let damaged = || GateError::Damaged(format!("the permit `{}` is missing", permit.id));
@@ -65,16 +97,17 @@ impl Gate {
         let submitted = self.attached(action.submitted_index).await?;
         let proposal = submitted.get(&action.proposal_document)?.to_vec();
         if action.approvals.is_empty() {
-            return Ok(ActionDocuments { proposal, approvals: Vec::new(), decided: submitted });
+            return Ok(ActionDocuments { proposal, approvals: Vec::new(), steps: vec![submitted] });
         }
         let mut approvals = Vec::with_capacity(action.approvals.len());
-        let mut decided = submitted;
+        let mut steps = Vec::with_capacity(action.approvals.len());
         for approval in &action.approvals {
-            decided = self.attached(approval.index).await?;
-            approvals.push(decided.get(&approval.document)?.to_vec());
+            let step = self.attached(approval.index).await?;
+            approvals.push(step.get(&approval.document)?.to_vec());
+            steps.push(step);
         }
         // Each approval comes with a decision, and the last one counts.
-        Ok(ActionDocuments { proposal, approvals, decided })
+        Ok(ActionDocuments { proposal, approvals, steps })
     }
 
     /// A document that several steps name.

@@ -1,5 +1,5 @@
-//! Whether an entry can follow those before it. A decision can be made again from its inputs; whether these were true at the
-//! time, only the ledger itself can say.
+//! Whether an entry can follow those before it. A decision can be made again from its inputs; whether these
+//! were true at the time, only the ledger itself can say.
 
 use super::fold::{EntryDocuments, Fold};
 use super::judge::Inputs;
@@ -60,7 +60,7 @@ impl Fold {
                 if !allowed {
                     doubts.push(format!("mints `{permit_id}` without an ALLOW just before it"));
                 }
-                if self.keys.get(key_id).is_none_or(|key| !key.is_valid()) {
+                if self.keys.get(key_id.as_str()).is_none_or(|key| !key.is_valid()) {
                     doubts.push(format!("mints `{permit_id}` with a key that was not valid"));
                 }
                 doubts

@@ -2,23 +2,26 @@
 
 use super::caller::Caller;
 use super::error::GateError;
+use super::ids::TokenId;
 use super::open::Gate;
 use super::policy::Loaded;
-use super::records::{Action, Token, list};
+use super::records::{Action, Token};
 use ordain_api::{NewToken, Role};
 use ordain_spec::approval::Approval;
 use std::collections::BTreeSet;
 
 /// All tokens that ever were. One that was revoked or has expired counts too: its owner once had both names in hand.
 pub(crate) struct Ties<'l> {
-    tokens: Vec<(String, Token)>,
+    tokens: Vec<(TokenId, Token)>,
     loaded: &'l Loaded,
 }
 
 impl Gate {
     pub(crate) async fn ties<'l>(&self, loaded: &'l Loaded) -> Result<Ties<'l>, GateError> {
-        let tokens = list::<Token>(&self.store, None).await?.into_iter();
-        let tokens = tokens.filter_map(|token| Some((token.id, token.body?))).collect();
+        // As the ledger has them: a row that somebody removed unties nobody.
+        self.read_control().await?;
+        let of_ledger = |(id, token): (&TokenId, &Token)| (id.clone(), token.clone());
+        let tokens = self.ledger_state(|state| state.tokens().iter().map(of_ledger).collect());
         Ok(Ties { tokens, loaded })
     }
 }
@@ -41,8 +44,8 @@ impl Ties<'_> {
         tied.chain(people.iter().cloned()).collect()
     }
 
-    /// Nobody approves their own proposal, whatever the name they proposed it under: the policy knows which names are one
-    /// person's, and a token makes its principal and its names one.
+    /// Nobody approves their own proposal, whatever the name they proposed it under: the policy knows which
+    /// names are one person's, and a token makes its principal and its names one.
     pub(crate) fn check_not_own(&self, caller: &Caller, action: &Action) -> Result<(), GateError> {
         let proposers = self.joined(&[&action.submitted_by, &action.actor]);
         if !proposers.contains(&self.person(&caller.principal)) {
@@ -54,8 +57,8 @@ impl Ties<'_> {
         )))
     }
 
-    /// Whoever makes a token holds its secret. So its approval does not count for proposals of its maker, nor of those who made
-    /// the maker's tokens.
+    /// The maker of a token holds its secret. So its approval does not count for proposals of its maker, nor
+    /// of those who made the maker's tokens.
     pub(crate) fn check_not_made_by_proposer(
         &self,
         caller: &Caller,
@@ -114,9 +117,7 @@ pub(crate) fn check_joins_no_approvers(loaded: &Loaded, new: &NewToken) -> Resul
     match people.as_slice() {
         [(_, one), (_, other), ..] => Err(GateError::invalid(
             "/names",
-            format!(
-                "joins `{one}` and `{other}`, whom the policies name as two approvers; make a token for each"
-            ),
+            format!("joins `{one}` and `{other}`, whom the policies name as two approvers"),
         )),
         _ => Ok(()),
     }

@@ -1,5 +1,5 @@
-//! Effects: uses of permits whose outcome is open or unknown, and rejections, by what they do. Whoever does or approves the same
-//! thing again is stopped, or told.
+//! Effects: uses of permits whose outcome is open or unknown, and rejections, by what they do. A second try
+//! of the same thing is stopped or noted.
 
 use super::conflict::Conflict;
 use super::error::GateError;
@@ -52,7 +52,7 @@ impl EffectKey {
         !self.0.starts_with('~')
     }
 
-    /// Of the record.
+    /// The id of the record.
     pub(crate) fn id(&self) -> &str {
         self.0.trim_start_matches('~')
     }
@@ -65,7 +65,8 @@ impl EffectKey {
         Versioned::read(store, self.id()).await
     }
 
-    /// The record for a use: where an unknown outcome blocks, it must be clear. Others need no record until they are unknown.
+    /// The record for a use: where an unknown outcome blocks, it must be clear. Others need no record until
+    /// they are unknown.
     pub(crate) async fn for_use(
         &self,
         store: &Store,
@@ -110,7 +111,7 @@ impl Effect {
         self.rejections.drain(..too_many);
     }
 
-    /// What an approver of another action with this effect is told; nothing if there is nothing.
+    /// The note for an approver of another action with this effect; nothing if there is nothing.
     pub(crate) fn told(&self, action_id: &str, now_ms: u64) -> Option<Json> {
         let rejections: Vec<&EarlierRejection> =
             self.rejections.iter().filter(|rejection| rejection.action_id.as_str() != action_id).collect();

@@ -68,7 +68,7 @@ impl GateError {
 
 impl From<ordain_canon::ReadError> for GateError {
     fn from(error: ordain_canon::ReadError) -> Self {
-        Self::invalid(&error.pointer, format!("is no JSON that can be used: {error}"))
+        Self::invalid(&error.pointer, format!("invalid JSON: {error}"))
     }
 }
 

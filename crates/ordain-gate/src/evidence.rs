@@ -3,6 +3,7 @@
 use super::caller::Caller;
 use super::conflict::Conflict;
 use super::error::GateError;
+use super::ids::EvidenceId;
 use super::open::Gate;
 use super::records::{Evidence, Versioned};
 use super::transaction::{Reading, Step};
@@ -57,7 +58,8 @@ impl Gate {
             let bytes = bytes.clone();
             let (id, sensor_id) = (id.clone(), sensor_id.clone());
             async move {
-                let known = Versioned::<Evidence>::read(&self.store, &id).await?;
+                let record_id = EvidenceId::new(id.as_str());
+                let known = Versioned::<Evidence>::read(&self.store, &record_id).await?;
                 if let Some(known) = &known.body {
                     if known.sensor_id != sensor_id {
                         return Err(Conflict::Taken { id }.into());
@@ -69,12 +71,12 @@ impl Gate {
                 }
                 Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
                     let received_index = writing.event(Event::EvidenceReceived {
-                        evidence_id: id.clone(),
+                        evidence_id: id,
                         sensor_id: sensor_id.clone(),
                         packet_document: packet_document.to_string(),
                     });
                     writing.share(bytes);
-                    writing.put(&id, &Evidence { packet_document, sensor_id, received_index })?;
+                    writing.put(&record_id, &Evidence { packet_document, sensor_id, received_index })?;
                     Ok((received_index, true))
                 }))
             }
@@ -83,8 +85,9 @@ impl Gate {
         Ok(receipt(ledger_index, new))
     }
 
-    /// What no decision could ever count is not put on record: a packet without the signature that the policies demand, or with a wrong
-    /// one. And ids that begin with the name of a sensor and a colon are that sensor's, so that nobody else can take them.
+    /// Evidence that no decision could ever count is not recorded: a packet without the signature that the
+    /// policies demand, or with a wrong one. And ids that begin with the name of a sensor and a colon are
+    /// that sensor's, so that nobody else can take them.
     async fn check_at_the_door(
         &self,
         packet: &Value<'_>,

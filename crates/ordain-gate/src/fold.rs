@@ -1,15 +1,16 @@
-//! The records that follow from the entries of a ledger. What the gate keeps beside the ledger must be the same.
+//! The records that follow from the entries of a ledger. The records of the store must be the same.
 
 use super::documents::Attached;
 use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
-use super::ids::{ActionId, PermitId};
+use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
 use super::judge::{Inputs, state_of};
 use super::outcome::state_after;
+use super::owner::session_id;
 use super::permits::Minted;
 use super::records::{
-    Action, CountedStatement, DeedHold, Effect, EffectUse, Evidence, Key, KeysInForce, Permit, PolicyInForce,
-    RecordedApproval, Token,
+    Action, CountedSession, CountedStatement, DeedHold, Effect, EffectUse, Evidence, Key, KeysInForce,
+    Permit, PolicyInForce, RecordedApproval, Token,
 };
 use ordain_api::{ActionState, Entry, Event, Halt, Settled, Use, UseOutcome};
 use ordain_canon::ContentHash;
@@ -29,11 +30,11 @@ pub(crate) struct Fold {
     pub(crate) permits: BTreeMap<String, FoldedPermit>,
     pub(crate) effects: BTreeMap<String, Effect>,
     pub(crate) deeds: BTreeMap<String, DeedHold>,
-    pub(crate) evidence: BTreeMap<String, Evidence>,
+    pub(crate) evidence: BTreeMap<EvidenceId, Evidence>,
     /// The packets alone.
     pub(crate) packets: BTreeSet<ContentHash>,
-    pub(crate) tokens: BTreeMap<String, Token>,
-    pub(crate) keys: BTreeMap<String, Key>,
+    pub(crate) tokens: BTreeMap<TokenId, Token>,
+    pub(crate) keys: BTreeMap<KeyId, Key>,
     pub(crate) halt: Option<Halt>,
     pub(crate) policy: Option<PolicyInForce>,
     /// The keys of approvers, as the entries say.
@@ -41,6 +42,8 @@ pub(crate) struct Fold {
     pub(crate) keys_in_force: Option<KeysInForce>,
     /// The statements that counted.
     pub(crate) statements: BTreeMap<String, CountedStatement>,
+    /// The signatures of keys that stayed unlocked.
+    pub(crate) sessions: BTreeMap<String, CountedSession>,
     /// The deeds of submissions that are not decided yet, and of all that were.
     pub(crate) deeds_of_actions: BTreeMap<String, String>,
 }
@@ -136,11 +139,19 @@ impl DocumentReader {
 }
 
 impl Fold {
+    fn add_verdict(&mut self, action_id: &str, approval: &str, earlier: Option<String>, index: u64) {
+        if let Some(action) = self.actions.get_mut(action_id) {
+            let (document, earlier) = (hash(approval), earlier.map(|earlier| hash(&earlier)));
+            action.approvals.push(RecordedApproval { document, index, earlier });
+        }
+    }
+
     /// Adds an entry, with its documents.
     pub(crate) fn add(&mut self, index: u64, entry: Entry, documents: EntryDocuments) {
         let (at_ms, by) = (entry.at_ms, entry.by);
         for signed in &entry.signed {
             self.statements.insert(signed.statement_hash().to_string(), CountedStatement { index });
+            self.sessions.extend(session_id(signed).map(|id| (id, CountedSession { index })));
         }
         match entry.event {
             Event::Opened { origin, .. } => self.origin = Some(origin),
@@ -195,15 +206,11 @@ impl Fold {
                     self.deeds.insert(deed.clone(), hold);
                 }
             }
-            Event::Approved { action_id, approval_document } => {
-                if let Some(action) = self.actions.get_mut(&action_id) {
-                    action.approvals.push(RecordedApproval { document: hash(&approval_document), index });
-                }
+            Event::Approved { action_id, approval_document, earlier_document } => {
+                self.add_verdict(&action_id, &approval_document, earlier_document, index);
             }
-            Event::Rejected { action_id, approval_document, effect_key } => {
-                if let Some(action) = self.actions.get_mut(&action_id) {
-                    action.approvals.push(RecordedApproval { document: hash(&approval_document), index });
-                }
+            Event::Rejected { action_id, approval_document, earlier_document, effect_key } => {
+                self.add_verdict(&action_id, &approval_document, earlier_document, index);
                 if let Some(approval) = documents.approval {
                     let action_id = ActionId::new(action_id);
                     let rejection = EarlierRejection::of(action_id, &approval);
@@ -280,15 +287,16 @@ impl Fold {
                 let packet_document = hash(&packet_document);
                 self.packets.insert(packet_document);
                 let evidence = Evidence { packet_document, sensor_id, received_index: index };
-                self.evidence.insert(evidence_id, evidence);
+                self.evidence.insert(EvidenceId::new(evidence_id), evidence);
             }
             Event::PolicyChanged { policy_hash, files_document } => {
                 let files_document = hash(&files_document);
-                self.policy = Some(PolicyInForce { hash: policy_hash, files_document, index });
+                self.policy = Some(PolicyInForce { hash: hash(&policy_hash), files_document, index });
             }
             Event::KeyRotated { key_id, public_key, retires } => {
-                self.keys.insert(key_id, Key { public_key, created_at_ms: at_ms, retired_at_ms: None });
-                if let Some(retired) = retires.and_then(|id| self.keys.get_mut(&id)) {
+                let key = Key { public_key, created_at_ms: at_ms, retired_at_ms: None };
+                self.keys.insert(KeyId::new(key_id), key);
+                if let Some(retired) = retires.and_then(|id| self.keys.get_mut(id.as_str())) {
                     retired.retired_at_ms = Some(at_ms);
                 }
             }
@@ -317,15 +325,16 @@ impl Fold {
                     revoked_at_ms: None,
                     created_index: index,
                 };
-                self.tokens.insert(token_id, token);
+                self.tokens.insert(TokenId::new(token_id), token);
             }
             Event::TokenRevoked { token_id } => {
-                if let Some(token) = self.tokens.get_mut(&token_id) {
+                if let Some(token) = self.tokens.get_mut(token_id.as_str()) {
                     token.revoked_at_ms = Some(at_ms);
                 }
             }
-            // Which folder a project is stands in the registry.
+            // The registry says which folder a project is.
             Event::ProjectRegistered { .. }
+            | Event::ProjectForgotten { .. }
             | Event::Applied { .. }
             | Event::Undone { .. }
             | Event::Drafted { .. } => {}

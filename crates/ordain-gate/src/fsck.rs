@@ -1,20 +1,25 @@
-//! Whether the records kept beside the ledger follow from it: a change of a record changes no entry. And whether the entries
-//! follow from each other.
+//! Whether the records kept beside the ledger follow from it: a change of a record changes no entry. And
+//! whether the entries follow from each other.
 
 use super::audit::Damage;
 use super::error::GateError;
 use super::fold::{DocumentReader, Fold};
-use super::records::{Action, Control, CountedStatement, DeedHold, Effect, Evidence, Key, Stored, Token};
+use super::ids::{EvidenceId, KeyId, TokenId};
+use super::index::{BLOCK, Block, id_of, rows_of};
+use super::records::{
+    Action, Control, CountedSession, CountedStatement, DeedHold, Effect, Evidence, IdOf, Key, Stored, Token,
+};
 use super::signatures::SignatureAudit;
 use ordain_api::Entry;
 use ordain_api::limits::PAGE_MAX;
 use ordain_store::{Query, Store};
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: usize = 1_000;
 
-/// Compares all records of a store with its entries, and each entry with those before it. The ledger itself must have been
-/// checked before. Records that others change meanwhile are left for the next time.
+/// Compares all records of a store with its entries, and each entry with those before it. The ledger itself
+/// must have been checked before. Records that others change meanwhile are left for the next time.
 pub async fn check_records(store: &Store) -> Result<Vec<Damage>, GateError> {
     let mut check = Check { store, size: store.head().await?.size, damage: Vec::new() };
     let fold = check.fold().await?;
@@ -26,6 +31,8 @@ pub async fn check_records(store: &Store) -> Result<Vec<Damage>, GateError> {
     check.tokens(&fold).await?;
     check.keys(&fold).await?;
     check.statements(&fold).await?;
+    check.sessions(&fold).await?;
+    check.index().await?;
     check.damage.sort();
     Ok(check.damage)
 }
@@ -38,10 +45,10 @@ struct Check<'s> {
 }
 
 /// The records of a kind.
-struct Found<T> {
-    bodies: BTreeMap<String, T>,
+struct Found<T: Stored> {
+    bodies: BTreeMap<IdOf<T>, T>,
     /// Those that changed since the check began, or that cannot be read.
-    passed_over: BTreeSet<String>,
+    passed_over: BTreeSet<IdOf<T>>,
 }
 
 impl Check<'_> {
@@ -105,13 +112,13 @@ impl Check<'_> {
                     if record.changed_at > size {
                         self.wrong(None, format!("{name} changed with an entry that is not there"));
                     }
-                    found.passed_over.insert(record.id);
+                    found.passed_over.insert(record.id.into());
                     continue;
                 }
                 match serde_json::from_str::<T>(&record.body) {
                     Err(error) => {
                         self.wrong(None, format!("{name} cannot be read: {error}"));
-                        found.passed_over.insert(record.id);
+                        found.passed_over.insert(record.id.into());
                     }
                     Ok(body) => {
                         if body.state() != record.state {
@@ -119,7 +126,7 @@ impl Check<'_> {
                                 format!("{name} is listed as {} and is {}", record.state, body.state());
                             self.wrong(None, listed);
                         }
-                        found.bodies.insert(record.id, body);
+                        found.bodies.insert(record.id.into(), body);
                     }
                 }
             }
@@ -127,22 +134,25 @@ impl Check<'_> {
     }
 
     /// Every record must be on the ledger and the same there, and the other way round.
-    fn compare<T: PartialEq>(
+    fn compare<T: Stored + PartialEq>(
         &mut self,
         what: &str,
         found: &Found<T>,
-        expected: &BTreeMap<String, T>,
+        expected: &BTreeMap<IdOf<T>, T>,
         place: impl Fn(&T) -> Option<u64>,
-        difference: impl Fn(&str, &T, &T) -> String,
+        difference: impl Fn(&IdOf<T>, &T, &T) -> String,
     ) {
         for (id, body) in &found.bodies {
-            match expected.get(id) {
+            match expected.get::<T::Id>(id.borrow()) {
                 None => self.wrong(None, format!("the {what} `{id}` is on record and not on the ledger")),
                 Some(should) if should != body => self.wrong(place(should), difference(id, body, should)),
                 Some(_) => {}
             }
         }
-        let there = |id: &&String| found.bodies.contains_key(*id) || found.passed_over.contains(*id);
+        let there = |id: &&IdOf<T>| {
+            let id: &T::Id = (*id).borrow();
+            found.bodies.contains_key(id) || found.passed_over.contains(id)
+        };
         for (id, should) in expected.iter().filter(|(id, _)| !there(id)) {
             self.wrong(place(should), format!("the {what} `{id}` is on the ledger and has no record"));
         }
@@ -179,7 +189,7 @@ impl Check<'_> {
 
     async fn actions(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Action>().await?;
-        let difference = |id: &str, action: &Action, should: &Action| {
+        let difference = |id: &String, action: &Action, should: &Action| {
             let uses = |action: &Action| action.permit.as_ref().map(|permit| permit.used);
             if let (Some(record), Some(ledger), Some(permit)) = (uses(action), uses(should), &should.permit)
                 && record != ledger
@@ -200,12 +210,12 @@ impl Check<'_> {
 
     async fn effects(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Effect>().await?;
-        // Of an effect whose uses are all over, the record need not exist.
+        // The record of an effect whose uses are all over need not exist.
         let expected = fold.effects.iter().filter(|(id, effect)| {
             !effect.open.is_empty() || !effect.rejections.is_empty() || found.bodies.contains_key(*id)
         });
         let expected = expected.map(|(id, effect)| (id.clone(), effect.clone())).collect();
-        let difference = |_: &str, effect: &Effect, should: &Effect| {
+        let difference = |_: &String, effect: &Effect, should: &Effect| {
             let record: BTreeSet<_> = effect.open.iter().collect();
             let ledger: BTreeSet<_> = should.open.iter().collect();
             let uses: Vec<String> = record
@@ -223,7 +233,7 @@ impl Check<'_> {
 
     async fn evidence(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Evidence>().await?;
-        let difference = |id: &str, _: &Evidence, _: &Evidence| {
+        let difference = |id: &EvidenceId, _: &Evidence, _: &Evidence| {
             format!("receives the evidence `{id}`, whose record says something else")
         };
         let place = |evidence: &Evidence| Some(evidence.received_index);
@@ -233,7 +243,7 @@ impl Check<'_> {
 
     async fn deeds(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<DeedHold>().await?;
-        let difference = |id: &str, _: &DeedHold, _: &DeedHold| {
+        let difference = |id: &String, _: &DeedHold, _: &DeedHold| {
             format!("the deed `{id}` leads to another action on record than on the ledger")
         };
         self.compare("deed", &found, &fold.deeds, |_| None, difference);
@@ -242,7 +252,7 @@ impl Check<'_> {
 
     async fn tokens(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Token>().await?;
-        let difference = |id: &str, token: &Token, should: &Token| {
+        let difference = |id: &TokenId, token: &Token, should: &Token| {
             let what = if token.revoked_at_ms.is_some() != should.revoked_at_ms.is_some() {
                 if should.revoked_at_ms.is_some() { "it was revoked" } else { "it was not revoked" }
             } else if (token.secret_hash, token.expires_at_ms) != (should.secret_hash, should.expires_at_ms) {
@@ -258,17 +268,48 @@ impl Check<'_> {
 
     async fn statements(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<CountedStatement>().await?;
-        let difference = |id: &str, _: &CountedStatement, _: &CountedStatement| {
+        let difference = |id: &String, _: &CountedStatement, _: &CountedStatement| {
             format!("the statement `{id}` counted with another entry on the ledger than on record")
         };
         self.compare("statement", &found, &fold.statements, |counted| Some(counted.index), difference);
         Ok(())
     }
 
+    async fn sessions(&mut self, fold: &Fold) -> Result<(), GateError> {
+        let found = self.found::<CountedSession>().await?;
+        let difference = |id: &String, _: &CountedSession, _: &CountedSession| {
+            format!("signature `{id}` counted with another entry on the ledger than on record")
+        };
+        self.compare("session", &found, &fold.sessions, |counted| Some(counted.index), difference);
+        Ok(())
+    }
+
+    /// Where the index has a block, it must be the one of the entries. A block that is missing is made later.
+    async fn index(&mut self) -> Result<(), GateError> {
+        let found = self.found::<Block>().await?;
+        for (id, block) in &found.bodies {
+            let place = id.parse::<u64>().ok().and_then(|number| number.checked_mul(BLOCK));
+            let same = match place.filter(|place| *id == id_of(place / BLOCK) && place + BLOCK <= self.size) {
+                Some(place) => {
+                    let rows = rows_of(self.store, place..place + BLOCK).await?;
+                    *block == Block::of(&rows, self.store.attached(place).await?)
+                }
+                None => false,
+            };
+            if !same {
+                self.wrong(
+                    place,
+                    format!("begins a part whose index `{id}` says something else than its entries"),
+                );
+            }
+        }
+        Ok(())
+    }
+
     async fn keys(&mut self, fold: &Fold) -> Result<(), GateError> {
         let found = self.found::<Key>().await?;
         let difference =
-            |id: &str, _: &Key, _: &Key| format!("the key `{id}` is recorded otherwise than on the ledger");
+            |id: &KeyId, _: &Key, _: &Key| format!("the key `{id}` is recorded otherwise than on the ledger");
         self.compare("key", &found, &fold.keys, |_| None, difference);
         Ok(())
     }

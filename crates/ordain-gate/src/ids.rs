@@ -1,6 +1,7 @@
 //! Ids in records, each a type of its own.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
 use std::fmt;
 
 macro_rules! id_type {
@@ -31,6 +32,24 @@ macro_rules! id_type {
                 id.0
             }
         }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
     };
 }
 
@@ -41,6 +60,19 @@ id_type! {
 id_type! {
     /// A permit. Its text names the action that it allows: `permit_DIGITS_ACTION`.
     PermitId
+}
+
+id_type! {
+    /// A token: the part between its two underscores.
+    TokenId
+}
+id_type! {
+    /// A key that permits and checkpoints are signed with.
+    KeyId
+}
+id_type! {
+    /// An evidence packet.
+    EvidenceId
 }
 
 impl PermitId {

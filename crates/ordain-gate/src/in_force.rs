@@ -1,11 +1,13 @@
-//! The gate's own state as the ledger has it. What the store says beside the ledger about policies, keys, tokens and a halt is
+//! The gate's own state as the ledger has it. The store's records of policies, keys, tokens and a halt are
 //! believed only as far as the entries say the same.
 //!
-//! The entries that change this state are few. Each has a number, which is also its mark in the store, and the last entry of every
-//! step says how many there are: a mark that somebody removed is missed, and a record that somebody set back is noticed.
+//! The entries that change this state are few. Each has a number, which is also its mark in the store, and
+//! the last entry of every step says how many there are: a mark that somebody removed is missed, and a record
+//! that somebody set back is noticed.
 
 use super::error::GateError;
 use super::fold::{EntryDocuments, Fold};
+use super::ids::{KeyId, TokenId};
 use super::limits::TRIES_MAX;
 use super::open::Gate;
 use super::records::{CONTROL_ID, Control, Key, KeysInForce, Stored, Token, Versioned};
@@ -47,8 +49,13 @@ impl LedgerState {
     }
 
     /// A token as it is on the ledger.
-    pub(super) fn token(&self, id: &str) -> Option<&Token> {
+    pub(super) fn token(&self, id: &TokenId) -> Option<&Token> {
         self.fold.tokens.get(id)
+    }
+
+    /// All tokens that are on the ledger.
+    pub(super) fn tokens(&self) -> &BTreeMap<TokenId, Token> {
+        &self.fold.tokens
     }
 
     /// Whether what an entry put in force still is: what is from before the first owner has lost its force.
@@ -62,8 +69,8 @@ impl LedgerState {
         self.fold.statements.get(&statement.to_string()).map(|counted| counted.index)
     }
 
-    /// Reads on, and gives the gate's own record, if it follows from the ledger. None: there is more to read, or somebody else has
-    /// read more meanwhile.
+    /// Reads on, and gives the gate's own record, if it follows from the ledger. None: there is more to read,
+    /// or somebody else has read more meanwhile.
     fn follow(&mut self, known: u64, view: MarkedView) -> Result<Option<Versioned<Control>>, GateError> {
         if let Some(damage) = &self.damage {
             return Err(GateError::Damaged(damage.clone()));
@@ -194,7 +201,7 @@ impl Gate {
     }
 
     /// The record of a key of the gate, if the ledger bears it out.
-    pub(super) async fn key(&self, id: &str) -> Result<Versioned<Key>, GateError> {
+    pub(super) async fn key(&self, id: &KeyId) -> Result<Versioned<Key>, GateError> {
         for again in [true, false] {
             let key = Versioned::<Key>::read(&self.store, id).await?;
             if self.ledger_state(|state| state.fold.keys.get(id) == key.body.as_ref()) {
@@ -210,9 +217,9 @@ impl Gate {
     /// The public keys that the ledger names. None is ever removed.
     pub(super) fn keys_on_ledger(&self) -> PublicKeys {
         self.ledger_state(|state| {
-            let parsed = |(id, key): (&String, &Key)| {
-                let public = PublicKey::parse(&key.public_key).ok().filter(|public| public.id() == *id)?;
-                Some((id.clone(), public))
+            let parsed = |(id, key): (&KeyId, &Key)| {
+                let public = PublicKey::parse(&key.public_key).ok()?;
+                (public.id() == id.as_str()).then(|| (id.to_string(), public))
             };
             state.fold.keys.iter().filter_map(parsed).collect()
         })

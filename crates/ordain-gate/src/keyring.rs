@@ -47,8 +47,8 @@ impl From<StateError> for KeyringError {
 }
 
 impl Keyring {
-    /// The key in a folder; where there is none, a new one. Only a new gate takes a new key: a store is refused without the
-    /// key that it was opened with.
+    /// The key in a folder; where there is none, a new one. Only a new gate takes a new key: a store is
+    /// refused without the key that it was opened with.
     pub fn open(folder: &Path) -> Result<Self, KeyringError> {
         if let Some(keyring) = Self::open_existing(folder)? {
             return Ok(keyring);
@@ -75,7 +75,7 @@ impl Keyring {
         let read = file.take(KEY_FILE_BYTES_MAX).read_to_string(&mut text);
         read.map_err(|error| failed(error.to_string()))?;
         let wrong =
-            || failed("is no signing key: 32 bytes in base64url without padding were expected".to_owned());
+            || failed("is not a signing key: 32 bytes in base64url without padding were expected".to_owned());
         let mut seed = [0; 32];
         let decoded = Base64UrlUnpadded::decode(text.trim_end(), &mut seed).map_err(|_| wrong())?;
         if decoded.len() != 32 {
@@ -88,7 +88,7 @@ impl Keyring {
     fn expect(folder: &Path) -> Result<Self, KeyringError> {
         Self::open_existing(folder)?.ok_or_else(|| KeyringError {
             path: folder.join(FILE).display().to_string(),
-            problem: "is missing; put it back, because the store is refused without it".to_owned(),
+            problem: "is missing, and the store is refused without it".to_owned(),
         })
     }
 
@@ -108,17 +108,19 @@ impl Keyring {
         Ok(Self { key: Arc::new(key), permit_key: Arc::new(permit_key), folder })
     }
 
-    /// Another key, kept beside this one until it takes its place: nothing is lost if what is between fails.
+    /// Another key, which may take the place of this one. It is in no file yet.
     pub(super) fn next(&self) -> Result<Self, KeyringError> {
-        let Some(folder) = &self.folder else { return Self::ephemeral() };
-        let seed = random::<32>()?;
-        let next = Self::of(&seed, Some(folder.clone()))?;
-        let path = folder.join(draft_name(&next.public().id()));
-        let written = write_new(&path, &Base64UrlUnpadded::encode_string(&seed));
+        Self::of(&random::<32>()?, self.folder.clone())
+    }
+
+    /// Keeps a key beside the one whose place it takes: nothing is lost if what is between fails.
+    pub(super) fn keep_beside(&self) -> Result<(), KeyringError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(draft_name(&self.public().id()));
+        let written = write_new(&path, &Base64UrlUnpadded::encode_string(self.key.as_bytes()));
         written
             .and_then(|()| sync_folder(folder))
-            .map_err(|error| KeyringError { path: path.display().to_string(), problem: error.to_string() })?;
-        Ok(next)
+            .map_err(|error| KeyringError { path: path.display().to_string(), problem: error.to_string() })
     }
 
     /// The key of this id that is kept beside this one, if there is one.

@@ -13,7 +13,7 @@ use ordain_ledger::{
     encode_entries, encode_tile, verify_consistency, verify_inclusion,
 };
 use ordain_state::write_private;
-use ordain_store::{EntryRow, Store};
+use ordain_store::Store;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -90,8 +90,8 @@ impl Gate {
         Ok(head.size)
     }
 
-    /// Signs the head and keeps it in a file, in the place of an earlier one, if the ledger grew from what that one says: else
-    /// the store was set back, and the earlier one is what shows it.
+    /// Signs the head and keeps it in a file, in the place of an earlier one, if the ledger grew from what
+    /// that one says: else the store was set back, and the earlier one is what shows it.
     pub async fn keep_checkpoint(&self, path: &Path) -> Result<(), GateError> {
         let failed =
             |error: String| GateError::Unavailable(format!("the checkpoint cannot be kept: {error}"));
@@ -115,12 +115,6 @@ impl Gate {
         let rows = self.store.entries(from, limit).await?;
         rows.into_iter().map(|row| self.ledger_entry(row)).collect()
     }
-
-    fn ledger_entry(&self, row: EntryRow) -> Result<LedgerEntry, GateError> {
-        let entry = serde_json::from_slice(&row.bytes)
-            .map_err(|error| GateError::Damaged(format!("entry {}: {error}", row.index)))?;
-        Ok(LedgerEntry { index: row.index, leaf_hash: row.leaf_hash.to_string(), entry })
-    }
 }
 
 /// The verifiers of all keys that ever signed checkpoints of a store, and of one's own key.
@@ -134,15 +128,15 @@ pub async fn verifiers(store: &Store, own: Option<&Keyring>) -> Result<Vec<NoteV
     Ok(keys.iter().filter_map(|public| note_verifier(&origin, public)).collect())
 }
 
-/// Of a public key as records and entries have it, base64url.
+/// Reads a public key as records and entries have it, base64url.
 pub fn note_verifier(origin: &str, public: &str) -> Option<NoteVerifier> {
     let mut bytes = [0; 32];
     Base64UrlUnpadded::decode(public, &mut bytes).ok()?;
     NoteVerifier::of(origin, &VerifyingKey::from_bytes(&bytes).ok()?).ok()
 }
 
-/// That a store still has what a checkpoint of its ledger signed: it only grew. Who goes on with an older copy would give
-/// out again what was spent already.
+/// That a store still has what a checkpoint of its ledger signed: it only grew. A gate on an older copy would
+/// give out again what was spent already.
 pub async fn check_grown(store: &Store, own: Option<&Keyring>, note: &SignedNote) -> Result<(), GateError> {
     let other = |problem: String| {
         GateError::Damaged(format!(
@@ -161,47 +155,89 @@ pub async fn check_grown(store: &Store, own: Option<&Keyring>, note: &SignedNote
     }
     let proof = store.consistency(signed.size, head.size).await?;
     verify_consistency(signed.size, head.size, signed.root, head.root, &proof)
-        .map_err(|_| other(format!("of the first {} entries some are others", signed.size)))
+        .map_err(|_| other(format!("some of the first {} entries are others", signed.size)))
 }
 
 /// Writes the ledger as C2SP tlog-tiles: hands each file's path and content to `write`.
 pub async fn export(
     gate: &Gate,
-    mut write: impl FnMut(&str, &[u8]) -> std::io::Result<()>,
+    write: impl FnMut(&str, &[u8]) -> std::io::Result<()>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<u64, GateError> {
-    let failed = |error: std::io::Error| GateError::Unavailable(format!("cannot write: {error}"));
-    let unfit = |error: ordain_ledger::TileError| GateError::Damaged(error.to_string());
-    let note = gate.checkpoint().await?;
-    let size = Checkpoint::parse(&note.text).map_or(0, |it| it.size);
-    let mut edge = Edge::new();
-    let mut bundle: Vec<Vec<u8>> = Vec::new();
-    while edge.size() < size {
-        let limit = usize::try_from(size - edge.size()).unwrap_or(PAGE).min(PAGE);
-        let rows = gate.store.entries(edge.size(), limit).await?;
+    let mut export = Export::of(gate.checkpoint().await?, write)?;
+    while let missing = export.missing()
+        && !missing.is_empty()
+    {
+        let limit = usize::try_from(missing.end - missing.start).unwrap_or(PAGE).min(PAGE);
+        let rows = gate.store.entries(missing.start, limit).await?;
         if rows.is_empty() {
-            return Err(GateError::Damaged(format!("entry {} is missing", edge.size())));
+            return Err(GateError::Damaged(format!("entry {} is missing", missing.start)));
         }
-        for row in rows {
-            let mut full: Vec<(TileId, Vec<Hash>)> = Vec::new();
-            edge.append(Hash::of_leaf(&row.bytes), |tile, hashes| full.push((tile, hashes.to_vec())));
-            bundle.push(row.bytes);
-            for (tile, hashes) in full {
-                write(&tile.path(TILE_WIDTH), &encode_tile(&hashes).map_err(unfit)?).map_err(failed)?;
-            }
-            if bundle.len() == TILE_WIDTH || edge.size() == size {
-                let path = entries_path((edge.size() - 1) / TILE_WIDTH as u64, bundle.len());
-                write(&path, &encode_entries(&bundle).map_err(unfit)?).map_err(failed)?;
-                bundle.clear();
-            }
+        rows.into_iter().try_for_each(|row| export.add(row.bytes))?;
+        progress(export.missing().start, missing.end);
+    }
+    export.end()
+}
+
+/// A ledger on its way into files: the entries that a checkpoint signed, one after the other.
+pub struct Export<W> {
+    note: SignedNote,
+    head: Checkpoint,
+    edge: Edge,
+    bundle: Vec<Vec<u8>>,
+    write: W,
+}
+
+impl<W: FnMut(&str, &[u8]) -> std::io::Result<()>> Export<W> {
+    /// Exports the ledger that a checkpoint signed. Hands each file's path and content to `write`.
+    pub fn of(note: SignedNote, write: W) -> Result<Self, GateError> {
+        let head = Checkpoint::parse(&note.text).map_err(|error| GateError::Damaged(error.to_string()))?;
+        Ok(Self { note, head, edge: Edge::new(), bundle: Vec::new(), write })
+    }
+
+    /// The entries that were not added yet.
+    pub fn missing(&self) -> std::ops::Range<u64> {
+        self.edge.size()..self.head.size
+    }
+
+    /// Adds the next entry.
+    pub fn add(&mut self, bytes: Vec<u8>) -> Result<(), GateError> {
+        let mut full: Vec<(TileId, Vec<Hash>)> = Vec::new();
+        self.edge.append(Hash::of_leaf(&bytes), |tile, hashes| full.push((tile, hashes.to_vec())));
+        self.bundle.push(bytes);
+        for (tile, hashes) in full {
+            let content = encode_tile(&hashes).map_err(unfit)?;
+            (self.write)(&tile.path(TILE_WIDTH), &content).map_err(not_written)?;
         }
-        progress(edge.size(), size);
+        if self.bundle.len() == TILE_WIDTH || self.edge.size() == self.head.size {
+            let path = entries_path((self.edge.size() - 1) / TILE_WIDTH as u64, self.bundle.len());
+            (self.write)(&path, &encode_entries(&self.bundle).map_err(unfit)?).map_err(not_written)?;
+            self.bundle.clear();
+        }
+        Ok(())
     }
-    for (tile, hashes) in edge.partial_tiles() {
-        write(&tile.path(hashes.len()), &encode_tile(hashes).map_err(unfit)?).map_err(failed)?;
+
+    /// Ends it, and gives its size. Entries that the checkpoint does not sign get no checkpoint.
+    pub fn end(mut self) -> Result<u64, GateError> {
+        if self.edge.root() != self.head.root {
+            let problem = "the entries are not those that the checkpoint signed".to_owned();
+            return Err(GateError::Damaged(problem));
+        }
+        for (tile, hashes) in self.edge.partial_tiles() {
+            let content = encode_tile(hashes).map_err(unfit)?;
+            (self.write)(&tile.path(hashes.len()), &content).map_err(not_written)?;
+        }
+        (self.write)("checkpoint", self.note.to_string().as_bytes()).map_err(not_written)?;
+        Ok(self.head.size)
     }
-    write("checkpoint", note.to_string().as_bytes()).map_err(failed)?;
-    Ok(size)
+}
+
+fn not_written(error: std::io::Error) -> GateError {
+    GateError::Unavailable(format!("cannot write: {error}"))
+}
+
+fn unfit(error: ordain_ledger::TileError) -> GateError {
+    GateError::Damaged(error.to_string())
 }
 
 fn entries_path(index: u64, width: usize) -> String {

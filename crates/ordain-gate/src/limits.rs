@@ -26,3 +26,7 @@ pub const ACT_TERMS_MS: u64 = 10 * 60_000;
 pub const CLOCKS_APART_MS_MAX: u64 = 60_000;
 /// How long a call of `act` waits for approvals, and its permit for the call to be repeated.
 pub const ACT_HOLD_MS: u64 = 8 * 3_600_000;
+/// The same for a call that names something whose content is not known.
+pub const UNRESOLVED_HOLD_MS: u64 = 10 * 60_000;
+/// Bytes of what a host says about a call.
+pub const SOURCES_BYTES_MAX: usize = 5 << 20;

@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 /// Bytes of a nonce.
 const BYTES: usize = 18;
 
-/// What a nonce is for.
+/// The purpose of a nonce.
 #[derive(Clone, Copy)]
 pub(crate) enum NonceOf<'a> {
     /// A verdict about an action as it was shown.

@@ -4,6 +4,7 @@ use super::caller::Caller;
 use super::clock::Clock;
 use super::conflict::Conflict;
 use super::error::GateError;
+use super::ids::{KeyId, TokenId};
 use super::in_force::LedgerState;
 use super::keyring::{Keyring, KeyringError, random_hex};
 use super::owner::Authorized;
@@ -43,14 +44,17 @@ pub struct Gate {
 pub(super) struct Shared {
     keyring: RwLock<Keyring>,
     pub(super) policies: RwLock<Option<(Basis, Arc<Loaded>)>>,
+    /// Earlier policies that actions were decided under.
+    pub(super) earlier: Mutex<Vec<Arc<Loaded>>>,
     /// The gate's own state, as the ledger has it.
     pub(super) in_force: Mutex<LedgerState>,
     changed: broadcast::Sender<String>,
-    /// Its holder changes the key.
-    pub(super) rotating: tokio::sync::Mutex<()>,
+    /// Its holder changes the key. Inside: the key that the next rotation puts in force, if its terms were asked for.
+    pub(super) rotating: tokio::sync::Mutex<Option<Keyring>>,
     /// The number of entries that this process has seen. A ledger has no fewer later.
     pub(super) size_seen: AtomicU64,
-    /// Records that nearly every step depends on. A step that writes guards their versions, so that an old one does no harm.
+    /// Records that nearly every step depends on. A step that writes guards their versions, so that an old
+    /// one does no harm.
     pub(super) cached: RwLock<Cached>,
 }
 
@@ -61,7 +65,7 @@ pub(super) struct Cached {
     pub(super) key: Option<Guard>,
     keys: Option<Arc<PublicKeys>>,
     /// Valid tokens that were shown lately.
-    pub(super) tokens: BTreeMap<String, Versioned<Token>>,
+    pub(super) tokens: BTreeMap<TokenId, Versioned<Token>>,
 }
 
 /// The name of the gate where nobody else causes an entry.
@@ -119,9 +123,10 @@ impl Gate {
         let shared = Shared {
             keyring: RwLock::new(keyring),
             policies: RwLock::new(None),
+            earlier: Mutex::default(),
             in_force: Mutex::default(),
             changed,
-            rotating: tokio::sync::Mutex::new(()),
+            rotating: tokio::sync::Mutex::new(None),
             size_seen: AtomicU64::new(0),
             cached: RwLock::default(),
         };
@@ -133,7 +138,7 @@ impl Gate {
     /// That the store was opened with this key: a store that came from elsewhere, or a key that did, is refused.
     async fn check_key(&self, keyring: &Keyring) -> Result<(), GateError> {
         let id = keyring.public().id();
-        if Versioned::<Key>::read(&self.store, &id).await?.body.is_some() {
+        if Versioned::<Key>::read(&self.store, &KeyId::new(id.as_str())).await?.body.is_some() {
             return Ok(());
         }
         // Only the first entry of a ledger is without a key.
@@ -178,20 +183,20 @@ impl Gate {
     pub(super) async fn register(
         &self,
         keyring: &Keyring,
-        retires: Option<&str>,
+        retires: Option<&KeyId>,
         by: &Caller,
         authorized: Option<&Authorized>,
     ) -> Result<Key, GateError> {
         let public = keyring.public();
-        let id = public.id();
+        let id = KeyId::new(public.id());
         let attempt = |_| async {
             let known = self.key(&id).await?;
             if let Some(known) = known.body {
-                return if known.is_valid() { Ok(Step::Done(known)) } else { Err(retired(&id)) };
+                return if known.is_valid() { Ok(Step::Done(known)) } else { Err(retired(id.as_str())) };
             }
             // A gate makes its first key known by itself. Every other one is an act of somebody.
             if authorized.is_none() && self.ledger_state(|state| state.has_gate_key()) {
-                return Err(GateError::ForeignKey { key_id: id.clone() });
+                return Err(GateError::ForeignKey { key_id: id.to_string() });
             }
             let mut guards = vec![known.guard()];
             let mut old_key = None;
@@ -199,9 +204,9 @@ impl Gate {
                 let old = self.key(old_id).await?;
                 guards.push(old.guard());
                 let Some(old) = old.body.filter(Key::is_valid) else {
-                    return Err(Conflict::KeyRotated { key_id: old_id.to_owned() }.into());
+                    return Err(Conflict::KeyRotated { key_id: old_id.to_string() }.into());
                 };
-                old_key = Some((old_id.to_owned(), old));
+                old_key = Some((old_id.clone(), old));
             }
             let (id, public_key) = (id.clone(), public.to_string());
             guards.extend(authorized.iter().flat_map(|authorized| authorized.guards()));
@@ -210,8 +215,8 @@ impl Gate {
                 authorized.write(writing)?;
                 let created_at_ms = writing.at_ms;
                 let key = Key { public_key: public_key.clone(), created_at_ms, retired_at_ms: None };
-                let retires = old_key.as_ref().map(|(old_id, _)| old_id.clone());
-                writing.event(Event::KeyRotated { key_id: id.clone(), public_key, retires });
+                let retires = old_key.as_ref().map(|(old_id, _)| old_id.to_string());
+                writing.event(Event::KeyRotated { key_id: id.to_string(), public_key, retires });
                 writing.put(&id, &key)?;
                 if let Some((old_id, mut old)) = old_key {
                     old.retired_at_ms = Some(created_at_ms);

@@ -172,7 +172,7 @@ impl Gate {
             }
             permit.settle(number, settled);
             action.state = state_after(&permit.outcomes());
-            writing.put(&action_id, &action)?;
+            writing.put(action_id.as_str(), &action)?;
             Ok(action)
         };
         Ok((step, guards, vec![bytes]))
@@ -254,9 +254,9 @@ impl Permit {
     }
 }
 
-/// The outcome that counts. A use that is said to have succeeded and went beyond the permit's limits has failed. An unknown
-/// outcome stays unknown, whatever else is known of it; otherwise somebody could do it again. Records and duration that were
-/// reported before count until somebody says otherwise.
+/// The outcome that counts. A use that is said to have succeeded and went beyond the permit's limits has
+/// failed. An unknown outcome stays unknown, whatever else is known of it; otherwise somebody could do it
+/// again. Records and duration that were reported before count until somebody says otherwise.
 fn settled(
     permitted: &Claims,
     report: &OutcomeReport,

@@ -1,7 +1,7 @@
 //! The owner of the gate: keys of approvers, and the acts that one of them signs.
 //!
-//! A gate believes no row of its store that the ledger does not bear out (`in_force.rs`); a gate with an owner takes only entries that
-//! an owner's key signed.
+//! A gate believes no row of its store that the ledger does not bear out (`in_force.rs`); a gate with an
+//! owner takes only entries that an owner's key signed.
 
 use super::caller::Caller;
 use super::claim::Claim;
@@ -10,12 +10,12 @@ use super::error::GateError;
 use super::limits::{ACT_TERMS_MS, APPROVER_KEYS_MAX};
 use super::nonce::NonceOf;
 use super::open::Gate;
-use super::records::{CONTROL_ID, Control, CountedStatement, KeysInForce, Versioned};
+use super::records::{CONTROL_ID, Control, CountedSession, CountedStatement, KeysInForce, Versioned};
 use super::transaction::{Reading, Step, Writing, document};
 use ordain_api::{ActTerms, ApproverKeyList, Entry, Event, NewApproverKey, OwnerAct, Role};
 use ordain_canon::ContentHash;
 use ordain_spec::name::violation;
-use ordain_spec::statement::{ApproverKey, ApproverKeys, NONE, Signed, key_id};
+use ordain_spec::statement::{ApproverKey, ApproverKeys, NONE, Signed, Statement, key_id};
 use ordain_store::Guard;
 
 /// An owner act that may go ahead, with the statements that count for it.
@@ -30,12 +30,14 @@ impl Authorized {
         Self { signed: signed.into_iter().collect() }
     }
 
-    /// No statement counts twice.
+    /// No statement counts twice, and no signature of a session.
     pub(crate) fn guards(&self) -> Vec<Guard> {
-        let guard = |signed: &Signed| {
-            Versioned::<CountedStatement>::absent(&signed.statement_hash().to_string()).guard()
+        let guards = |signed: &Signed| {
+            let statement = signed.statement_hash().to_string();
+            let session = session_id(signed).map(|id| Versioned::<CountedSession>::absent(&id).guard());
+            [Versioned::<CountedStatement>::absent(&statement).guard()].into_iter().chain(session)
         };
-        self.signed.iter().map(guard).collect()
+        self.signed.iter().flat_map(guards).collect()
     }
 
     /// Puts the statements on the step's first entry. Comes before it.
@@ -69,22 +71,30 @@ impl Gate {
         let not_after_ms = at_ms + ACT_TERMS_MS;
         let nonce = control.nonce(NonceOf::Act { act: act.name(), from: &from }, not_after_ms)?;
         let owned = control.keys.is_some();
-        Ok(ActTerms { origin: control.origin, act, from, owned, at_ms, not_after_ms, nonce })
+        let subject = match act {
+            OwnerAct::RotateKey => Some(self.next_key().await?.public().to_string()),
+            _ => None,
+        };
+        Ok(ActTerms { origin: control.origin, act, from, subject, owned, at_ms, not_after_ms, nonce })
     }
 
     /// The state that an act changes, as its statement names it.
     pub(super) fn state_before(&self, act: OwnerAct, control: &Control) -> Result<String, GateError> {
         let none = || NONE.to_owned();
         Ok(match act {
-            OwnerAct::PushPolicy => control.policy.as_ref().map_or_else(none, |policy| policy.hash.clone()),
+            OwnerAct::PushPolicy => {
+                control.policy.as_ref().map_or_else(none, |policy| policy.hash.to_string())
+            }
             OwnerAct::Resume => match &control.halt {
                 Some(halt) => document(halt)?.0.to_string(),
                 None => none(),
             },
             OwnerAct::RotateKey => self.keyring().public().id(),
-            OwnerAct::CreateToken | OwnerAct::RevokeToken | OwnerAct::Undo | OwnerAct::RegisterProject => {
-                none()
-            }
+            OwnerAct::CreateToken
+            | OwnerAct::RevokeToken
+            | OwnerAct::Undo
+            | OwnerAct::RegisterProject
+            | OwnerAct::ForgetProject => none(),
             OwnerAct::EnrolApproverKey | OwnerAct::RevokeApproverKey => {
                 control.keys.map_or_else(none, |keys| keys.document.to_string())
             }
@@ -126,8 +136,14 @@ impl Gate {
     /// That a statement has not counted before.
     pub(super) async fn check_not_counted(&self, signed: &Signed) -> Result<(), GateError> {
         let hash = signed.statement_hash().to_string();
-        match Versioned::<CountedStatement>::read(&self.store, &hash).await?.body {
-            Some(CountedStatement { index }) => Err(Conflict::StatementCounted { index }.into()),
+        if let Some(CountedStatement { index }) =
+            Versioned::<CountedStatement>::read(&self.store, &hash).await?.body
+        {
+            return Err(Conflict::StatementCounted { index }.into());
+        }
+        let Some(id) = session_id(signed) else { return Ok(()) };
+        match Versioned::<CountedSession>::read(&self.store, &id).await?.body {
+            Some(CountedSession { index }) => Err(Conflict::SessionCounted { index }.into()),
             None => Ok(()),
         }
     }
@@ -224,6 +240,16 @@ impl Gate {
             }))
         };
         self.transact(caller, attempt).await
+    }
+}
+
+/// By which a signature of a key that stays unlocked counts once: the key, its session and the number in it.
+pub(crate) fn session_id(signed: &Signed) -> Option<String> {
+    match Statement::parse(&signed.statement) {
+        Ok(Statement::Approval(statement)) => {
+            statement.session.map(|session| format!("{} {session}", signed.key_id))
+        }
+        _ => None,
     }
 }
 

@@ -56,6 +56,11 @@ impl Minted {
         }
     }
 
+    /// Whether its time is over.
+    pub(crate) fn is_over(&self, now_ms: u64) -> bool {
+        now_ms >= self.valid_until_ms
+    }
+
     pub(crate) fn holds_at(&self, now_ms: u64) -> bool {
         (self.valid_from_ms..self.valid_until_ms).contains(&now_ms)
     }

@@ -19,7 +19,8 @@ pub(super) struct Loaded {
     pub(super) files_document: ContentHash,
 }
 
-/// What the policies kept in memory rest on: the entry that put them in force, and whether an owner had to sign it.
+/// The basis of the policies kept in memory: the entry that put them in force, and whether an owner had to
+/// sign it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Basis {
     files_document: ContentHash,
@@ -52,7 +53,8 @@ pub fn policy_document_hash(files: &PolicyFiles) -> Result<ContentHash, GateErro
 const LOOKED_THROUGH: usize = 500;
 
 impl Gate {
-    /// Puts policies in force, on every node. What is invalid changes nothing. Returns whether anything changed.
+    /// Puts policies in force, on every node. Invalid policies change nothing. Returns whether anything
+    /// changed.
     pub async fn set_policy(&self, caller: &Caller, files: &PolicyFiles) -> Result<bool, GateError> {
         Ok(self.push_policy(caller, &PolicyPush { files: files.clone(), from: None }).await?.changed)
     }
@@ -67,7 +69,7 @@ impl Gate {
             let (hash, bytes) = (hash.clone(), bytes.clone());
             async move {
                 let (known, control) = self.control(Reading::Fresh).await?;
-                let active = control.policy.as_ref().map(|policy| policy.hash.clone());
+                let active = control.policy.as_ref().map(|policy| policy.hash.to_string());
                 if from.is_some() && active != *from {
                     return Err(Conflict::OtherPolicy {
                         active: active.unwrap_or_else(|| "none".to_owned()),
@@ -75,12 +77,15 @@ impl Gate {
                     .into());
                 }
                 let same =
-                    |policy: &PolicyInForce| policy.hash == hash && policy.files_document == files_document;
+                    |policy: &PolicyInForce| policy.hash.is(&hash) && policy.files_document == files_document;
                 // Policies that lost their force, because nobody signed them, are pushed again.
                 if control.policy.as_ref().is_some_and(same) && self.policies(&control).await.is_ok() {
                     return Ok(Step::Done(false));
                 }
                 let from = self.state_before(OwnerAct::PushPolicy, &control)?;
+                let policy_hash = ContentHash::parse(&hash);
+                let policy_hash =
+                    policy_hash.ok_or_else(|| GateError::Damaged(format!("`{hash}` is not a hash")))?;
                 let claim = Claim::of(OwnerAct::PushPolicy, hash.clone(), from);
                 let authorized = self.authorize(caller, &control, &claim).await?;
                 let mut guards = vec![known.guard()];
@@ -88,11 +93,11 @@ impl Gate {
                 Ok(Step::write(guards, Vec::new(), move |writing| {
                     authorized.write(writing)?;
                     let index = writing.event(Event::PolicyChanged {
-                        policy_hash: hash.clone(),
+                        policy_hash: hash,
                         files_document: files_document.to_string(),
                     });
                     writing.share(bytes);
-                    let in_force = PolicyInForce { hash, files_document, index };
+                    let in_force = PolicyInForce { hash: policy_hash, files_document, index };
                     writing.put(CONTROL_ID, &Control { policy: Some(in_force), ..control })?;
                     Ok(true)
                 }))
@@ -109,8 +114,10 @@ impl Gate {
     /// The policies in force, if there are any.
     pub async fn active_policy(&self) -> Result<Option<ActivePolicy>, GateError> {
         let (_, control) = self.control(Reading::Fresh).await?;
-        let active =
-            |policy: PolicyInForce| ActivePolicy { hash: policy.hash, files_document: policy.files_document };
+        let active = |policy: PolicyInForce| ActivePolicy {
+            hash: policy.hash.to_string(),
+            files_document: policy.files_document,
+        };
         Ok(control.policy.map(active))
     }
 
@@ -180,7 +187,7 @@ impl Gate {
             )));
         }
         let loaded = Arc::new(self.load_policies(&in_force.files_document).await?);
-        if loaded.set.hash().to_string() != in_force.hash {
+        if !in_force.hash.is(&loaded.set.hash().to_string()) {
             // Another version of the program recorded it: its schema counts, and it is not ours.
             return Err(GateError::Unavailable(format!(
                 "the policies in force were recorded as {}, and this version of ordain reads them as {}; push them again: `ordain policy push`",
@@ -205,7 +212,8 @@ impl Gate {
 /// Bytes of stack for reading policies: a statement may nest deeper than a usual stack can follow.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Reads policies on a thread with a large stack. Their nesting is limited, and the stack is larger than the limit needs.
+/// Reads policies on a thread with a large stack. Their nesting is limited, and the stack is larger than the
+/// limit needs.
 pub fn load_policy_files(files: &PolicyFiles) -> Result<PolicySet, Vec<Problem>> {
     std::thread::scope(|scope| {
         let reading = std::thread::Builder::new()

@@ -1,25 +1,35 @@
-//! The present state of everything, kept beside the ledger so that it need not be read again. Every record follows from the
-//! entries: `fold.rs` makes the same records from them, and `fsck` compares.
+//! The present state of everything, kept beside the ledger so that it need not be read again. Every record
+//! follows from the entries: `fold.rs` makes the same records from them, and `fsck` compares.
 
 use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
-use super::ids::{ActionId, PermitId};
+use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{ActionState, Halt, ProjectName, Role, Use};
 use ordain_canon::ContentHash;
 use ordain_store::{Guard, Query, Record, Store};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
 use std::marker::PhantomData;
 
 /// The body of a record.
 pub(crate) trait Stored: Serialize + DeserializeOwned + Clone {
     /// The record's kind.
     const KIND: &'static str;
+    /// The key that it is found by.
+    type Id: AsRef<str>
+        + Ord
+        + ToOwned<Owned: Clone + Ord + Debug + Display + From<String> + Send + Sync>
+        + ?Sized;
     /// By which lists are filtered.
     fn state(&self) -> &'static str;
 }
+
+/// The id of a record.
+pub(crate) type IdOf<T> = <<T as Stored>::Id as ToOwned>::Owned;
 
 /// The gate itself. There is one, and every decision depends on its version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -41,7 +51,7 @@ pub(crate) const CONTROL_ID: &str = "gate";
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct PolicyInForce {
-    pub(crate) hash: String,
+    pub(crate) hash: ContentHash,
     pub(crate) files_document: ContentHash,
     /// The entry that put them in force.
     pub(crate) index: u64,
@@ -56,6 +66,7 @@ pub(crate) struct KeysInForce {
 
 impl Stored for Control {
     const KIND: &'static str = "control";
+    type Id = str;
     fn state(&self) -> &'static str {
         if self.halt.is_some() { "halted" } else { "open" }
     }
@@ -98,6 +109,9 @@ pub(crate) struct Action {
 pub(crate) struct RecordedApproval {
     pub(crate) document: ContentHash,
     pub(crate) index: u64,
+    /// The note to the approver about the same effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) earlier: Option<ContentHash>,
 }
 
 /// The permit of an action. The token, with everything that it allows, is attached to the entry that decided.
@@ -128,6 +142,7 @@ impl Action {
 
 impl Stored for Action {
     const KIND: &'static str = "action";
+    type Id = str;
     fn state(&self) -> &'static str {
         self.state.name()
     }
@@ -156,6 +171,7 @@ pub(crate) struct EffectUse {
 
 impl Stored for Effect {
     const KIND: &'static str = "effect";
+    type Id = str;
     fn state(&self) -> &'static str {
         if self.open.is_empty() { "clear" } else { "open" }
     }
@@ -171,6 +187,7 @@ pub(crate) struct DeedHold {
 
 impl Stored for DeedHold {
     const KIND: &'static str = "deed";
+    type Id = str;
     fn state(&self) -> &'static str {
         "held"
     }
@@ -186,6 +203,7 @@ pub(crate) struct Evidence {
 
 impl Stored for Evidence {
     const KIND: &'static str = "evidence";
+    type Id = EvidenceId;
     fn state(&self) -> &'static str {
         "received"
     }
@@ -198,7 +216,7 @@ pub(crate) struct Token {
     pub(crate) names: Vec<String>,
     pub(crate) roles: Vec<Role>,
     pub(crate) secret_hash: ContentHash,
-    /// Who made it, and so knew its secret.
+    /// Its maker, who knew its secret.
     pub(crate) created_by: String,
     pub(crate) created_at_ms: u64,
     pub(crate) expires_at_ms: Option<u64>,
@@ -208,6 +226,7 @@ pub(crate) struct Token {
 
 impl Stored for Token {
     const KIND: &'static str = "token";
+    type Id = TokenId;
     fn state(&self) -> &'static str {
         if self.revoked_at_ms.is_some() { "revoked" } else { "valid" }
     }
@@ -221,6 +240,7 @@ pub(crate) struct CountedStatement {
 
 impl Stored for CountedStatement {
     const KIND: &'static str = "statement";
+    type Id = str;
     fn state(&self) -> &'static str {
         "counted"
     }
@@ -243,40 +263,56 @@ impl Key {
 
 impl Stored for Key {
     const KIND: &'static str = "key";
+    type Id = KeyId;
     fn state(&self) -> &'static str {
         if self.is_valid() { "valid" } else { "retired" }
     }
 }
 
+/// One signature of a key that stays unlocked, by its key and its session. None counts twice.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct CountedSession {
+    pub(crate) index: u64,
+}
+
+impl Stored for CountedSession {
+    const KIND: &'static str = "session";
+    type Id = str;
+    fn state(&self) -> &'static str {
+        "counted"
+    }
+}
+
 /// A record with its version, or the fact that there is none.
 #[derive(Clone, Debug)]
-pub(crate) struct Versioned<T> {
-    pub(crate) id: String,
+pub(crate) struct Versioned<T: Stored> {
+    pub(crate) id: IdOf<T>,
     pub(crate) version: u64,
     pub(crate) body: Option<T>,
 }
 
 impl<T: Stored> Versioned<T> {
-    pub(crate) async fn read(store: &Store, id: &str) -> Result<Self, GateError> {
-        match store.record(T::KIND, id).await? {
+    pub(crate) async fn read(store: &Store, id: &T::Id) -> Result<Self, GateError> {
+        match store.record(T::KIND, id.as_ref()).await? {
             Some(record) => Self::of(record),
             None => Ok(Self::absent(id)),
         }
     }
 
-    pub(crate) fn absent(id: &str) -> Self {
+    pub(crate) fn absent(id: &T::Id) -> Self {
         Self { id: id.to_owned(), version: 0, body: None }
     }
 
     pub(crate) fn of(record: Record) -> Result<Self, GateError> {
         let body = serde_json::from_str(&record.body)
             .map_err(|error| GateError::Damaged(format!("the {} `{}`: {error}", T::KIND, record.id)))?;
-        Ok(Self { id: record.id, version: record.version, body: Some(body) })
+        Ok(Self { id: record.id.into(), version: record.version, body: Some(body) })
     }
 
     /// The write fails if somebody changed the record since.
     pub(crate) fn guard(&self) -> Guard {
-        Guard { kind: T::KIND.to_owned(), id: self.id.clone(), version: self.version }
+        let id: &T::Id = self.id.borrow();
+        Guard { kind: T::KIND.to_owned(), id: id.as_ref().to_owned(), version: self.version }
     }
 }
 
@@ -305,7 +341,7 @@ pub(crate) struct Pages<T> {
 impl<T: Stored> Pages<T> {
     pub(crate) fn new(state: Option<&str>) -> Self {
         let state = state.map(str::to_owned);
-        let query = Query { kind: T::KIND.to_owned(), state, after: None, limit: PAGE_MAX };
+        let query = Query { kind: T::KIND.to_owned(), state, limit: PAGE_MAX, ..Query::default() };
         Self { query: Some(query), body: PhantomData }
     }
 

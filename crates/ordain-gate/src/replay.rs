@@ -6,10 +6,10 @@ use super::conflict::Conflict;
 use super::documents::typed;
 use super::error::GateError;
 use super::fold::{DocumentReader, EntryDocuments};
-use super::judge::{Texts, judge};
+use super::judge::{Inputs, Judged, Texts, judge};
 use super::keyring::Keyring;
 use super::open::{Gate, Settings};
-use super::policy::Loaded;
+use super::policy::{Loaded, load_policy_files};
 use ordain_api::{Entry, Event};
 use ordain_canon::{ContentHash, Value};
 use ordain_decision::PolicySet;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What replaying a ledger found.
+/// The result of replaying a ledger.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
     /// Decisions on the ledger.
@@ -30,7 +30,7 @@ pub struct Replay {
     pub same: u64,
     /// Those that did not.
     pub flips: Vec<Flip>,
-    /// What could not be replayed, and why.
+    /// The decisions that could not be replayed, and why.
     pub not_replayed: Vec<NotReplayed>,
 }
 
@@ -41,9 +41,9 @@ pub struct Flip {
     pub index: u64,
     /// The action.
     pub action_id: String,
-    /// What was decided then.
+    /// The decision of then.
     pub was: Outcome,
-    /// What would be decided now.
+    /// The decision of now.
     pub would_be: Outcome,
     /// Why, in the kernel's words.
     pub reasons: Vec<ordain_spec::decision::Reason>,
@@ -62,7 +62,8 @@ pub struct NotReplayed {
 const SETS_KEPT: usize = 16;
 const PAGE: usize = 500;
 
-/// Decides everything again. With the recorded policies the same bytes must come out; with others the flips are listed.
+/// Decides everything again. With the recorded policies the same bytes must come out; with others the flips
+/// are listed.
 pub async fn replay(
     gate: &Gate,
     other: Option<PolicySet>,
@@ -114,8 +115,8 @@ pub async fn replay(
     Ok(replay)
 }
 
-/// Decides every ALLOW of a store again. Gives those that do not come out as one, such as one whose policies demanded a signed
-/// approval that nobody gave, and what could not be checked.
+/// Decides every ALLOW of a store again. Gives those that do not come out as one, such as one whose policies
+/// demanded a signed approval that nobody gave, and what could not be checked.
 pub async fn audit_allowed(store: &Store) -> Result<(Vec<Damage>, Vec<String>), GateError> {
     // Nothing is signed and nothing is written: any key will do.
     let keyring = Keyring::ephemeral().map_err(|error| GateError::Unavailable(error.to_string()))?;
@@ -171,16 +172,153 @@ async fn decide_again(
     let approvals =
         recorded.approvals.iter().filter(|text| inputs.approval_documents.contains(&ContentHash::of(text)));
     let approvals: Vec<Vec<u8>> = approvals.cloned().collect();
-    let proposal = Value::read(&recorded.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
     let keys = match &inputs.keys_document {
         Some(document) => typed(&gate.shared_document(document).await?)?,
         None => ApproverKeys::default(),
     };
-    let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys: &keys };
-    let now = judge(&loaded, &inputs, &texts)?;
-    let same = match other {
-        None => now.decision_document.is(decision_document),
-        Some(_) => now.decision.outcome == was.outcome,
+    let again = Again { proposal: recorded.proposal, evidence, approvals, keys };
+    let now = again.decide(&loaded, &inputs)?;
+    Ok(compared(was, now, decision_document, other.is_some()))
+}
+
+/// The documents that a decision is made from once more.
+pub(crate) struct Again {
+    pub(crate) proposal: Vec<u8>,
+    pub(crate) evidence: Vec<Vec<u8>>,
+    pub(crate) approvals: Vec<Vec<u8>>,
+    pub(crate) keys: ApproverKeys,
+}
+
+impl Again {
+    /// The documents that some inputs name.
+    pub(crate) fn of<E: From<GateError>>(
+        inputs: &Inputs,
+        mut find: impl FnMut(&ContentHash) -> Result<Vec<u8>, E>,
+    ) -> Result<Self, E> {
+        let keys = match &inputs.keys_document {
+            Some(document) => typed(&find(document)?)?,
+            None => ApproverKeys::default(),
+        };
+        Ok(Self {
+            proposal: find(&inputs.proposal_document)?,
+            evidence: inputs.evidence_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
+            approvals: inputs.approval_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
+            keys,
+        })
+    }
+
+    pub(crate) fn decide(&self, loaded: &Loaded, inputs: &Inputs) -> Result<Judged, GateError> {
+        let proposal = Value::read(&self.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
+        let (evidence, approvals) = (&self.evidence, &self.approvals);
+        judge(loaded, inputs, &Texts { proposal: &proposal, evidence, approvals, keys: &self.keys })
+    }
+}
+
+fn compared(
+    was: Decision,
+    now: Judged,
+    decision_document: &str,
+    by_others: bool,
+) -> (Decision, Option<Decision>) {
+    let same = if by_others {
+        now.decision.outcome == was.outcome
+    } else {
+        now.decision_document.is(decision_document)
     };
-    Ok((was, (!same).then_some(now.decision)))
+    (was, (!same).then_some(now.decision))
+}
+
+/// Replays decisions of a ledger that somebody else keeps, entry by entry, from documents by their hashes.
+#[derive(Default)]
+pub struct Replayer {
+    other: Option<Arc<Loaded>>,
+    sets: BTreeMap<ContentHash, Arc<Loaded>>,
+    replay: Replay,
+}
+
+impl Replayer {
+    /// With the recorded policies, or with others.
+    pub fn new(other: Option<PolicySet>) -> Self {
+        let other = other.map(|set| Arc::new(Loaded { set, files_document: ContentHash::of(b"") }));
+        Self { other, ..Self::default() }
+    }
+
+    /// The next entry. `find` gives a document by its hash, which it has checked.
+    pub fn add<E: From<GateError> + std::fmt::Display>(
+        &mut self,
+        index: u64,
+        bytes: &[u8],
+        find: impl FnMut(&ContentHash) -> Result<Vec<u8>, E>,
+    ) {
+        let Ok(entry) = serde_json::from_slice::<Entry>(bytes) else {
+            let problem = "is not an entry that this version of ordain knows".to_owned();
+            self.replay.not_replayed.push(NotReplayed { index, problem });
+            return;
+        };
+        let (Event::Decided { action_id, decision_document, inputs_document, .. }
+        | Event::PermitSpent { action_id, decision_document, inputs_document, .. }) = &entry.event
+        else {
+            return;
+        };
+        self.replay.decisions += 1;
+        match self.decide_again(decision_document, inputs_document, find) {
+            Err(error) => {
+                self.replay.not_replayed.push(NotReplayed { index, problem: error.to_string() });
+            }
+            Ok((_, None)) => self.replay.same += 1,
+            Ok((was, Some(now))) => self.replay.flips.push(Flip {
+                index,
+                action_id: action_id.clone(),
+                was: was.outcome,
+                would_be: now.outcome,
+                reasons: now.reasons,
+            }),
+        }
+    }
+
+    /// The result.
+    pub fn end(self) -> Replay {
+        self.replay
+    }
+
+    /// The recorded decision, and the one of now if it differs.
+    fn decide_again<E: From<GateError>>(
+        &mut self,
+        decision_document: &str,
+        inputs_document: &str,
+        mut find: impl FnMut(&ContentHash) -> Result<Vec<u8>, E>,
+    ) -> Result<(Decision, Option<Decision>), E> {
+        let mut named = |text: &str| {
+            let hash = ContentHash::parse(text);
+            find(&hash.ok_or_else(|| GateError::Damaged(format!("`{text}` is not a hash")))?)
+        };
+        let was: Decision = typed(&named(decision_document)?)?;
+        let inputs: Inputs = typed(&named(inputs_document)?)?;
+        let files = inputs.files_document;
+        let loaded = match (&self.other, self.sets.get(&files)) {
+            (Some(loaded), _) | (None, Some(loaded)) => Arc::clone(loaded),
+            (None, None) => {
+                let loaded = Arc::new(loaded_of(files, &find(&files)?)?);
+                if loaded.set.hash().to_string() != was.policy_hash.as_str() {
+                    return Err(GateError::from(Conflict::OtherSchema).into());
+                }
+                if self.sets.len() >= SETS_KEPT {
+                    self.sets.pop_first();
+                }
+                self.sets.insert(files, Arc::clone(&loaded));
+                loaded
+            }
+        };
+        let now = Again::of(&inputs, find)?.decide(&loaded, &inputs)?;
+        Ok(compared(was, now, decision_document, self.other.is_some()))
+    }
+}
+
+/// Policies from the document of their files.
+pub(crate) fn loaded_of(files_document: ContentHash, bytes: &[u8]) -> Result<Loaded, GateError> {
+    let set = load_policy_files(&typed(bytes)?).map_err(|problems| {
+        let first = problems.first().map(ToString::to_string).unwrap_or_default();
+        GateError::Damaged(format!("the policies {files_document} cannot be read: {first}"))
+    })?;
+    Ok(Loaded { set, files_document })
 }

@@ -7,7 +7,7 @@ use super::claim::Claim;
 use super::error::GateError;
 use super::ledger::PAGE;
 use super::limits::CLOCKS_APART_MS_MAX;
-use super::owner::check_key_entry;
+use super::owner::{check_key_entry, session_id};
 use ordain_api::{Entry, Event, Halt, ReplacedGate};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_ledger::{Checkpoint, SignedNote};
@@ -17,7 +17,7 @@ use ordain_spec::statement::{ApproverKeys, How, NONE, SignatureError, Statement,
 use ordain_store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the entries so far say about who may sign, and about the states that acts change.
+/// The state of the entries so far: who may sign, and the states that acts change.
 #[derive(Default)]
 pub(crate) struct SignatureAudit {
     origin: String,
@@ -26,6 +26,8 @@ pub(crate) struct SignatureAudit {
     policy_hash: Option<String>,
     halt: Option<Halt>,
     counted: BTreeSet<ContentHash>,
+    /// The signatures of keys that stayed unlocked.
+    sessions: BTreeSet<String>,
     /// How often the gate's own state changed, and whether the last entry says so.
     changes: u64,
     changes_told: bool,
@@ -70,6 +72,12 @@ impl SignatureAudit {
         for signed in &entry.signed {
             if !self.counted.insert(signed.statement_hash()) {
                 problems.push(format!("{}: its statement counted before", entry.event.name()));
+            }
+            if session_id(signed).is_some_and(|id| !self.sessions.insert(id)) {
+                problems.push(format!(
+                    "{}: another statement with the same session and number counted before",
+                    entry.event.name()
+                ));
             }
         }
         self.go_on(entry);
@@ -227,7 +235,7 @@ impl OwnerAudit {
                     .extend(problems.into_iter().map(|problem| Damage { index: Some(index), problem }));
             }
             Err(error) => {
-                let problem = format!("is no entry that this version knows: {error}");
+                let problem = format!("is not an entry that this version knows: {error}");
                 self.damage.push(Damage { index: Some(index), problem });
             }
         }

@@ -27,7 +27,7 @@ pub struct Spend<'a> {
     pub action: IntendedAction<'a>,
 }
 
-/// What a worker is about to do.
+/// The action that a worker is about to take.
 #[derive(Clone, Copy)]
 pub enum IntendedAction<'a> {
     /// As an action proposal says it.
@@ -136,12 +136,13 @@ impl Gate {
         Ok(Step::write(guards, judged.documents, move |writing| {
             writing.check_judged_at(now_ms)?;
             let receipt = new.write(writing, &mut action)?;
-            writing.put(&receipt.action_id, &action)?;
+            writing.put(receipt.action_id.as_str(), &action)?;
             Ok(receipt)
         }))
     }
 
-    /// Checks that the permit of an action can be used now: everything that was true when it was decided must still be true.
+    /// Checks that the permit of an action can be used now: everything that was true when it was decided must
+    /// still be true.
     pub(crate) async fn prepare_use(
         &self,
         caller: &Caller,
@@ -277,7 +278,7 @@ fn check_uses(permit: &Permit, uses_max: u64) -> Result<(), GateError> {
 }
 
 impl Permit {
-    /// Who used it last, and when.
+    /// The worker that used it last, and when.
     pub(crate) fn last_use(&self) -> Option<(String, u64)> {
         self.uses.last().map(|used| (used.worker.clone(), used.spent_at_ms))
     }

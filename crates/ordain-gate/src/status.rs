@@ -3,7 +3,8 @@
 use super::caller::Caller;
 use super::effects::EffectKey;
 use super::error::GateError;
-use super::ids::PermitId;
+use super::history::Past;
+use super::ids::{KeyId, PermitId, TokenId};
 use super::judge::{Inputs, Texts, judge};
 use super::limits::PAGE_BYTES_MAX;
 use super::nonce::NonceOf;
@@ -23,6 +24,7 @@ use ordain_spec::decision::Decision;
 use ordain_spec::limits::STATEMENT_MS_MAX;
 use ordain_spec::statement::Assurance;
 use ordain_store::{Query, Record};
+use std::sync::Arc;
 
 /// Tells whether the status of an action has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +49,11 @@ impl Shown {
         Self { token: own || caller.works_for(actor) || caller.is(Role::Operator) }
     }
 
+    /// Whether the permit itself is shown.
+    pub(crate) fn shows_token(self) -> bool {
+        self.token
+    }
+
     pub(crate) fn permit(self, action_id: &str, minted: &Minted, permit: &Permit) -> PermitStatus {
         minted.status(action_id, permit, self.token)
     }
@@ -68,7 +75,7 @@ impl Shown {
         };
         ActionStatus {
             action_id: action_id.to_owned(),
-            state: action.state_at(now_ms),
+            state: action.state_with(minted, now_ms),
             actor: action.actor.clone(),
             submitted_by: action.submitted_by.clone(),
             submitted_at_ms: action.submitted_at_ms,
@@ -76,6 +83,7 @@ impl Shown {
             approvals,
             view: view.document,
             view_digest: view.digest,
+            shown: Vec::new(),
             signing: None,
             permit,
             expires_at_ms: action.expires_at_ms,
@@ -88,6 +96,16 @@ impl Shown {
 }
 
 impl Action {
+    /// The state, with what time has made of it and of its permit.
+    pub(crate) fn state_with(&self, minted: Option<&Minted>, now_ms: u64) -> ActionState {
+        match self.state_at(now_ms) {
+            ActionState::Allowed if minted.is_some_and(|minted| minted.is_over(now_ms)) => {
+                ActionState::Expired
+            }
+            state => state,
+        }
+    }
+
     /// The state, with what time has made of it.
     pub(crate) fn state_at(&self, now_ms: u64) -> ActionState {
         let uses = self.permit.iter().flat_map(|permit| &permit.uses);
@@ -159,8 +177,8 @@ impl Gate {
         Ok(judged.assurance.unwrap_or(Assurance::Presence))
     }
 
-    /// A cheap look at an action, for a caller that waits for a change: two that are equal were of the same status. A token
-    /// that ended meanwhile is noticed.
+    /// A cheap look at an action, for a caller that waits for a change: two that are equal were of the same
+    /// status. A token that ended meanwhile is noticed.
     pub async fn fingerprint(
         &self,
         caller: &Caller,
@@ -170,7 +188,11 @@ impl Gate {
         let (version, action) = self.visible_action(caller, action_id).await?;
         let (_, control) = self.control(Reading::Fresh).await?;
         let state = action.state_at(self.clock.now_ms());
-        Ok(StatusFingerprint { state, version, policy_hash: control.policy.map(|policy| policy.hash) })
+        Ok(StatusFingerprint {
+            state,
+            version,
+            policy_hash: control.policy.map(|policy| policy.hash.to_string()),
+        })
     }
 
     /// An action that the caller may see; for others it does not exist.
@@ -192,7 +214,7 @@ impl Gate {
         caller: &Caller,
         action_id: &str,
         action: &Action,
-        loaded: &Loaded,
+        loaded: &Arc<Loaded>,
         control: &Control,
         packets: Packets,
     ) -> Result<ActionStatus, GateError> {
@@ -212,17 +234,29 @@ impl Gate {
             }
             _ => None,
         };
-        let view = view(packets, loaded, control, action_id, action, &proposal, &evidence, earlier)?;
         let minted = documents.permit(action)?;
         let decision = documents.decision(action)?;
         let approvals = documents.approvals()?;
-        let shown = Shown::to(caller, &action.actor);
-        Ok(shown.status(action_id, action, decision, approvals, view, minted.as_ref(), now_ms))
+        let (proposal, evidence) = (&proposal, &evidence);
+        let documents = &documents;
+        let past = Past { action_id, action, documents, proposal, evidence, control, loaded };
+        let view = if is_held {
+            view(packets, loaded, control, action_id, action, proposal, evidence, earlier)?
+        } else {
+            self.settled_view(&past, packets, &decision).await?
+        };
+        let shown = match packets {
+            Packets::Whole => self.shown_to_approvers(&past, &approvals, &view).await?,
+            Packets::Named | Packets::Hashed => Vec::new(),
+        };
+        let answer = Shown::to(caller, &action.actor);
+        let status = answer.status(action_id, action, decision, approvals, view, minted.as_ref(), now_ms);
+        Ok(ActionStatus { shown, ..status })
     }
 
-    /// Actions in the order in which they last changed, and where the next page begins, if there may be one. A page ends
-    /// where it is long enough in elements or in bytes. Where it ends is a place in the order of changes, which names
-    /// nobody's action.
+    /// Actions in the order in which they last changed, and where the next page begins, if there may be one.
+    /// A page ends where it is long enough in elements or in bytes. Where it ends is a place in the order of
+    /// changes, which names nobody's action.
     pub async fn actions(
         &self,
         caller: &Caller,
@@ -260,6 +294,25 @@ impl Gate {
         Ok((found, next))
     }
 
+    /// The actions whose ids begin with a text, in the order of their ids, as far as the caller may see them.
+    pub async fn actions_named(
+        &self,
+        caller: &Caller,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<ActionStatus>, GateError> {
+        let (_, control) = self.control(Reading::Fresh).await?;
+        let mut found = Vec::new();
+        for id in self.store.ids(Action::KIND, prefix, limit.min(PAGE_MAX)).await? {
+            let Some(action) = Versioned::<Action>::read(&self.store, &id).await?.body else { continue };
+            if may_see(caller, &action) {
+                let loaded = self.policies(&control).await?;
+                found.push(self.status_of(caller, &id, &action, &loaded, &control, Packets::Hashed).await?);
+            }
+        }
+        Ok(found)
+    }
+
     /// The records of a page, and whether there may be more. Those of one change are on one page.
     async fn page(
         &self,
@@ -272,6 +325,7 @@ impl Gate {
             state: state.map(|state| state.name().to_owned()),
             after: after.map(|place| (place.saturating_add(1), String::new())),
             limit,
+            newest_first: false,
         };
         let mut records = self.store.records(&query).await?;
         let full = records.len() == limit;
@@ -318,13 +372,13 @@ impl Gate {
     /// All tokens, without their secrets.
     pub async fn tokens(&self) -> Result<Vec<TokenStatus>, GateError> {
         let tokens = list::<Token>(&self.store, None).await?;
-        Ok(tokens.into_iter().filter_map(|token| Some(token_status(&token.id, token.body?))).collect())
+        Ok(tokens.into_iter().filter_map(|token| Some(token_status(token.id, token.body?))).collect())
     }
 }
 
 impl Control {
     pub(crate) fn status(self) -> GateStatus {
-        let policy_hash = self.policy.map(|policy| policy.hash);
+        let policy_hash = self.policy.map(|policy| policy.hash.to_string());
         let owned = self.keys.is_some();
         GateStatus {
             origin: self.origin,
@@ -332,23 +386,24 @@ impl Control {
             policy_hash,
             owned,
             principal: None,
+            agents: Vec::new(),
             project: None,
         }
     }
 }
 
-pub(crate) fn key_status(key_id: String, key: Key) -> KeyStatus {
+pub(crate) fn key_status(key_id: KeyId, key: Key) -> KeyStatus {
     KeyStatus {
-        key_id,
+        key_id: key_id.into(),
         public_key: key.public_key,
         created_at_ms: key.created_at_ms,
         retired_at_ms: key.retired_at_ms,
     }
 }
 
-pub(crate) fn token_status(token_id: &str, token: Token) -> TokenStatus {
+pub(crate) fn token_status(token_id: TokenId, token: Token) -> TokenStatus {
     TokenStatus {
-        token_id: token_id.to_owned(),
+        token_id: token_id.into(),
         principal: token.principal,
         names: token.names,
         roles: token.roles,

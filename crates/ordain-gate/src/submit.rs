@@ -105,7 +105,7 @@ impl Gate {
     ) -> Result<Step<Answer>, GateError> {
         // At first the id is taken for a new one: nearly every one is, and the write finds out.
         let known = match reading {
-            Reading::Cached => Versioned::absent(&incoming.id),
+            Reading::Cached => Versioned::absent(incoming.id.as_str()),
             Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
         };
         let mut case = self.case(incoming, None, reading).await?;
@@ -127,8 +127,8 @@ impl Gate {
         }))
     }
 
-    /// Reads what a decision about a proposal depends on. A request becomes the proposal that it stands for here, and nowhere
-    /// else. `window_ms` is written into a proposal without a time window.
+    /// Reads what a decision about a proposal depends on. A request becomes the proposal that it stands for
+    /// here, and nowhere else. `window_ms` is written into a proposal without a time window.
     pub(crate) async fn case(
         &self,
         incoming: &Incoming<'_>,
@@ -272,7 +272,7 @@ pub(crate) struct Recorded {
     at_ms: u64,
 }
 
-/// What an attempt to submit comes to. The answer for the caller is made of it outside the writer's turn.
+/// The result of an attempt to submit. The answer for the caller is made of it outside the writer's turn.
 enum Answer {
     /// It was submitted before.
     Known(Box<ActionStatus>),
@@ -307,7 +307,7 @@ impl NewAction {
 
     pub(crate) fn write(self, writing: &mut Writing) -> Result<Recorded, GateError> {
         let recorded = self.write_all_but_record(writing)?;
-        writing.put(&recorded.id, &recorded.action)?;
+        writing.put(recorded.id.as_str(), &recorded.action)?;
         Ok(recorded)
     }
 }
@@ -401,7 +401,7 @@ impl<'v> Incoming<'v> {
             return Err(GateError::Forbidden(problem));
         }
         if supersedes == Some(self.id.as_str()) {
-            let problem = "a proposal cannot supersede itself; give it a new id";
+            let problem = "a proposal cannot supersede itself";
             return Err(GateError::invalid("/supersedes", problem));
         }
         Ok(())

@@ -10,7 +10,7 @@ use ordain_api::{ActionState, Event, Settled, UseOutcome};
 /// In whose name it happens.
 const TIME: &str = "ordain";
 
-/// What a sweep has done.
+/// The work of a sweep.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Swept {
     /// How many records changed.
@@ -20,7 +20,7 @@ pub struct Swept {
 }
 
 impl Gate {
-    /// Puts on record what time has done. The first node that comes does it.
+    /// Puts on record what time has done, and extends the index of names. The first node that comes does it.
     pub async fn sweep(&self) -> Result<Swept, GateError> {
         let mut swept = Swept::default();
         // An action can have a use that is unknown and one that is still open.
@@ -36,6 +36,7 @@ impl Gate {
                 }
             }
         }
+        self.extend_index().await?;
         Ok(swept)
     }
 
@@ -60,7 +61,7 @@ impl Gate {
                 action.state = ActionState::Expired;
                 Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
                     writing.event(Event::Expired { action_id: id.clone() });
-                    writing.put(&id, &action)?;
+                    writing.put(id.as_str(), &action)?;
                     Ok(true)
                 }))
             }
@@ -81,7 +82,7 @@ impl Gate {
     }
 }
 
-/// What time does to an action.
+/// The effect of time on an action.
 enum Due {
     Expires,
     /// The outcome of this use.

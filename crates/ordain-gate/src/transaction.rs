@@ -1,11 +1,13 @@
-//! One shape for every step of the gate: read, decide, write everything in one transaction, and answer from what was written.
+//! One shape for every step of the gate: read, decide, write everything in one transaction, and answer from
+//! what was written.
 
 use super::caller::{Author, Caller, SeenToken};
 use super::clock::Clock;
 use super::error::GateError;
 use super::limits::{CLOCKS_APART_MS_MAX, TRIES_MAX};
 use super::open::Gate;
-use super::records::{CONTROL_ID, Control, CountedStatement, Stored};
+use super::owner::session_id;
+use super::records::{CONTROL_ID, Control, CountedSession, CountedStatement, Stored};
 use ordain_api::{Entry, Event};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_spec::statement::{How, Signed};
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 use tokio::sync::oneshot;
 
-/// What one attempt at a step comes to.
+/// The result of one attempt at a step.
 pub(crate) enum Step<T> {
     /// Nothing has to be written.
     Done(T),
@@ -48,13 +50,13 @@ pub(crate) enum Reading {
     Fresh,
 }
 
-/// What a step writes, but for its documents. It is made in the writer's turn, when the step's place on the ledger is known,
-/// and everybody waits for it: whatever does not depend on that place is made before.
+/// The writes of a step, but for its documents. It is made in the writer's turn, when the step's place on the
+/// ledger is known, and everybody waits for it: whatever does not depend on that place is made before.
 pub(crate) struct Writing {
     /// When it is written, in milliseconds since 1970: not before the last entry, of whatever node.
     pub(crate) at_ms: u64,
     author: Author,
-    /// What the step's first entry was signed with.
+    /// The signature of the step's first entry.
     signed: Vec<Signed>,
     signed_step: bool,
     first_index: u64,
@@ -86,14 +88,17 @@ impl Writing {
     pub(crate) fn sign(&mut self, signed: Vec<Signed>) -> Result<(), GateError> {
         let index = self.next_index();
         for statement in &signed {
-            self.put(&statement.statement_hash().to_string(), &CountedStatement { index })?;
+            self.put(statement.statement_hash().to_string().as_str(), &CountedStatement { index })?;
+            if let Some(id) = session_id(statement) {
+                self.put(id.as_str(), &CountedSession { index })?;
+            }
         }
         self.signed_step = !signed.is_empty();
         self.signed = signed;
         Ok(())
     }
 
-    /// Who causes it.
+    /// The principal that causes it.
     pub(crate) fn by(&self) -> &str {
         &self.author.by
     }
@@ -108,7 +113,8 @@ impl Writing {
         self.documents.push(document);
     }
 
-    pub(crate) fn put<R: Stored>(&mut self, id: &str, record: &R) -> Result<(), GateError> {
+    pub(crate) fn put<R: Stored>(&mut self, id: &R::Id, record: &R) -> Result<(), GateError> {
+        let id = id.as_ref();
         let body = serde_json::to_string(record).map_err(|error| {
             GateError::Damaged(format!("the {} `{id}` cannot be written: {error}", R::KIND))
         })?;
@@ -137,8 +143,9 @@ impl Writing {
 }
 
 impl Gate {
-    /// Attempts a step of a caller until nobody else has changed what it read. The first attempt may use cached records: if it fails for any
-    /// reason, it is made again from the store, so that nobody is refused for what was true a moment ago.
+    /// Attempts a step of a caller until nobody else has changed what it read. The first attempt may use
+    /// cached records: if it fails for any reason, it is made again from the store, so that nobody is refused
+    /// for what was true a moment ago.
     pub(crate) async fn transact<T, A>(
         &self,
         caller: &Caller,
@@ -224,11 +231,12 @@ impl Gate {
     }
 }
 
-/// Entries get their time in the writer's turn. A step that was begun earlier and is written later, or on a node whose clock is
-/// behind, would otherwise stand on the ledger with an earlier time than the entry before it.
+/// Entries get their time in the writer's turn. A step that was begun earlier and is written later, or on a
+/// node whose clock is behind, would otherwise stand on the ledger with an earlier time than the entry before
+/// it.
 ///
-/// The last entry says how often the gate's own state has changed. If that is not what the step was begun with, its guards are not
-/// enough: somebody may have put a record back under the version that it had.
+/// The last entry says how often the gate's own state has changed. If that is not what the step was begun
+/// with, its guards are not enough: somebody may have put a record back under the version that it had.
 fn write<T>(
     end: End<'_>,
     author: Author,
@@ -296,7 +304,5 @@ pub(crate) fn conflict(kind: &str, id: String, version: u64) -> GateError {
 }
 
 pub(crate) fn busy() -> GateError {
-    GateError::Unavailable(
-        "too many others changed the same thing at the same time; try again in a moment".to_owned(),
-    )
+    GateError::Unavailable("too many others changed the same thing at the same time".to_owned())
 }

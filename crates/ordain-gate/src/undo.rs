@@ -1,7 +1,8 @@
 //! An owner takes back what their agent changed: one decision, with their own authority, whatever the policies say.
 //!
-//! It restores earlier content of files, so nothing that an agent with its owner's shell can do is enough: on a gate with an owner
-//! it takes a statement signed by an owner's key, about exactly this proposal. It reaches no further than the change did.
+//! It restores earlier content of files, so nothing that an agent with its owner's shell can do is enough: on
+//! a gate with an owner it takes a statement signed by an owner's key, about exactly this proposal. It
+//! reaches no further than the change did.
 
 use super::caller::Caller;
 use super::claim::Claim;
@@ -26,8 +27,8 @@ pub(crate) struct OwnUndo {
 }
 
 impl Gate {
-    /// Whether a proposal takes back a change with its proposer's own authority. Nothing if it does not, and the policies
-    /// decide. A signed one that goes too far is refused.
+    /// Whether a proposal takes back a change with its proposer's own authority. Nothing if it does not, and
+    /// the policies decide. A signed one that goes too far is refused.
     pub(crate) async fn own_undo(
         &self,
         caller: &Caller,

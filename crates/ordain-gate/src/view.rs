@@ -1,4 +1,5 @@
-//! The view that an approver is shown: the proposal and its evidence with secrets hashed, and the policies it is judged by.
+//! The view that an approver is shown: the proposal and its evidence with secrets hashed, and the policies it
+//! is judged by.
 
 use super::caller::Caller;
 use super::error::GateError;
@@ -36,6 +37,46 @@ pub(crate) struct View {
     pub(crate) digest: String,
 }
 
+impl View {
+    /// The same, without what other policies hide. A view that loses something has no digest any more.
+    pub(crate) fn hiding(self, other: &Self) -> Result<Self, GateError> {
+        let mut shown: Json = (*self.document).clone();
+        for part in ["proposal", "evidence"] {
+            if let (Some(shown), Some(other)) = (shown.get_mut(part), other.document.get(part)) {
+                hide(shown, other);
+            }
+        }
+        if shown == *self.document {
+            return Ok(self);
+        }
+        let text = String::from_utf8_lossy(Canonicalizer::new().value(&shown)?).into_owned();
+        Ok(Self { document: ViewDocument::of_canonical(text), digest: String::new() })
+    }
+}
+
+/// Takes over what another view of the same document hides.
+fn hide(shown: &mut Json, other: &Json) {
+    match (shown, other) {
+        (Json::Object(shown), Json::Object(other)) => {
+            for (name, value) in shown.iter_mut() {
+                if let Some(other) = other.get(name) {
+                    hide(value, other);
+                }
+            }
+        }
+        (Json::Array(shown), Json::Array(other)) => {
+            shown.iter_mut().zip(other).for_each(|(shown, other)| hide(shown, other));
+        }
+        (shown, other) => {
+            let is_hidden =
+                |value: &Json| value.as_str().is_some_and(|text| text.starts_with(REDACTED_PREFIX));
+            if is_hidden(other) && !is_hidden(shown) {
+                *shown = other.clone();
+            }
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Form<'a> {
     action_id: &'a str,
@@ -46,7 +87,7 @@ struct Form<'a> {
     /// Warnings about packets, by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     labels: BTreeMap<String, &'static str>,
-    policy_hash: String,
+    policy_hash: &'a str,
     /// The project of the gate whose paths and commands these are.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<&'a ProjectName>,
@@ -54,15 +95,44 @@ struct Form<'a> {
     proposal_hash: &'a ContentHash,
 }
 
+/// How a value begins that policies hide.
+const REDACTED_PREFIX: &str = "redacted:";
 /// Nobody but the proposer vouches for it.
 const PROPOSERS_WORD: &str = "proposer's word";
 
-/// The view depends on the proposal, its evidence, the policies, and what is known of the same effect. `evidence` has the packets of
-/// the action, unless only their hashes are shown.
+/// The view depends on the proposal, its evidence, the policies, and what is known of the same effect.
+/// `evidence` has the packets of the action, unless only their hashes are shown.
 #[expect(clippy::too_many_arguments, reason = "everything that an approver is shown")]
 pub(crate) fn view(
     packets: Packets,
     loaded: &Loaded,
+    control: &Control,
+    action_id: &str,
+    action: &Action,
+    proposal: &Value<'_>,
+    evidence: &[Vec<u8>],
+    earlier: Option<Json>,
+) -> Result<View, GateError> {
+    view_under(
+        packets,
+        loaded,
+        &loaded.set.hash().to_string(),
+        control,
+        action_id,
+        action,
+        proposal,
+        evidence,
+        earlier,
+    )
+}
+
+/// The same with the hash of the policies that it names: in a list, redaction is that of now, and nothing
+/// else depends on the policies of then.
+#[expect(clippy::too_many_arguments, reason = "everything that an approver is shown")]
+pub(crate) fn view_under(
+    packets: Packets,
+    loaded: &Loaded,
+    policy_hash: &str,
     control: &Control,
     action_id: &str,
     action: &Action,
@@ -92,7 +162,7 @@ pub(crate) fn view(
         proposal_hash: &action.proposal_document,
         proposal: loaded.set.redacted_value(proposal, &control.salt),
         evidence,
-        policy_hash: loaded.set.hash().to_string(),
+        policy_hash,
         project: action.project.as_ref(),
         earlier,
         labels,

@@ -138,6 +138,19 @@ async fn time_passes_within_a_step() {
 }
 
 #[tokio::test]
+async fn a_call_from_a_folder_of_no_project_is_about_no_workspace() {
+    let mut acting = Acting::new().await;
+    acting.agent = acting.agent.outside_projects();
+    let mut call = proposal("c1", "read");
+    call["target"]["domain"] = json!("workspace");
+    let refused = acting.act(&call).await;
+    assert!(matches!(&refused, Err(GateError::Forbidden(problem)) if problem.contains("workspace")));
+    call["target"]["domain"] = json!("host");
+    assert!(acting.act(&call).await.is_ok());
+    acting.check().await;
+}
+
+#[tokio::test]
 async fn a_denied_call_says_why() {
     let acting = Acting::new().await;
     let answer = acting.act(&proposal("c1", "delete")).await.unwrap();
@@ -303,7 +316,7 @@ fn pointers(value: &Json, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Of an approved call that differs anywhere outside of the closed list, nothing joins: the permit stays unspent.
+/// An approved call that differs anywhere outside of the closed list joins nothing: the permit stays unspent.
 #[tokio::test]
 async fn any_other_call_does_not_join() {
     let acting = Acting::new().await;

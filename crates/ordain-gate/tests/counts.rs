@@ -23,8 +23,10 @@ async fn a_submission_is_parsed_once_and_reads_little() {
         roles: [Role::Actor, Role::Worker].into(),
         names: Default::default(),
         expires_at_ms: None,
+        secret: None,
     };
     let (_, secret) = scene.gate.create_token(&scene.operator, &new).await.unwrap();
+    let secret = secret.unwrap();
     // The first submission of a process reads the control record and the key.
     scene.submit(&proposal("first", "read")).await;
     scene.gate.authenticate(&secret).await.unwrap();

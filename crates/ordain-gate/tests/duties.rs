@@ -111,9 +111,10 @@ async fn made_by(scene: &Scene, maker: &Caller, principal: &str, roles: &[Role])
         roles: roles.iter().copied().collect(),
         names: Default::default(),
         expires_at_ms: None,
+        secret: None,
     };
     let (_, secret) = scene.gate.create_token(maker, &new).await.unwrap();
-    scene.gate.authenticate(&secret).await.unwrap()
+    scene.gate.authenticate(&secret.unwrap()).await.unwrap()
 }
 
 async fn approve(scene: &Scene, caller: &Caller, status: &ActionStatus) -> Result<ActionStatus, GateError> {
@@ -161,6 +162,7 @@ async fn a10_a_token_that_joins_two_approvers_is_refused() {
         roles: [Role::Approver].into(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         expires_at_ms: None,
+        secret: None,
     };
     for joined in [new("bob", &["ann"]), new("someone", &["ann", "bob"])] {
         let refused = scene.gate.create_token(&scene.operator, &joined).await.err();
@@ -240,7 +242,7 @@ async fn a13_an_approver_is_told_what_another_one_rejected() {
     let again = disguised("second", "write");
     let agent = scene.token("agent-2", &[Role::Actor], &[]).await;
     let submitted = submit(&scene, &agent, &again).await;
-    // Whoever has not seen the rejection cannot approve.
+    // An approver who has not seen the rejection cannot approve.
     let say = VerdictRequest {
         verdict: Verdict::Approve,
         reason: String::new(),
@@ -392,7 +394,7 @@ async fn a19_an_owner_approves_nothing_of_their_agent_without_a_signature() {
     let bot = scene.token("bot", &[Role::Actor], &[]).await;
     let wish = of("bot", "wish", "write").to_string();
     let status = scene.gate.submit(&bot, wish.as_bytes(), None).await.unwrap().status;
-    // Whoever approves sees the evidence, and so another view.
+    // The approver sees the evidence, and so another view.
     let status = scene.gate.status(&scene.operator, &status.action_id).await.unwrap();
     let refused = scene.say("olaf", &status, Verdict::Approve).await;
     assert!(matches!(&refused, Err(GateError::Refused { .. })), "{refused:?}");

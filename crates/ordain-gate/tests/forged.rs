@@ -1,5 +1,5 @@
-//! A store in which somebody changed something and made every hash anew: each entry is compared with those before it, and each
-//! record with the entries.
+//! A store in which somebody changed something and made every hash anew: each entry is compared with those
+//! before it, and each record with the entries.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 mod scene;
@@ -140,7 +140,7 @@ impl Forgery {
         marks
     }
 
-    /// What is found in such a store. Its entries, tree and documents are in order.
+    /// The findings in such a store. Its entries, tree and documents are in order.
     async fn found(mut self) -> Vec<(Option<u64>, String)> {
         let marks = self.count_changes();
         let store = Store::open(&Location::Memory).await.unwrap();
@@ -343,7 +343,7 @@ async fn a_ledger_begins_once() {
     assert!(found.iter().any(told), "{found:?}");
 }
 
-/// The count of changes stands in the entries: one that is missing is missed.
+/// The entries hold the count of changes: one that is missing is missed.
 #[tokio::test]
 async fn changes_of_the_gate_are_counted_without_a_gap() {
     let mut forged = honest().await;

@@ -111,7 +111,7 @@ async fn an_approval_during_a_halt_is_not_a_denial() {
     scene.gate.resume(&scene.operator, "go").await.unwrap();
     scene.say("ann", &status, Verdict::Approve).await.unwrap();
     assert_eq!(scene.say("bob", &status, Verdict::Approve).await.unwrap().state, ActionState::Allowed);
-    // Who may reject may do so at any time.
+    // Anybody who may reject may do so at any time.
     let status = scene.submit(&proposal("p2", "write")).await;
     scene.gate.halt(&scene.operator, "stop").await.unwrap();
     assert_eq!(scene.say("bob", &status, Verdict::Reject).await.unwrap().state, ActionState::Denied);
@@ -372,7 +372,7 @@ async fn what_nobody_knows_stays_unknown_beyond_the_limits() {
     assert!(settled.reason.contains("allows 3; the connection broke"), "{}", settled.reason);
     let refused = scene.spend(&status, &read).await.unwrap_err().to_string();
     assert!(refused.contains("is unknown"), "{refused}");
-    // Who finds out that it happened does not make it allowed.
+    // Learning that it happened does not make it allowed.
     assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), ActionState::Failed);
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
 }
@@ -433,7 +433,7 @@ async fn a_retired_key_signs_nothing_in_a_process_that_does_not_know_yet() {
     assert!(refused.to_string().contains("is retired"), "{refused}");
     let refused = third.gate.checkpoint().await.unwrap_err().to_string();
     assert!(refused.contains("is retired"), "{refused}");
-    // What needs no signature goes on, and a new key makes it whole.
+    // Acts that need no signature go on, and a new key makes it whole.
     assert_eq!(third.submit(&proposal("p3", "write")).await.state, ActionState::Held);
     third.gate.rotate_key(&third.operator).await.unwrap();
     third.submit(&proposal("p4", "read")).await;
@@ -506,6 +506,7 @@ async fn a_node_whose_clock_is_far_behind_writes_nothing() {
         roles: [Role::Actor].into(),
         names: Default::default(),
         expires_at_ms: None,
+        secret: None,
     };
     let p3 = proposal("p3", "read").to_string();
     let refusals = [
@@ -600,7 +601,8 @@ async fn the_ledger_verifies_and_replays() {
     assert_eq!(flips, [("p1", deny), ("p1", deny), ("p2", deny), ("p2", deny), ("p3", Outcome::Allow)]);
 }
 
-/// The kept checkpoint is what shows that a store was set back, so nothing takes its place that does not follow from it.
+/// The kept checkpoint is what shows that a store was set back, so nothing takes its place that does not
+/// follow from it.
 #[tokio::test]
 async fn a_checkpoint_is_kept_only_of_a_ledger_that_grew() {
     let path = std::env::temp_dir().join(format!("ordain-gate-{}.checkpoint", std::process::id()));
@@ -666,7 +668,7 @@ fn request(id: &str, tool: &str) -> Json {
         "tool_call": {"name": tool, "params": {"version": 7}}})
 }
 
-/// What `request` stands for.
+/// The text that replaces `request`.
 fn deployed(target: &str) -> Json {
     json!({"action_type": "execute", "parameters": {"version": 7},
         "target": {"resource_type": "service", "resource_id": target, "domain": "cloud", "constraints": {}}})
@@ -728,8 +730,10 @@ async fn a_token_that_another_node_revoked_writes_nothing() {
         roles: [Role::Actor].into(),
         names: Default::default(),
         expires_at_ms: None,
+        secret: None,
     };
     let (token, secret) = here.gate.create_token(&here.operator, &new).await.unwrap();
+    let secret = secret.unwrap();
     here.gate.authenticate(&secret).await.unwrap();
     let caller = here.gate.authenticate_to_write(&secret).await.unwrap();
     let submit = async |id: &str| {
@@ -747,4 +751,70 @@ async fn a_token_that_another_node_revoked_writes_nothing() {
     assert_eq!(here.gate.size().await.unwrap(), entries);
     assert!(here.gate.confirm(&caller).await.is_err());
     assert!(here.gate.authenticate_to_write(&secret).await.is_err(), "it is forgotten");
+}
+
+/// Later policies change nothing about what was decided, by which policies, and what approvers saw.
+#[tokio::test]
+async fn a_settled_action_shows_what_was_decided() {
+    let scene = Scene::new().await;
+    let rejected = scene.submit(&proposal("no", "write")).await;
+    scene.say("ann", &rejected, Verdict::Reject).await.unwrap();
+    // The approvers of the next one are told of the rejection.
+    scene.submit(&proposal("yes", "write")).await;
+    let held = scene.gate.status(&scene.operator, "yes").await.unwrap();
+    assert!(held.view.get("earlier").is_some());
+    scene.pass(1_000);
+    let once = scene.say("ann", &held, Verdict::Approve).await.unwrap();
+    assert_eq!(once.state, ActionState::Held);
+    // Other policies between the two approvals: what is shown has another digest.
+    scene.gate.set_policy(&scene.operator, &policies("3")).await.unwrap();
+    let again = scene.gate.status(&scene.operator, "yes").await.unwrap();
+    assert_ne!(again.view_digest, held.view_digest);
+    let seen_by_ann = again.shown[0].view.clone().unwrap();
+    assert_eq!(seen_by_ann, held.view);
+    scene.pass(1_000);
+    let allowed = scene.say("bob", &again, Verdict::Approve).await.unwrap();
+    assert_eq!(allowed.state, ActionState::Allowed);
+    // And others again, which hide more.
+    let mut stricter = policies("4");
+    stricter.insert("redact.toml".to_owned(), "fields = [\"password\", \"email\"]".to_owned());
+    for (files, hides_more) in [(policies("5"), false), (stricter, true)] {
+        scene.gate.set_policy(&scene.operator, &files).await.unwrap();
+        let settled = scene.gate.status(&scene.operator, "yes").await.unwrap();
+        assert_eq!(settled.decision.policy_hash, allowed.decision.policy_hash);
+        assert_eq!(settled.view["policy_hash"], allowed.decision.policy_hash.as_str());
+        let digests: Vec<&str> = settled.approvals.iter().map(|it| it.view_digest.as_str()).collect();
+        assert_eq!(digests, [held.view_digest.as_str(), again.view_digest.as_str()]);
+        let who: Vec<(&str, u64)> = settled.shown.iter().map(|it| (it.approver.as_str(), it.at_ms)).collect();
+        assert_eq!(who, [("ann", NOW + 1_000), ("bob", NOW + 2_000)]);
+        assert_eq!(settled.shown[0].policy_hash, held.view["policy_hash"].as_str().unwrap());
+        if hides_more {
+            let email = settled.view.pointer("/proposal/parameters/updates/email").unwrap();
+            assert!(email.as_str().unwrap().starts_with("redacted:"), "{email}");
+            assert_eq!(settled.view_digest, "", "it is no longer what the digest names");
+        } else {
+            assert_eq!(settled.view_digest, again.view_digest);
+            assert_eq!(settled.view, again.view);
+            assert_eq!(settled.shown[0].view.as_ref(), Some(&held.view));
+            assert_eq!(settled.shown[1].view, None, "it is the view of the action");
+        }
+        let listed = scene.gate.actions(&scene.operator, None, None, 10).await.unwrap().0;
+        let listed = listed.iter().find(|it| it.action_id == "yes").unwrap();
+        assert_eq!(listed.view["policy_hash"], allowed.decision.policy_hash.as_str());
+    }
+    assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_permit_that_nobody_used_in_time_is_shown_as_expired() {
+    let scene = Scene::new().await;
+    let allowed = scene.submit(&proposal("unused", "read")).await;
+    let until_ms = allowed.permit.as_ref().unwrap().valid_until_ms;
+    assert_eq!(allowed.state, ActionState::Allowed);
+    scene.pass(until_ms - NOW - 1);
+    assert_eq!(scene.gate.status(&scene.operator, "unused").await.unwrap().state, ActionState::Allowed);
+    scene.pass(1);
+    assert_eq!(scene.gate.status(&scene.operator, "unused").await.unwrap().state, ActionState::Expired);
+    let listed = scene.gate.actions(&scene.operator, None, None, 10).await.unwrap().0;
+    assert_eq!(listed[0].state, ActionState::Expired);
 }

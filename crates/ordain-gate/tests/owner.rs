@@ -3,15 +3,19 @@
 
 mod scene;
 
+use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::SigningKey;
-use ordain_api::{ActionState, ActionStatus, Approving, NewToken, OwnerAct, Role, VerdictRequest};
+use ordain_api::{ActionState, ActionStatus, Approving, NewSecret, NewToken, OwnerAct, Role, VerdictRequest};
 use ordain_gate::{Caller, Conflict, GateError, check_records, replay};
 use ordain_spec::approval::Verdict;
 use ordain_spec::statement::{Assurance, NONE, Signed, Statement, reason_hash};
 use ordain_store::{Change, Guard, NewRecord, Writes};
-use scene::owner::{careful, enrol, hash_of, key, new_key, owned, public, signed};
+use scene::owner::{
+    careful, enrol, hash_of, key, new_key, owned, public, recent_verdict, session, signed, with_secret,
+};
 use scene::{Scene, policies, proposal};
 use serde_json::{Value as Json, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn is_presence<T: std::fmt::Debug>(result: Result<T, GateError>) -> String {
     match result {
@@ -28,6 +32,10 @@ async fn verdict(
     assurance: Assurance,
 ) -> (ActionStatus, VerdictRequest) {
     let status = scene.gate.status(&Caller::local(who), id).await.unwrap();
+    // Every signature has another place in the session.
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 20 + 1;
+    let session = (assurance == Assurance::Recent).then(|| session(scene.gate.now_ms() - 60_000, number));
     let approving = Approving {
         principal: who,
         action_id: id,
@@ -35,6 +43,7 @@ async fn verdict(
         verdict: Verdict::Approve,
         reason: "checked",
         assurance,
+        session: session.as_ref(),
     };
     let terms = status.signing.clone().unwrap();
     let statement = Statement::Approval(terms.statement(&approving, 5));
@@ -85,8 +94,10 @@ async fn what_nobody_signed_loses_its_force_with_the_first_key() {
         roles: [Role::Worker].into(),
         names: Default::default(),
         expires_at_ms: None,
+        secret: None,
     };
     let (_, before) = scene.gate.create_token(&scene.operator, &new).await.unwrap();
+    let before = before.unwrap();
     scene.gate.authenticate(&before).await.unwrap();
     enrol(&scene, "ann", &ann, &new_key("ann", &ann, true)).await.unwrap();
     assert!(matches!(scene.gate.authenticate(&before).await, Err(GateError::Unauthenticated(_))));
@@ -97,8 +108,10 @@ async fn what_nobody_signed_loses_its_force_with_the_first_key() {
     let caller = signed(&scene, "ann", &ann, OwnerAct::PushPolicy, &hash_of(&policies("2"))).await;
     assert!(scene.gate.set_policy(&caller, &policies("2")).await.unwrap());
     assert_eq!(scene.submit(&proposal("p1", "read")).await.state, ActionState::Allowed);
+    let (new, secret) = with_secret(new);
     let caller = signed(&scene, "ann", &ann, OwnerAct::CreateToken, &new.subject()).await;
-    let (_, secret) = scene.gate.create_token(&caller, &new).await.unwrap();
+    let (_, made) = scene.gate.create_token(&caller, &new).await.unwrap();
+    assert_eq!(made, None);
     assert_eq!(scene.gate.authenticate(&secret).await.unwrap().principal(), "worker");
     is_sound(&scene).await;
 }
@@ -112,8 +125,13 @@ async fn owner_acts_are_refused_without_a_statement_and_count_once() {
         roles: [Role::Operator].into(),
         names: Default::default(),
         expires_at_ms: None,
+        secret: None,
     };
     is_presence(gate.set_policy(&nobody, &policies("3")).await);
+    // The gate makes no secret of which nobody signed the hash.
+    let without = gate.create_token(&nobody, &new).await;
+    assert!(matches!(without, Err(GateError::Invalid { .. })), "{without:?}");
+    let (new, _) = with_secret(new);
     is_presence(gate.create_token(&nobody, &new).await);
     is_presence(gate.rotate_key(&nobody).await);
     let owner = gate.approver_key_list().await.unwrap().keys.remove(0);
@@ -152,6 +170,86 @@ async fn owner_acts_are_refused_without_a_statement_and_count_once() {
     let statement = Statement::Act(terms.statement("ann", &new.subject(), 0));
     let forged = Caller::local("ann").with_statements(vec![Signed::sign(&statement, &ann).unwrap()]);
     assert!(is_presence(gate.create_token(&forged, &new).await).contains("nonce"));
+    is_sound(&scene).await;
+}
+
+/// The statement of a new token covers its id and the hash of its secret, and that of a new key the key:
+/// nobody between who signs and the gate puts others in their place.
+#[tokio::test]
+async fn a_statement_covers_the_secret_and_the_new_key() {
+    let (scene, ann) = owned().await;
+    let (principal, roles) = ("x".to_owned(), [Role::Worker].into());
+    let plain = NewToken { principal, roles, names: Default::default(), expires_at_ms: None, secret: None };
+    let ((own, token), (other, stolen)) = (with_secret(plain.clone()), with_secret(plain));
+    let caller = signed(&scene, "ann", &ann, OwnerAct::CreateToken, &own.subject()).await;
+    let (own_secret, other_secret) = (own.secret.clone().unwrap(), other.secret.clone().unwrap());
+    let other_id = NewSecret { token_id: other_secret.token_id, ..own_secret.clone() };
+    let other_hash = NewSecret { secret_hash: other_secret.secret_hash, ..own_secret };
+    let swapped = [other_id, other_hash].map(|secret| NewToken { secret: Some(secret), ..own.clone() });
+    for swapped in swapped.into_iter().chain([other]) {
+        assert!(is_presence(scene.gate.create_token(&caller, &swapped).await).contains("subject"));
+    }
+    scene.gate.create_token(&caller, &own).await.unwrap();
+    scene.gate.authenticate(&token).await.unwrap();
+    assert!(scene.gate.authenticate(&stolen).await.is_err());
+    scene.pass(1);
+    let again = signed(&scene, "ann", &ann, OwnerAct::CreateToken, &own.subject()).await;
+    let taken = scene.gate.create_token(&again, &own).await;
+    assert!(matches!(taken, Err(GateError::Conflict(Conflict::TokenExists { .. }))), "{taken:?}");
+
+    // The terms name the key, and it is the one that comes.
+    let terms = scene.gate.act_terms("rotate_key").await.unwrap();
+    let wanted = terms.subject.clone().unwrap();
+    let foreign = Statement::Act(terms.statement("ann", &public(&key(9)), 0));
+    let caller = Caller::local("ann").with_statements(vec![Signed::sign(&foreign, &ann).unwrap()]);
+    assert!(is_presence(scene.gate.rotate_key(&caller).await).contains("subject"));
+    let caller = signed(&scene, "ann", &ann, OwnerAct::RotateKey, NONE).await;
+    assert_eq!(scene.gate.rotate_key(&caller).await.unwrap().public_key, wanted);
+    assert_ne!(scene.gate.act_terms("rotate_key").await.unwrap().subject.unwrap(), wanted);
+    is_sound(&scene).await;
+}
+
+/// 20 signatures and 15 minutes, whatever the program that holds the key says.
+#[tokio::test]
+async fn the_gate_counts_the_signatures_of_a_session() {
+    let (scene, ann) = owned().await;
+    let mut files = careful();
+    files.get_mut("all.cedar").unwrap().push_str(
+        r#"@id("call") @approval("single") @approvers("leads") @assurance("recent")
+permit(principal, action == Action::"communicate", resource);
+"#,
+    );
+    let caller = signed(&scene, "ann", &ann, OwnerAct::PushPolicy, &hash_of(&files)).await;
+    scene.gate.set_policy(&caller, &files).await.unwrap();
+    let caller = Caller::local("ann");
+    scene.submit(&proposal("p1", "communicate")).await;
+    let good = recent_verdict(&scene, "ann", &ann, "p1", 20).await;
+    let signed = good.signed.clone().unwrap();
+    let line = session(scene::NOW, 20).to_string();
+    assert!(signed.statement.contains(&line));
+    let past = scene::NOW - 15 * 60_000;
+    for (other, says) in [
+        (session(scene::NOW, 21).to_string(), "the number 21"),
+        (session(past, 20).to_string(), "before the signature"),
+        (session(scene::NOW + 6, 20).to_string(), "after the signature"),
+        ("none".to_owned(), "is missing"),
+    ] {
+        use ed25519_dalek::Signer;
+        let statement = signed.statement.replace(&line, &other);
+        let signature = Base64UrlUnpadded::encode_string(&ann.sign(statement.as_bytes()).to_bytes());
+        let forged = Signed { statement, signature, ..signed.clone() };
+        let request = VerdictRequest { signed: Some(forged), ..good.clone() };
+        let problem = is_presence(scene.gate.give_verdict(&caller, "p1", &request).await);
+        assert!(problem.contains(says), "{problem}");
+    }
+    assert_eq!(scene.gate.give_verdict(&caller, "p1", &good).await.unwrap().state, ActionState::Allowed);
+    // The same place in the same session, for another action.
+    scene.submit(&proposal("p2", "communicate")).await;
+    let again = recent_verdict(&scene, "ann", &ann, "p2", 20).await;
+    let refused = scene.gate.give_verdict(&caller, "p2", &again).await;
+    assert!(matches!(refused, Err(GateError::Conflict(Conflict::SessionCounted { .. }))), "{refused:?}");
+    let other = recent_verdict(&scene, "ann", &ann, "p2", 19).await;
+    scene.gate.give_verdict(&caller, "p2", &other).await.unwrap();
     is_sound(&scene).await;
 }
 

@@ -85,7 +85,7 @@ fn content(word: &str) -> String {
     word.repeat(CONTENT_BYTES / word.len())
 }
 
-/// What a careful script does: a new file beside the old one, synced, renamed over it.
+/// The steps of a careful script: a new file beside the old one, synced, renamed over it.
 fn write_all(root: &Path, patch: &PatchSet, word: &str, sync: bool) {
     let content = content(word);
     for operation in &patch.operations {

@@ -165,7 +165,8 @@ mod linux {
         command
     }
 
-    /// What bubblewrap can do of the rest; it has neither Landlock, nor limits, nor a result to collect.
+    /// The same with bubblewrap, as far as it goes; it has neither Landlock, nor limits, nor a result to
+    /// collect.
     fn same_view() -> Vec<&'static str> {
         let mut more = vec!["--size", "1073741824", "--tmpfs", "/scratch", "--tmpfs", "/dev/shm"];
         more.extend(["--dir", "/scratch/home", "--dir", "/scratch/cache", "--disable-userns"]);

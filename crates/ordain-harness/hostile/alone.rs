@@ -32,9 +32,9 @@ pub(crate) fn try_one(name: &str, arguments: &[&str]) -> Option<Tried> {
     })
 }
 
-/// Processes that fork and end at once, again and again, each in a session of its own: whoever looks for them finds
-/// where they were. They leave a file if they are there after a while. Whoever takes over orphans outside of the sandbox
-/// is slow to let them go, so they pause there for some milliseconds.
+/// Processes that fork and end at once, again and again, each in a session of its own, so a search for them
+/// comes too late. They leave a file if they are there after a while. The process that takes over orphans
+/// outside of the sandbox is slow to let them go, so they pause there for some milliseconds.
 fn hoppers(late: &str, pause_ms: u32) -> Tried {
     for _ in 0..20 {
         // SAFETY (this and all below): plain system calls whose arguments own their memory.

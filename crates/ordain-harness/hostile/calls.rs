@@ -104,7 +104,7 @@ unsafe fn bpf() -> Tried {
     // BPF_MAP_CREATE of an array with one element.
     let mut attributes = [0u32; 32];
     attributes[..4].copy_from_slice(&[2, 4, 4, 1]);
-    // SAFETY: the kernel reads as many bytes as it is told there are.
+    // SAFETY: the kernel reads as many bytes as the call names.
     called(unsafe { libc::syscall(libc::SYS_bpf, 0, attributes.as_mut_ptr(), 72) })
 }
 

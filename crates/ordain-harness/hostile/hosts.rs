@@ -1,4 +1,4 @@
-//! What stands around a behaviour: the sandbox itself, a caller with secrets, a caller at a terminal.
+//! The surroundings of a behaviour: the sandbox itself, a caller with secrets, a caller at a terminal.
 
 use ordain_harness::sandbox::{Session, Step, Write, run};
 use ordain_spec::profile::Profile;
@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// `WORKSPACE PROFILE TIMEOUT_MS COMMAND…`: runs the command in the sandbox and prints the report. A first argument
-/// `+PATH=CONTENT` writes a file before it, and `+PATH@2=CONTENT` one after two steps. A profile that ends with
-/// `+landlock-only` does without namespaces where there are none. `--then` begins another command, `--then-fresh` one that starts
-/// fresh.
+/// `WORKSPACE PROFILE TIMEOUT_MS COMMAND…`: runs the command in the sandbox and prints the report. A first
+/// argument `+PATH=CONTENT` writes a file before it, and `+PATH@2=CONTENT` one after two steps. A profile
+/// that ends with `+landlock-only` does without namespaces where there are none. `--then` begins another
+/// command, `--then-fresh` one that starts fresh.
 pub(crate) fn drive(arguments: &[&str]) {
     let (writes, arguments): (Vec<&str>, Vec<&str>) =
         arguments.iter().partition(|argument| argument.starts_with('+'));
@@ -42,7 +42,7 @@ pub(crate) fn drive(arguments: &[&str]) {
     session.inspect = vec!["a.txt".to_owned(), "nothing".to_owned(), ".".to_owned()];
     match run(&session) {
         Ok(report) => println!("{}", serde_json::to_string(&report).unwrap()),
-        Err(error) => println!("ERROR {error}"),
+        Err(error) => println!("ERROR {error}; {}", error.hint().unwrap_or_default()),
     }
 }
 

@@ -37,7 +37,7 @@ fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let name = arguments.remove(0);
     let rest: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // What stands around a behaviour, rather than being one.
+    // The surroundings of a behaviour, rather than a behaviour.
     match name.as_str() {
         "drive" => return hosts::drive(&rest),
         "plant" => return hosts::plant(&rest),

@@ -191,7 +191,7 @@ fn many_mappings() -> Tried {
     Ok(())
 }
 
-/// Full sockets in several processes. What is in them belongs to nobody's address space.
+/// Full sockets in several processes. Their content belongs to nobody's address space.
 fn socket_hog() -> Tried {
     let mut children = Vec::new();
     for _ in 0..12 {
@@ -318,8 +318,8 @@ fn inherited_signals() -> Tried {
     }
 }
 
-/// What a process of the same user could do to pid 1, which watches it. Where the victim is seen, it is the victim
-/// that it is done to.
+/// Attacks of a process of the same user on pid 1, which watches it. Where the victim is seen, it is the
+/// target.
 fn stop_init(victim: i32) -> Tried {
     let is_seen = unsafe { libc::kill(victim, 0) } == 0;
     let target = if is_seen { victim } else { 1 };

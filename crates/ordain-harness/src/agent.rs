@@ -1,11 +1,12 @@
-//! A coding agent as a process of its user: watched, limited in time and output, and ended with everything that it started.
+//! A coding agent as a process of its user: watched, limited in time and output, and ended with everything
+//! that it started.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-/// What is kept of each stream of an agent.
+/// The bytes that are kept of each stream of an agent.
 pub const AGENT_STREAM_BYTES_KEPT_MAX: usize = 1 << 20;
 /// An agent that writes more than that to one stream is ended.
 pub const AGENT_STREAM_BYTES_MAX: u64 = 256 << 20;
@@ -24,7 +25,7 @@ pub struct AgentCommand<'a> {
     pub time: Duration,
 }
 
-/// What came of an agent.
+/// The result of an agent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentReport {
     /// How it ended.
@@ -71,8 +72,8 @@ pub fn run_agent(_: &AgentCommand<'_>) -> io::Result<AgentReport> {
 
 /// Runs an agent to its end, and ends whatever it left running.
 ///
-/// This process takes over every orphan meanwhile, so it must have no other children that matter. The agent stays in its group:
-/// whoever stops this program with a key stops the agent too.
+/// This process takes over every orphan meanwhile, so it must have no other children that matter. The agent
+/// stays in its group: whoever stops this program with a key stops the agent too.
 #[cfg(target_os = "linux")]
 pub fn run_agent(command: &AgentCommand<'_>) -> io::Result<AgentReport> {
     use crate::sandbox::Processes;
@@ -126,7 +127,8 @@ pub fn run_agent(command: &AgentCommand<'_>) -> io::Result<AgentReport> {
     Ok(AgentReport { end, stdout, stderr, stragglers })
 }
 
-/// Kills until nobody is left; says how many there were besides the agent itself. Orphans become children of this process.
+/// Kills until nobody is left; says how many there were besides the agent itself. Orphans become children of
+/// this process.
 #[cfg(target_os = "linux")]
 fn end_all(processes: &crate::sandbox::Processes, child: &mut std::process::Child) -> io::Result<u64> {
     use rustix::process::{WaitOptions, wait};

@@ -27,7 +27,7 @@ pub enum GitError {
     },
 }
 
-/// What changed between two states of a repository.
+/// The changes between two states of a repository.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct GitChanges {
     /// The commits that were compared: one, or two.
@@ -38,8 +38,8 @@ pub struct GitChanges {
     pub modes: Vec<String>,
 }
 
-/// Options that a repository's own settings cannot undo. Only plumbing is asked for, which compares and prints by itself;
-/// filters run where git reads a work tree's files, which it is never asked to do.
+/// Options that a repository's own settings cannot undo. Only plumbing is asked for, which compares and
+/// prints by itself; filters run where git reads a work tree's files, which it is never asked to do.
 const SAFE: &[&str] = &[
     "--no-pager",
     "-c",
@@ -123,8 +123,8 @@ pub fn ignored(workspace: &Path, paths: &[&str]) -> BTreeSet<String> {
     found.filter(|path| !path.is_empty()).map(str::to_owned).collect()
 }
 
-/// The changes from a commit to the work tree, or `A..B` from one to another. Files that git does not track are no part of
-/// them.
+/// The changes from a commit to the work tree, or `A..B` from one to another. Files that git does not track
+/// are left out.
 pub fn changes(workspace: &Path, revision: &str, bytes_max: u64) -> Result<GitChanges, GitError> {
     let repository = Repository { workspace, bytes_max };
     match revision.split_once("..") {
@@ -252,7 +252,7 @@ impl Repository<'_> {
         answer(git(self.workspace).args(["cat-file", "blob", id]), bytes_max)
     }
 
-    /// What git would call these files, without any filter.
+    /// The ids that git would give these files, without any filter.
     fn hashes(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
         if let Some(odd) = paths.iter().find(|path| path.contains(['\n', '"'])) {
             let problem = "has a name that no patch set may have".to_owned();
@@ -286,7 +286,7 @@ fn check_mode(path: &str, mode: &str) -> Result<(), GitError> {
         NOTHING | "100644" | EXECUTABLE | "100664" => return Ok(()),
         LINK => "is a symbolic link, and a patch set carries none",
         SUBMODULE => "is a submodule, and a patch set carries only files",
-        _ => "is no file",
+        _ => "is not a file",
     };
     Err(GitError::Uncarried { path: path.to_owned(), problem: problem.to_owned() })
 }

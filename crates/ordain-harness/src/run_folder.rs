@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What ordain keeps in a workspace.
+/// The folder of ordain in a workspace.
 const OWN: &str = ".ordain";
 /// Where runs are, relative to the workspace.
 pub const RUNS: &str = ".ordain/runs";
@@ -68,8 +68,8 @@ pub fn write_run_folder(
     done.map(|()| PathBuf::from(name))
 }
 
-/// Replaces a file in `.ordain`: whoever reads it sees the old content or the new one. A crash may lose both, so it is for
-/// what can be made again.
+/// Replaces a file in `.ordain`: whoever reads it sees the old content or the new one. A crash may lose both,
+/// so it is for what can be made again.
 pub fn replace_own_file(workspace: &Path, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
     prepare_own_folder(workspace)?;
     let (name, beside) = (format!("{OWN}/{name}"), format!("{OWN}/.{name}.{}.tmp", std::process::id()));
@@ -109,9 +109,9 @@ fn own_folder(workspace: &Path, name: &str) -> Result<bool, RunFolderError> {
     let path = workspace.join(name);
     match fs::symlink_metadata(&path) {
         Ok(metadata) if metadata.is_symlink() => {
-            Err(refused(name, "it is a symbolic link, and ordain does not follow it; remove it"))
+            Err(refused(name, "it is a symbolic link, and ordain does not follow it"))
         }
-        Ok(metadata) if !metadata.is_dir() => Err(refused(name, "it is no folder; move it away")),
+        Ok(metadata) if !metadata.is_dir() => Err(refused(name, "it is not a folder")),
         Ok(_) => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::create_dir(&path) {
             Ok(()) => Ok(true),
@@ -220,7 +220,7 @@ mod tests {
         }
         let workspace = Workspace::new();
         fs::write(workspace.0.join(".ordain"), "").unwrap();
-        assert!(workspace.write("run_1", &["a"]).unwrap_err().contains("no folder"));
+        assert!(workspace.write("run_1", &["a"]).unwrap_err().contains("not a folder"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What is at a path.
+/// The state of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Node {
     Folder,

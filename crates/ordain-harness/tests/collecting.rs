@@ -1,4 +1,5 @@
-//! What commands do to the collector that watches them and lists what they did, as root and as an ordinary user.
+//! Attacks of commands on the collector that watches them and lists what they did, as root and as an ordinary
+//! user.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
@@ -111,7 +112,7 @@ fn zeroes_read_as_ever() {
     assert_eq!(stdout(only(&report)), "100\n3145728\n");
 }
 
-/// What a script does to `README.md`, `src/a.rs`, `src/deep/b.rs`, `gen/g.txt` and the link `src/link`.
+/// The effect of a script on `README.md`, `src/a.rs`, `src/deep/b.rs`, `gen/g.txt` and the link `src/link`.
 fn after(caller: Caller, profile: &str, step: &[&str]) -> Report {
     let fixture = Fixture::new(caller);
     for file in ["ws/README.md", "ws/src/a.rs", "ws/src/deep/b.rs", "ws/gen/g.txt"] {
@@ -323,8 +324,8 @@ fn a9_timers_are_limited() {
     assert!(limit.max <= 1_024 && limit.by.contains("kernel"), "{limit:?}");
 }
 
-/// A command leaves a start-up file, a stale build and other things outside the workspace. The step after it finds them, a test
-/// does not, and the report lists them.
+/// A command leaves a start-up file, a stale build and other things outside the workspace. The step after it
+/// finds them, a test does not, and the report lists them.
 #[test]
 fn a5_a_test_starts_without_what_commands_left_outside_the_workspace() {
     let rig = "mkdir -p ~/.config && echo bad > ~/.config/rc && echo bad > /tmp/rc && mkdir -p /scratch/target/debug && \

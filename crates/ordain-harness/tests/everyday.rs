@@ -1,4 +1,5 @@
-//! Everyday work in the sandbox: builds and tests run, their scratch is no output, and what they leave is reported.
+//! Everyday work in the sandbox: builds and tests run, their scratch is not output, and what they leave is
+//! reported.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
@@ -152,7 +153,7 @@ fn writes_between_two_commands_are_no_output_and_wait_for_them() {
         assert_eq!(produced, ["build/x"], "the writes are no output");
         assert!(report.steps[2].produced.is_empty() && report.failed_writes.is_empty());
         assert!(matches!(report.inspected[0].state, FileState::File { size: 7, .. }));
-        // What a command left there is in the way: the rest is skipped.
+        // A file that a command left there is in the way: the rest is skipped.
         let arguments = ["+a.txt@1=changed", "sh", "-c", "rm a.txt; mkdir a.txt", "--then", "true"];
         let report = fixture.confined("dev", 10_000, &arguments);
         assert_eq!(report.steps[1].end, End::Skipped);

@@ -16,7 +16,7 @@ use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Who has their way without the sandbox, so that being stopped in it proves something.
+/// Callers that succeed without the sandbox, so that being stopped in it proves something.
 #[derive(Clone, Copy, PartialEq)]
 enum Control {
     Everyone,
@@ -29,17 +29,17 @@ enum Control {
 struct Case {
     name: &'static str,
     control: Control,
-    /// What stands around the behaviour.
+    /// The surroundings of the behaviour.
     around: &'static [&'static str],
-    /// What to reach for.
+    /// The target.
     decoy: fn(&mut Fixture) -> Vec<String>,
     /// Whether it was contained, beyond that it did not have its way.
     contained: fn(&Report) -> bool,
-    /// What becomes of it without namespaces.
+    /// The result without namespaces.
     alone: Alone,
 }
 
-/// What the level `landlock-only` does about a behaviour.
+/// The effect of the level `landlock-only` on a behaviour.
 #[derive(Clone, Copy, PartialEq)]
 enum Alone {
     /// The same.
@@ -395,7 +395,7 @@ fn a_collector_that_hangs_is_killed_with_everything_in_it() {
     }
 }
 
-/// Whoever takes over children may take its time to say farewell to what has ended.
+/// The process that takes over children may reap them late.
 fn is_alive(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
@@ -696,7 +696,7 @@ fn the_machine_is_not_named() {
         let report = fixture.confined("dev", 10_000, &step);
         assert_eq!(only(&report).stdout.bytes, 0, "{report:#?}");
         assert!(!fixture.command("cat", &["/proc/cmdline"]).output().unwrap().stdout.is_empty());
-        // What builds look at is there.
+        // The files that builds look at are there.
         let report =
             fixture.confined("dev", 10_000, &["cat", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat"]);
         assert_eq!(only(&report).end, End::Exited { code: 0 });

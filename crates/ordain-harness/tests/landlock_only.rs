@@ -392,7 +392,7 @@ fn the_copy_has_a_limit() {
     let file = fs::OpenOptions::new().write(true).open(ground.fixture.path("ws/large")).unwrap();
     file.set_len((1 << 30) + 1).unwrap();
     let said = ground.said("dev+landlock-only", 10_000, &["true"]);
-    let message = "copying the workspace: the workspace has more than 1073741824 bytes; use a smaller folder";
+    let message = "copying the workspace: the workspace has more than 1073741824 bytes";
     assert!(said.contains(message), "{said}");
     file.set_len(0).unwrap();
     let folder = ground.fixture.path("ws/many");
@@ -423,11 +423,11 @@ fn a_private_folder_in_the_workspace_is_refused() {
     let mut command = ground.command(&WITHOUT, "dev+landlock-only", 10_000, &["true"]);
     let said = command.env("TMPDIR", ground.fixture.path("ws")).output().unwrap().stdout;
     let said = String::from_utf8(said).unwrap();
-    assert!(said.contains("is in the workspace; set TMPDIR"), "{said}");
+    assert!(said.contains("is in the workspace, and TMPDIR"), "{said}");
     assert_eq!(fs::read_dir(ground.fixture.path("ws")).unwrap().count(), 1);
 }
 
-// What a namespace would contain by itself.
+// Attacks that a namespace would contain by itself.
 
 #[test]
 fn the_timeout_ends_everything() {
@@ -650,7 +650,7 @@ fn two_at_a_time_do_not_meet() {
     }
 }
 
-// Who ends those who end commands.
+// Attacks on the processes that end commands.
 
 fn started(ground: &Ground, time_ms: u32) -> (std::process::Child, u32, u32) {
     let step = ["sh", "-c", "setsid hostile ignore_term & hostile family"];

@@ -62,7 +62,7 @@ fn compare(name: &str, intent: &Json) {
     );
 }
 
-/// What a person writes who knows what they want: two requests and ten constraints.
+/// The text of a person who knows what they want: two requests and ten constraints.
 fn ordinary() -> Json {
     json!({
         "goal": "Add cursor pagination to GET /v1/orders in the orders service. Also send a `Retry-After` header with \
@@ -86,6 +86,51 @@ fn ordinary() -> Json {
         "context": {"repository": "orders-service", "ticket": "ORD-1182"},
     })
 }
+
+/// A bug report as people file them, 1.7 KB of Markdown, and nothing else.
+fn issue() -> Json {
+    json!({"goal": ISSUE})
+}
+
+const ISSUE: &str = r#"Importing a CSV file with a byte order mark drops the first column
+
+### What happens
+
+Since 2.4.0 `shop import products.csv` skips the column `sku` when the file was saved by Excel. The first three bytes of such a file are a byte order mark. We take it for a part of the first header, so the header reads `\ufeffsku`, matches no field, and is ignored. All products are then created anew with a generated number, and the old ones stay as they are. One of our customers had 4,312 duplicates before anybody noticed.
+
+### Steps to reproduce
+
+1. Save this file with Excel 365 as "CSV UTF-8 (comma delimited)":
+
+```
+sku,name,price
+A-100,Lamp,19.90
+A-101,Chair,49.00
+```
+
+2. Run `shop import products.csv --update`.
+3. Run `shop list --format json`.
+
+### Expected
+
+Two products are updated, and `shop import` prints `2 updated, 0 created`.
+
+### Actual
+
+```
+$ shop import products.csv --update
+warning: column "sku" is missing, numbers are generated
+0 updated, 2 created
+```
+
+The log has `WARN importer::header unknown column name=\ufeffsku line=1`.
+
+### What I found so far
+
+`Reader::open` in `src/import/reader.rs` hands the bytes to the `csv` crate without looking at them. Version 2.3.2 read the whole file with `fs::read_to_string` and called `trim_start_matches`, which is why it worked there. The change came with #1187, which made the import stream its input. The exporter should also be checked: I believe that `shop export --excel` writes no mark at all, but I have not tried it on Windows.
+
+A fix must not read the whole file into memory again, since some imports have more than 2 GB. A test with a mark and one without would be good. UTF-16 files are out of scope; they are rejected with exit code 3 and should stay so.
+"#;
 
 /// Different words for different numbers.
 fn word(number: usize) -> &'static str {
@@ -127,6 +172,7 @@ fn main() {
     );
     compare("a goal of one sentence", &json!({"goal": "Rename the column `total` of orders.csv to `sum`"}));
     compare("two requests, ten constraints", &ordinary());
+    compare("an issue of 1.7 KB", &issue());
     compare("a goal of 10,000 characters", &json!({"goal": prose(10_000)}));
     compare(
         "1,000 constraints of 100 characters",

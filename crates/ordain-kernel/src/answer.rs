@@ -1,10 +1,11 @@
-//! What answers settle: each belongs to a question, and what it says becomes part of the goal or of the constraints.
+//! The effect of answers: each belongs to a question and becomes part of the goal or of the constraints.
 
 use crate::outcome::{Refusal, RefusalCode};
 use crate::question::{Candidate, KEEP_ALL};
 use ordain_clarity::excerpt::excerpt;
 use ordain_clarity::findings::Part;
 use ordain_clarity::placeholder::{GAP_OPENS, is_placeholder};
+use ordain_clarity::text::{Text, Token};
 use ordain_spec::bundle::AnswerType;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,11 +17,11 @@ pub(crate) struct Settled {
     pub(crate) candidate: usize,
     /// As text.
     pub(crate) answer: String,
-    /// What it adds to the constraints.
+    /// The constraint that it adds.
     pub(crate) constraint: Option<String>,
 }
 
-/// What the answers make of the intent.
+/// The intent with its answers.
 #[derive(Default, Debug)]
 pub(crate) struct Answers {
     pub(crate) settled: Vec<Settled>,
@@ -28,7 +29,7 @@ pub(crate) struct Answers {
     positions: BTreeSet<usize>,
     /// Constraints that lost against another one, by position.
     pub(crate) dropped: BTreeSet<usize>,
-    /// What replaces a constraint that contradicts itself, by position.
+    /// The replacement of a constraint that contradicts itself, by position.
     pub(crate) replaced: BTreeMap<usize, String>,
     filled: Filled,
 }
@@ -38,7 +39,7 @@ impl Answers {
         self.positions.contains(&candidate)
     }
 
-    /// Whether an answer stands in place of words of the text.
+    /// Whether an answer replaces words of the text.
     pub(crate) fn fills(&self) -> bool {
         !(self.filled.places.is_empty() && self.filled.names.is_empty())
     }
@@ -61,7 +62,7 @@ impl Answers {
     }
 }
 
-/// Placeholders and what stands in their place.
+/// Placeholders and their replacements.
 #[derive(Default, Debug)]
 struct Filled {
     /// Those without a name, by the place where they stand: their words and the value.
@@ -70,6 +71,22 @@ struct Filled {
     names: BTreeMap<String, String>,
     /// How long the names are.
     lengths: BTreeSet<usize>,
+    /// Where a sentence of the goal ends before another one on its line.
+    ends: BTreeSet<usize>,
+}
+
+/// Marks that end a sentence. A gap such as `???` may be one.
+const SENTENCE_ENDS: [char; 3] = ['.', '!', '?'];
+
+/// Without its mark such a sentence would run into the next one, and the leaves would say other sentences than the
+/// root.
+fn inner_ends(goal: &Text<'_>) -> BTreeSet<usize> {
+    let ends = goal.sentences.iter().filter_map(|range| goal.sentence(range).last().map(Token::end));
+    let goes_on = |end: &usize| {
+        let rest = goal.source.get(*end..).unwrap_or_default();
+        rest.lines().next().is_some_and(|line| !line.trim().is_empty())
+    };
+    ends.filter(goes_on).collect()
 }
 
 impl Filled {
@@ -84,7 +101,12 @@ impl Filled {
     }
 
     /// Puts a value in place of the words of just this question.
-    fn add_at(&mut self, candidate: &Candidate, value: String) {
+    fn add_at(&mut self, candidate: &Candidate, mut value: String) {
+        let end = candidate.start + candidate.words.len();
+        let ended = candidate.words.ends_with(SENTENCE_ENDS) && !value.ends_with(SENTENCE_ENDS);
+        if ended && candidate.part == Part::Goal && self.ends.contains(&end) {
+            value.push('.');
+        }
         self.places.insert((candidate.part, candidate.start), (candidate.words.clone(), value));
     }
 
@@ -110,10 +132,14 @@ impl Filled {
 /// Matches answers with questions. One that fits no question, or is none, is refused.
 pub(crate) fn apply(
     candidates: &[Candidate],
+    goal: &Text<'_>,
     constraints: &[String],
     answers: Option<&BTreeMap<String, Json>>,
 ) -> Result<Answers, Refusal> {
     let mut result = Answers::default();
+    if answers.is_some() {
+        result.filled.ends = inner_ends(goal);
+    }
     let by_id: BTreeMap<&str, usize> =
         candidates.iter().enumerate().map(|(at, it)| (it.question.id.as_str(), at)).collect();
     for (id, answer) in answers.into_iter().flatten() {
@@ -201,7 +227,7 @@ fn text_of(candidate: &Candidate, answer: &Json) -> Result<String, String> {
     }
 }
 
-/// What stands in place of `A or B` when one of them was chosen, or both.
+/// The replacement of `A or B` when one of them was chosen, or both.
 fn chosen(words: &str, answer: &str) -> String {
     let words = words.strip_prefix("either ").or_else(|| words.strip_prefix("Either ")).unwrap_or(words);
     let Some((left, right)) = words.split_once(" or ") else { return answer.to_owned() };

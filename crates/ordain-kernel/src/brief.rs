@@ -1,4 +1,4 @@
-//! What a person or an agent gets to read: a brief for each leaf, and the same facts for programs beside it.
+//! The text for a person or an agent: a brief for each leaf, and the same facts for programs beside it.
 
 use crate::concern::OPENERS;
 use crate::node::{Leaf, Work};
@@ -7,7 +7,8 @@ use ordain_canon::compare_utf16;
 use ordain_clarity::excerpt::{counted, excerpt};
 use ordain_clarity::lexicon::Category;
 use ordain_clarity::quantity::Bound;
-use ordain_clarity::requirement::{Modality, Requirement};
+use ordain_clarity::requirement::Requirement;
+use ordain_clarity::strength::Modality;
 use ordain_spec::bundle::{AnswerType, Question};
 use ordain_spec::intent::Context;
 use ordain_spec::join_command;
@@ -18,15 +19,21 @@ use std::fmt::Write;
 
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 90;
-/// What is said of a text that the rules cannot read.
+/// The remark about a text that the rules cannot read.
 const NOT_JUDGED: &str = "The goal is not in English, and its clarity was not judged";
 /// More assumptions than this nobody reads.
 const ASSUMPTIONS_MAX: usize = 6;
 
 /// The brief of a leaf, in Markdown.
-pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf<'_>, context: &Context, siblings: usize) -> String {
+pub(crate) fn brief(
+    work: &Work<'_>,
+    leaf: &Leaf<'_>,
+    context: &Context,
+    criteria: &[Criterion],
+    siblings: usize,
+) -> String {
     let node = &leaf.node;
-    let title = title(request_of(leaf));
+    let title = title(work, request_of(leaf));
     let mut text = format!("# {title}\n");
     let goal = node.goal.trim();
     if goal.contains('\n') {
@@ -41,15 +48,15 @@ pub(crate) fn brief(work: &Work<'_>, leaf: &Leaf<'_>, context: &Context, sibling
         let _ = write!(text, "\nOne of {} of this goal:\n\n", counted(siblings, "part"));
         quote(&mut text, &whole);
     }
-    let stated = |wanted: Option<Modality>| -> Vec<String> {
+    let stated = |wanted: Option<Modality>| -> Vec<&str> {
         let of_kind = leaf.requirements.iter().filter(|(_, read)| kind(read) == wanted);
-        of_kind.map(|(constraint, _)| constraint.to_string()).collect()
+        of_kind.map(|(constraint, _)| &**constraint).collect()
     };
     section(&mut text, "Must", &stated(Some(Modality::Must)));
     section(&mut text, "Must not", &stated(Some(Modality::MustNot)));
     section(&mut text, "Should", &stated(Some(Modality::Should)));
     section(&mut text, "May", &stated(Some(Modality::May)));
-    let criteria: Vec<String> = criteria(leaf, context).into_iter().map(|it| it.text).collect();
+    let criteria: Vec<&str> = criteria.iter().map(|it| it.text.as_str()).collect();
     section(&mut text, "Done when", &criteria);
     section(&mut text, "Files", &files(leaf, context));
     section(&mut text, "Settled by answers", &settled(work, leaf));
@@ -75,14 +82,19 @@ fn quote(text: &mut String, quoted: &str) {
     }
 }
 
-fn section(text: &mut String, title: &str, items: &[String]) {
+fn section(text: &mut String, title: &str, items: &[impl AsRef<str>]) {
     if items.is_empty() {
         return;
     }
     let _ = write!(text, "\n## {title}\n\n");
     for item in items {
         // An item of several lines stays one item.
-        let _ = writeln!(text, "- {}", item.replace('\n', "\n  "));
+        text.push_str("- ");
+        for (number, line) in item.as_ref().split('\n').enumerate() {
+            text.push_str(if number > 0 { "\n  " } else { "" });
+            text.push_str(line);
+        }
+        text.push('\n');
     }
 }
 
@@ -102,8 +114,15 @@ pub(crate) fn request_of<'l>(leaf: &'l Leaf<'_>) -> &'l str {
 }
 
 /// The first sentence of a goal, in one line.
-fn title(goal: &str) -> String {
-    let text = ordain_clarity::text::Text::new(goal);
+fn title(work: &Work<'_>, goal: &str) -> String {
+    let read;
+    let known = &work.reading.goal;
+    let text = if known.source == goal {
+        known
+    } else {
+        read = ordain_clarity::text::Text::new(goal);
+        &read
+    };
     let sentences = text.sentences.iter().map(|range| text.sentence_text(range));
     let first =
         sentences.map(|it| it.trim_start_matches(['#', ' '])).find(|it| !it.is_empty()).unwrap_or(goal);
@@ -120,14 +139,14 @@ fn kind(read: &[Requirement]) -> Option<Modality> {
         return None;
     }
     let first = read.first().map_or(Modality::Must, |it| it.modality);
-    // What forbids one thing and demands another stands with the demands.
+    // A sentence that forbids one thing and demands another is listed with the demands.
     let mixed = read.iter().any(|it| it.mixed || it.modality != first);
     Some(if mixed { Modality::Must } else { first })
 }
 
 /// A way to tell that the work is done.
 #[derive(Serialize)]
-struct Criterion {
+pub(crate) struct Criterion {
     kind: &'static str,
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,8 +155,8 @@ struct Criterion {
     required: Option<bool>,
 }
 
-/// What the intent says about when the work is done; a check that stands there twice is listed once.
-fn criteria(leaf: &Leaf<'_>, context: &Context) -> Vec<Criterion> {
+/// The intent's conditions for being done; a repeated check is listed once.
+pub(crate) fn criteria(leaf: &Leaf<'_>, context: &Context) -> Vec<Criterion> {
     let tests = context.tests.iter().flatten();
     let tested =
         |line: &str| tests.clone().any(|it| it.test_type == TestType::CommandSuccess && it.target == line);
@@ -225,7 +244,7 @@ fn settled(work: &Work<'_>, leaf: &Leaf<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for settled in &work.answers.settled {
         let Some(candidate) = work.candidates.get(settled.candidate) else { continue };
-        // What became a constraint stands with the constraints.
+        // An answer that became a constraint is listed with the constraints.
         if settled.constraint.is_some() {
             continue;
         }
@@ -291,7 +310,7 @@ struct Acceptance<'a> {
     /// Why the clarity of the goal was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_judged: Option<&'static str>,
-    criteria: Vec<Criterion>,
+    criteria: &'a [Criterion],
     requirements: Vec<Stated<'a>>,
     open_questions: Vec<&'a str>,
 }
@@ -329,7 +348,7 @@ struct Technology<'a> {
 }
 
 /// `acceptance.json` of a leaf.
-pub(crate) fn acceptance(work: &Work<'_>, leaf: &Leaf<'_>, context: &Context) -> String {
+pub(crate) fn acceptance(work: &Work<'_>, leaf: &Leaf<'_>, criteria: &[Criterion]) -> String {
     let node = &leaf.node;
     let requirements = leaf.requirements.iter().flat_map(|(_, read)| read.iter()).map(|it| Stated {
         text: &it.text,
@@ -351,7 +370,7 @@ pub(crate) fn acceptance(work: &Work<'_>, leaf: &Leaf<'_>, context: &Context) ->
         goal: &node.goal,
         node: &node.id,
         not_judged: (!work.reading.english).then_some(NOT_JUDGED),
-        criteria: criteria(leaf, context),
+        criteria,
         requirements: requirements.collect(),
         open_questions: node.unresolved_questions.iter().map(|it| it.id.as_str()).collect(),
     };

@@ -1,9 +1,10 @@
-//! Splitting a goal with several independent requests into parts that can be worked on alone. Nothing of the goal is lost: every
-//! sentence belongs to a part, introduces one, or is about all of them.
+//! Splitting a goal with several independent requests into parts that can be worked on alone. Nothing of the
+//! goal is lost: every sentence belongs to a part, introduces one, or is about all of them.
 
-use ordain_clarity::lexicon::{MORE_VERBS, NO_IMPERATIVE, REQUEST_VERBS};
+use ordain_clarity::class::Class;
 use ordain_clarity::outline::{Entry, Form, Role, outline};
-use ordain_clarity::requirement::{Requirement, stems};
+use ordain_clarity::requirement::Requirement;
+use ordain_clarity::stems::{Stems, stems};
 use ordain_clarity::text::{Kind, Text, Token};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -29,7 +30,8 @@ pub(crate) struct Concern {
 pub(crate) struct Concerns {
     /// None when the goal is about one thing.
     pub(crate) parts: Vec<Concern>,
-    /// Sentences that every part needs, each with its heading: what is out of scope, when the work is done, what it may cost.
+    /// Sentences that every part needs, each with its heading: what is out of scope, when the work is done,
+    /// what it may cost.
     pub(crate) everywhere: Vec<(Option<usize>, usize)>,
 }
 
@@ -62,7 +64,7 @@ pub(crate) fn concerns(goal: &Text<'_>, read: &[Requirement]) -> Concerns {
 #[derive(Default)]
 struct Split {
     concerns: Concerns,
-    /// What explains a part that has not come yet.
+    /// Text that explains a later part.
     pending: Vec<usize>,
     lead_in: Option<usize>,
     /// Headings that no part or sentence has needed yet.
@@ -123,7 +125,7 @@ impl Split {
         self.concerns.everywhere.push((None, at));
     }
 
-    /// What follows a request explains it; what comes before the first one introduces it.
+    /// Text after a request explains it; text before the first one introduces it.
     fn explain(&mut self, at: usize) {
         let waits = !self.pending.is_empty() || self.title.is_some();
         match self.concerns.parts.last_mut().filter(|_| !waits) {
@@ -176,7 +178,7 @@ fn is_request(sentence: &[Token<'_>], item: bool) -> bool {
     let Some(at) = verb_position(sentence) else { return false };
     let Some(verb) = sentence.get(at).filter(|it| it.is_word()) else { return false };
     let next = sentence.get(at + 1);
-    let known = REQUEST_VERBS.contains(&&*verb.lower) || MORE_VERBS.contains(&&*verb.lower);
+    let known = verb.has(Class::REQUEST_VERB.or(Class::MORE_VERB));
     // `Solder the board`, `Frobnicate `x``: an article, a name or a number follows a verb, and seldom a noun.
     let object = next.is_some_and(|it| {
         it.is_literal()
@@ -200,7 +202,7 @@ fn is_request(sentence: &[Token<'_>], item: bool) -> bool {
                     | "no"
             )
     });
-    let formed = !NO_IMPERATIVE.contains(&&*verb.lower)
+    let formed = !verb.has(Class::NO_IMPERATIVE)
         && !["ing", "ed", "ly", "tion", "ness", "ment"].iter().any(|it| verb.lower.ends_with(it))
         && (!verb.lower.ends_with('s') || ["ss", "us", "is"].iter().any(|it| verb.lower.ends_with(it)));
     known && (item || next.is_some()) || (formed && object)
@@ -246,7 +248,7 @@ static PLAIN_VERBS: &[&str] = &[
 ];
 
 /// The stems of the words of a part that carry weight.
-fn topic(goal: &Text<'_>, part: &Concern) -> BTreeSet<String> {
+fn topic(goal: &Text<'_>, part: &Concern) -> Stems {
     let ranges: Vec<&Range<usize>> =
         part.introduction.iter().chain(&part.sentences).filter_map(|at| goal.sentences.get(*at)).collect();
     let tokens = ranges.iter().flat_map(|range| goal.sentence(range));
@@ -259,17 +261,17 @@ pub(crate) fn touched(
     parts: &[Concern],
     constraints: &[Vec<Requirement>],
 ) -> Vec<Vec<usize>> {
-    let topics: Vec<BTreeSet<String>> = parts.iter().map(|part| topic(goal, part)).collect();
-    // A word that stands in every part tells none of them apart.
+    let topics: Vec<Stems> = parts.iter().map(|part| topic(goal, part)).collect();
+    // A word in every part tells none of them apart.
     let common = |stem: &String| topics.iter().all(|topic| topic.contains(stem));
     let own: Vec<BTreeSet<&String>> =
         topics.iter().map(|topic| topic.iter().filter(|it| !common(it)).collect()).collect();
     let about: Vec<BTreeSet<&String>> = constraints
         .iter()
-        .map(|read| read.iter().flat_map(|it| it.about.iter().chain(&it.about_condition)).collect())
+        .map(|read| read.iter().flat_map(|it| it.about.iter().chain(it.about_condition.iter())).collect())
         .collect();
     let mut touched: Vec<Vec<usize>> = about.iter().map(|about| nearest(&own, about)).collect();
-    // What shares nothing with a part may still share with the constraints of just one part.
+    // A text that shares nothing with a part may still share with the constraints of just one part.
     let mut vocabulary: Vec<BTreeSet<&String>> = vec![BTreeSet::new(); parts.len()];
     for (parts, about) in touched.iter().zip(&about) {
         if let [only] = parts.as_slice()

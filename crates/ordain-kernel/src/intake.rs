@@ -1,4 +1,5 @@
-//! What may be worked on: an intent in its normal form, or a refusal that says what is wrong with it.
+//! The input that may be worked on: an intent in its normal form, or a refusal that says what is wrong with
+//! it.
 
 use crate::outcome::{Refusal, RefusalCode};
 use ordain_canon::{Canonicalizer, IntentHash, Value};

@@ -21,11 +21,11 @@ pub(crate) struct Work<'a> {
     pub(crate) goal: &'a str,
     pub(crate) constraints: &'a [String],
     pub(crate) reading: &'a Reading<'a>,
-    /// What the sentences of the goal demand.
+    /// The demands of the goal's sentences.
     pub(crate) demands: &'a [Requirement],
-    /// What the constraints demand.
+    /// The demands of the constraints.
     pub(crate) requirements: &'a [Vec<Requirement>],
-    /// What is still open or settled, after the answers.
+    /// The open and the settled points, after the answers.
     pub(crate) findings: &'a [Finding],
     pub(crate) candidates: &'a [Candidate],
     pub(crate) answers: &'a Answers,
@@ -42,7 +42,7 @@ pub(crate) struct Leaf<'a> {
     pub(crate) node: ContextNode,
     /// Where in its goal the request starts that it is named after.
     pub(crate) title_start: usize,
-    /// What the goal and the constraints demand, in their order.
+    /// The demands of the goal and of the constraints, in their order.
     pub(crate) requirements: Vec<Stated<'a>>,
     /// Files and folders that its part of the goal names.
     pub(crate) paths: Vec<&'a str>,
@@ -64,7 +64,7 @@ struct Plan {
     ranges: Vec<Range<usize>>,
     /// Its sentences, by position.
     sentences: Vec<usize>,
-    /// What the goal says for all parts.
+    /// The part of the goal that holds for all parts.
     everywhere: Vec<String>,
     /// Original constraints by position.
     constraints: Vec<usize>,
@@ -224,7 +224,8 @@ impl<'a> Work<'a> {
             });
         }
         for (position, candidate) in self.candidates.iter().enumerate() {
-            let whole = candidate.contradiction.is_some() || candidate.rule == index_of("no-acceptance");
+            let whole =
+                candidate.contradiction.is_some() || candidate.rule == const { index_of("no-acceptance") };
             let home = match candidate.part {
                 _ if whole => None,
                 Part::Goal => only(plans.iter().enumerate().filter(|(_, plan)| plan.covers(candidate.start))),
@@ -259,7 +260,7 @@ impl<'a> Work<'a> {
             let explicit = self.demands.iter().enumerate().filter(|(at, it)| here(*at) && it.is_explicit());
             stated.extend(explicit.map(|(_, it)| (it.text.as_str().into(), std::slice::from_ref(it).into())));
         }
-        // What the whole goal forbids is forbidden in every part of it.
+        // A ban of the whole goal holds in every part of it.
         let bans = self.demands.iter().enumerate().filter(|(at, it)| it.negative && !here(*at));
         let told = |it: &Requirement| plan.everywhere.iter().any(|text| text.contains(&it.text));
         stated.extend(
@@ -343,7 +344,9 @@ impl<'a> Work<'a> {
     fn has_home(&self, plan: &Plan, candidate: usize) -> bool {
         let Some(candidate) = self.candidates.get(candidate) else { return false };
         match candidate.part {
-            Part::Goal => candidate.rule != index_of("no-acceptance") && !plan.covers(candidate.start),
+            Part::Goal => {
+                candidate.rule != const { index_of("no-acceptance") } && !plan.covers(candidate.start)
+            }
             Part::Constraint(at) => plan.constraints.binary_search(&at).is_err(),
         }
     }
@@ -357,7 +360,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What the id of a node covers.
+/// The content that the id of a node covers.
 #[derive(serde::Serialize)]
 struct Named<'n> {
     parent_id: &'n Nullable<String>,
@@ -412,7 +415,7 @@ const CONCRETE_POINTS: u32 = 4;
 const FILE_POINTS: u32 = 5;
 /// How many of them count.
 const CONCRETE_MAX: usize = 10;
-/// What a text has to make up for before it counts as settled.
+/// The points that a text has to make up for before it counts as settled.
 const UNSETTLED_POINTS: u32 = 12;
 
 fn density(findings: &[&Finding], constraints: &BTreeSet<usize>, files: usize) -> Density {

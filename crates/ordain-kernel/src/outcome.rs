@@ -1,4 +1,4 @@
-//! What an intent becomes.
+//! The results for an intent.
 
 use ordain_spec::bundle::Bundle;
 use ordain_spec::run::ResultKind;
@@ -85,9 +85,9 @@ pub enum RefusalCode {
     InvalidGoal,
     /// A path of `context.files` is not safe.
     InvalidPath,
-    /// The document is no intent.
+    /// The document is not an intent.
     InvalidIntent,
-    /// A constraint is no text.
+    /// A constraint is not text.
     InvalidConstraint,
     /// The context has the wrong shape.
     InvalidContext,

@@ -38,12 +38,12 @@ pub enum PlanError {
          intent, or transform this one"
     )]
     AnotherIntent {
-        /// What the bundle says.
+        /// The id in the bundle.
         named: String,
-        /// What the intent's content gives.
+        /// The id that the intent's content gives.
         found: String,
     },
-    /// Whoever made the bundle did not finish.
+    /// The maker of the bundle did not finish.
     #[error("the bundle has the status `error`: transform the intent again")]
     BundleFailed,
     /// A command belongs into the intent, where it is an argument vector.
@@ -71,7 +71,7 @@ pub enum PlanError {
     /// The kernel refuses the intent that it made itself.
     #[error("{0}")]
     Refused(Refusal),
-    /// What was made breaks rules, as with an output whose content has a NUL character.
+    /// The plan breaks rules, as with an output whose content has a NUL character.
     #[error("the plan would not be valid: {}", first_of(.0))]
     Invalid(Report),
     /// The context does not have its type, although its rules hold.
@@ -83,7 +83,7 @@ pub enum PlanError {
     /// The plan has no canonical form: it is too long.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// What was written cannot be read again.
+    /// The plan cannot be read again.
     #[error(transparent)]
     Read(#[from] ReadError),
 }
@@ -95,8 +95,9 @@ fn first_of(report: &Report) -> String {
     first.map(|it| format!("{} at `{}`: {}{more}", it.rule, it.path, it.message)).unwrap_or_default()
 }
 
-/// The plan proposal for a bundle: its outputs as files to write, files that the intent deletes, then the commands of the intent in their order, and
-/// what must hold afterwards. `existing` holds the paths that exist; they are modified, all others created.
+/// The plan proposal for a bundle: its outputs as files to write, files that the intent deletes, then the
+/// commands of the intent in their order, and what must hold afterwards. `existing` holds the paths that
+/// exist; they are modified, all others created.
 ///
 /// Commands and tests are not in the bundle, so the intent is needed too, and must be the one that the bundle names.
 pub fn plan(
@@ -155,7 +156,7 @@ pub(crate) fn read_intent(
     Ok((checked.into_inner().goal, context))
 }
 
-/// What the rules of bundles leave open and a plan cannot.
+/// Cases that the rules of bundles allow and a plan cannot have.
 fn check_outputs(bundle: &Bundle, deletes: &[String]) -> Result<(), PlanError> {
     if bundle.status == BundleStatus::Error {
         return Err(PlanError::BundleFailed);
@@ -171,7 +172,7 @@ fn check_outputs(bundle: &Bundle, deletes: &[String]) -> Result<(), PlanError> {
     }
 }
 
-/// What is wrong with writing all these paths, for people.
+/// The problem with writing all these paths, for people.
 pub(crate) fn clash_messages(paths: &[&str]) -> Vec<String> {
     let message = |(at, other, clash): (usize, usize, ordain_spec::Clash)| {
         Some(clash.message(paths.get(at)?, paths.get(other)?))
@@ -277,8 +278,8 @@ pub fn is_brief(output: &Output, outputs: &[Output]) -> bool {
     }
 }
 
-/// One for the hash of each output, those of the intent, and the commands that the bundle states as criteria. They are what the harness runs after the actions, so none
-/// of them becomes a `test` action as well.
+/// One for the hash of each output, those of the intent, and the commands that the bundle states as criteria.
+/// They are what the harness runs after the actions, so none of them becomes a `test` action as well.
 pub(crate) fn acceptance_tests(
     canon: &mut Canonicalizer,
     outputs: &[&Output],

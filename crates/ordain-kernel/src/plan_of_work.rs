@@ -20,8 +20,9 @@ pub fn bundle_hash(bundle: &Bundle) -> Result<Sha256, WriteError> {
     Ok(BundleHash::of(&mut Canonicalizer::new(), bundle)?.into())
 }
 
-/// The plan that tries a patch set that was made for a bundle: the operations of the patch set, then the commands of the
-/// intent, and every test that the bundle's own plan has, but for those of texts that are only for the agent.
+/// The plan that tries a patch set that was made for a bundle: the operations of the patch set, then the
+/// commands of the intent, and every test that the bundle's own plan has, but for those of texts that are
+/// only for the agent.
 pub fn plan_of_work(
     bundle: &Verified<Bundle>,
     intent: &Value<'_>,
@@ -80,15 +81,15 @@ fn is_file(action: &ProposedAction) -> bool {
 /// A patch set without what an agent did to protected files.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PutBack {
-    /// What is left.
+    /// The rest.
     pub set: PatchSet,
     /// The protected files that the agent changed, sorted.
     pub protected: Vec<String>,
 }
 
-/// Puts protected files back: those that existed before stay as they were, also files that a criterion runs unless the intent's
-/// words name them; files of the intent are as the intent has them; and new files that change how builds and tests run are left
-/// out unless the words name them.
+/// Puts protected files back. Those that existed before stay as they were, also files that a criterion runs
+/// unless the intent's words name them. Files of the intent are as the intent has them. New files that change
+/// how builds and tests run are left out unless the words name them.
 pub fn put_back(bundle: &Verified<Bundle>, intent: &Value<'_>, set: &PatchSet) -> Result<PutBack, PlanError> {
     let canon = &mut Canonicalizer::new();
     let (_, context) = read_intent(canon, bundle, intent)?;
@@ -169,7 +170,7 @@ impl<'i> Rules<'i> {
             }
             lines.push(line.clone());
         }
-        // A criterion that stands in the words names what judges the work, not what the work is about.
+        // A criterion in the words names what judges the work, not what the work is about.
         let words = |value: Option<&Value<'_>>| {
             let text = value.and_then(Value::as_str).unwrap_or_default().to_owned();
             lines.iter().fold(text, |text, line| text.replace(line.as_str(), " "))

@@ -1,6 +1,6 @@
 //! Files that say whether work is good: an agent that changes them could make anything pass.
 
-/// What a protected file is.
+/// The definition of a protected file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protection {
     /// It is a test, or lies beside tests.
@@ -149,7 +149,7 @@ const CI_FOLDERS: &[&str] = &[".github", ".circleci", ".buildkite", ".gitlab", "
 /// Packages that a test command would import instead of its own.
 const RUNNER_PACKAGES: &[&str] = &["pytest", "_pytest", "unittest", "pluggy"];
 
-/// What a path is protected as. Case does not matter: some systems take two spellings for one file.
+/// The kind of protection of a path. Case does not matter: some systems take two spellings for one file.
 pub fn protection(path: &str) -> Option<Protection> {
     let names: Vec<String> = path.split('/').map(str::to_lowercase).collect();
     let (file, folders) = names.split_last()?;
@@ -172,8 +172,8 @@ pub fn protection(path: &str) -> Option<Protection> {
         .then_some(Protection::Test)
 }
 
-/// `test_x.py`, `x_test.go`, `x.spec.ts`, `ApiTest.java`, `tests.py`: the first or the last word of the name, without the
-/// last extension, is `test` or `spec`.
+/// `test_x.py`, `x_test.go`, `x.spec.ts`, `ApiTest.java`, `tests.py`: the first or the last word of the name,
+/// without the last extension, is `test` or `spec`.
 fn is_test_name(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let words = words(stem);

@@ -2,10 +2,11 @@
 
 use crate::derive::derive_id;
 use ordain_canon::{Canonicalizer, DeriveError, DerivedId, sort_utf16};
+use ordain_clarity::class::Class;
 use ordain_clarity::contradiction::Contradiction;
 use ordain_clarity::excerpt::{excerpt, excerpt_of};
 use ordain_clarity::findings::{Finding, Part, Reading};
-use ordain_clarity::lexicon::{ALIASES, QUALITY_MEASURES, WEIGHTLESS};
+use ordain_clarity::lexicon::{ALIASES, QUALITY_MEASURES};
 use ordain_clarity::placeholder::is_named;
 use ordain_clarity::quantity::quantities;
 use ordain_clarity::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTIONS_MAX, index_of};
@@ -40,14 +41,14 @@ impl Candidate {
         self.rule().is_some_and(|rule| rule.effect == Effect::Hard)
     }
 
-    /// What the brief says when it is not asked.
+    /// The assumption in the brief when it is not asked.
     pub(crate) fn assumption(&self) -> Option<String> {
         let template = self.rule()?.ask.as_ref()?.assumption?;
         Some(template.replace("{}", &self.words))
     }
 }
 
-/// The answer to a contradiction that is none.
+/// The answer to a contradiction that is not one.
 pub(crate) const KEEP_ALL: &str = "keep all";
 
 /// How many characters of a constraint are quoted in a question.
@@ -64,7 +65,7 @@ pub(crate) fn candidates(
     findings: &[Finding],
     contradictions: &[Contradiction],
 ) -> Result<Vec<Candidate>, DeriveError> {
-    let placeholder = index_of("placeholder");
+    let placeholder = const { index_of("placeholder") };
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen = BTreeSet::new();
     let mut gaps = Gaps::of(reading, findings);
@@ -121,7 +122,7 @@ fn rank_by_place(candidates: &mut [Candidate]) {
 
 /// The words of a finding as a question quotes them. Those of a placeholder are replaced and so stay as they stand.
 pub(crate) fn quoted(finding: &Finding) -> String {
-    match finding.rule == index_of("placeholder") {
+    match finding.rule == const { index_of("placeholder") } {
         true => finding.hit.words.clone(),
         false => excerpt(&finding.hit.words, QUOTE_CHARS_MAX),
     }
@@ -137,7 +138,7 @@ struct Gaps {
 impl Gaps {
     fn of(reading: &Reading<'_>, findings: &[Finding]) -> Self {
         let mut gaps = Self::default();
-        for finding in findings.iter().filter(|it| it.rule == index_of("placeholder")) {
+        for finding in findings.iter().filter(|it| it.rule == const { index_of("placeholder") }) {
             if let Some(text) = reading.text(finding.part) {
                 gaps.counts.entry(Self::key(text, finding)).or_default().0 += 1;
             }
@@ -182,7 +183,7 @@ fn of_contradiction(
     constraints: &[String],
     contradiction: &Contradiction,
 ) -> Result<Option<Candidate>, DeriveError> {
-    let index = index_of("contradiction");
+    let index = const { index_of("contradiction") };
     let Some((rule, ask)) = CLARITY_RULES.get(index).and_then(|rule| Some((rule, rule.ask.as_ref()?))) else {
         return Ok(None);
     };
@@ -251,7 +252,7 @@ fn question(
 }
 
 fn id_of(canon: &mut Canonicalizer, question: &Question) -> Result<String, DeriveError> {
-    /// What the id of a question covers.
+    /// The content that the id of a question covers.
     #[derive(serde::Serialize)]
     struct Covered<'q> {
         text: &'q str,
@@ -276,8 +277,9 @@ const OF_ONE_RULE_MAX: usize = 2;
 /// of one kind.
 fn choose_askable(candidates: &mut [Candidate]) {
     // As long as nobody knows what the goal is about, nothing else is worth asking.
-    if candidates.iter().any(|it| it.rule == index_of("no-object") || it.rule == index_of("nothing-concrete"))
-    {
+    if candidates.iter().any(|it| {
+        it.rule == const { index_of("no-object") } || it.rule == const { index_of("nothing-concrete") }
+    }) {
         return;
     }
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -294,9 +296,10 @@ fn choose_askable(candidates: &mut [Candidate]) {
         let (start, end) = (candidate.start, candidate.start + candidate.words.len());
         // A question about the whole goal is about no words in particular; one that asks for more about its thing
         // is idle when another asks about something in it.
-        let whole = candidate.rule == index_of("no-acceptance");
-        let measured = ["quality", "superlative", "unqualified"].map(index_of);
-        let idle = (candidate.rule == index_of("unqualified") && taken.iter().any(|it| it.0 == Part::Goal))
+        let whole = candidate.rule == const { index_of("no-acceptance") };
+        let measured = const { [index_of("quality"), index_of("superlative"), index_of("unqualified")] };
+        let idle = (candidate.rule == const { index_of("unqualified") }
+            && taken.iter().any(|it| it.0 == Part::Goal))
             || (whole && taken.iter().any(|it| it.0 == Part::Goal && measured.contains(&it.3)));
         let overlaps = |other: &&(Part, usize, usize, usize)| {
             other.0 == candidate.part && start < other.2 && other.1 < end
@@ -312,19 +315,18 @@ fn choose_askable(candidates: &mut [Candidate]) {
 
 /// Drops findings whose question is answered elsewhere in the intent: what is said is never asked.
 pub(crate) fn drop_answered(reading: &Reading<'_>, said: &[(String, String)], findings: &mut Vec<Finding>) {
-    const ANSWERABLE: [&str; 9] = [
-        "quality",
-        "superlative",
-        "amount",
-        "size",
-        "loophole",
-        "unnamed",
-        "some-source",
-        "personal",
-        "alternative",
+    const ANSWERABLE: [usize; 9] = [
+        index_of("quality"),
+        index_of("superlative"),
+        index_of("amount"),
+        index_of("size"),
+        index_of("loophole"),
+        index_of("unnamed"),
+        index_of("some-source"),
+        index_of("personal"),
+        index_of("alternative"),
     ];
-    let answerable = ANSWERABLE.map(index_of);
-    if !findings.iter().any(|it| answerable.contains(&it.rule)) {
+    if !findings.iter().any(|it| ANSWERABLE.contains(&it.rule)) {
         return;
     }
     let mut facts = Said::of(reading);
@@ -337,7 +339,7 @@ pub(crate) fn drop_answered(reading: &Reading<'_>, said: &[(String, String)], fi
             .copied()
             .chain([key.as_str()])
     }) {
-        facts.named.insert(stem(&key.to_lowercase()), None);
+        facts.named.insert(stem(&key.to_lowercase()).into_owned(), None);
     }
     // A sentence may have many findings.
     let mut measured: BTreeMap<(Part, usize), bool> = BTreeMap::new();
@@ -352,8 +354,12 @@ pub(crate) fn drop_answered(reading: &Reading<'_>, said: &[(String, String)], fi
                 !*entry.or_insert_with(|| stems_of(text, &range).any(|it| facts.measured.contains(&it)))
             }
             "unnamed" | "some-source" | "personal" => {
-                let noun =
-                    finding.hit.words.split_whitespace().next_back().map(|it| stem(&it.to_lowercase()));
+                let noun = finding
+                    .hit
+                    .words
+                    .split_whitespace()
+                    .next_back()
+                    .map(|it| stem(&it.to_lowercase()).into_owned());
                 !noun.is_some_and(|noun| facts.named_elsewhere(finding.part, &noun))
             }
             "alternative" => {
@@ -376,13 +382,13 @@ static KEYS: &[(&str, &[&str])] = &[
     ("file", &["document", "spreadsheet"]),
 ];
 
-/// What the intent says in so many words.
+/// The literal words of the intent.
 struct Said {
     /// The stems of constraints that give a figure.
     measured: BTreeSet<String>,
-    /// What the figures of the constraints measure.
+    /// The quantities that the figures of the constraints measure.
     figures: BTreeSet<&'static str>,
-    /// Words that stand in a sentence with a literal: in which part, or in several.
+    /// Words in a sentence with a literal: in which part, or in several.
     named: BTreeMap<String, Option<Part>>,
     /// Words of sentences without `or`: in which part, or in several.
     words: BTreeMap<String, Option<Part>>,
@@ -403,12 +409,12 @@ impl Said {
                 if part != Part::Goal
                     && (0..sentence.len()).any(|at| ordain_clarity::detect::is_measure(sentence, at))
                 {
-                    let weighty = words().filter(|it| !WEIGHTLESS.contains(&&*it.lower));
+                    let weighty = words().filter(|it| !it.has(Class::WEIGHTLESS));
                     said.figures.extend(quantities(sentence, false).list.iter().map(|it| it.measures));
-                    said.measured.extend(weighty.map(|it| stem(&it.lower)));
+                    said.measured.extend(weighty.map(|it| stem(&it.lower).into_owned()));
                 }
                 if sentence.iter().any(|it| matches!(it.kind, Kind::Path | Kind::Quote | Kind::Code)) {
-                    words().for_each(|it| note(&mut said.named, stem(&it.lower), part));
+                    words().for_each(|it| note(&mut said.named, stem(&it.lower).into_owned(), part));
                 }
                 if !words().any(|it| it.is("or")) {
                     for it in sentence.iter().filter(|it| it.is_word() || it.kind == Kind::Identifier) {
@@ -457,6 +463,6 @@ fn sentence_around(text: &Text<'_>, start: usize) -> Option<Range<usize>> {
 
 /// The stems of the words of a sentence that carry weight.
 fn stems_of(text: &Text<'_>, range: &Range<usize>) -> impl Iterator<Item = String> {
-    let weighty = text.sentence(range).iter().filter(|it| it.is_word() && !WEIGHTLESS.contains(&&*it.lower));
-    weighty.map(|it| stem(&it.lower))
+    let weighty = text.sentence(range).iter().filter(|it| it.is_word() && !it.has(Class::WEIGHTLESS));
+    weighty.map(|it| stem(&it.lower).into_owned())
 }

@@ -1,7 +1,6 @@
 //! Criteria that a bundle states as commands: `Done when `make test` passes` is a test that can be run.
 
-use ordain_clarity::requirement::Modality;
-use ordain_clarity::requirement::requirements;
+use ordain_clarity::strength::{Modality, strength};
 use ordain_clarity::text::{Kind, Text, Token};
 use ordain_spec::bundle::Bundle;
 use ordain_spec::intent::IntentTest;
@@ -12,7 +11,7 @@ use std::collections::BTreeSet;
 /// A command that a text says must succeed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatedCommand {
-    /// As it stands in the text; it needs no shell.
+    /// Its spelling in the text; it needs no shell.
     pub line: String,
     /// Whether the work is not done without it.
     pub required: bool,
@@ -28,12 +27,16 @@ static PROGRAMS: &[&str] = &[
 /// The commands that a text states as criteria, in its order.
 pub(crate) fn stated_commands(text: &Text<'_>) -> Vec<StatedCommand> {
     let mut found: Vec<StatedCommand> = Vec::new();
-    for (range, read) in text.sentences.iter().zip(requirements(text)) {
+    for range in &text.sentences {
         let sentence = text.sentence(range);
-        if read.negative || !sentence.iter().any(|it| it.kind == Kind::Code) {
+        if !sentence.iter().any(|it| it.kind == Kind::Code) {
             continue;
         }
-        let required = matches!(read.modality, Modality::Must);
+        let (modality, negative) = strength(sentence);
+        if negative {
+            continue;
+        }
+        let required = modality == Modality::Must;
         for (at, token) in sentence.iter().enumerate().filter(|(_, it)| it.kind == Kind::Code) {
             let line = token.text.trim_matches('`').trim();
             if succeeds(sentence, at) && is_command(line) && !found.iter().any(|it| it.line == line) {
@@ -44,8 +47,8 @@ pub(crate) fn stated_commands(text: &Text<'_>) -> Vec<StatedCommand> {
     found
 }
 
-/// The stated criteria of a bundle that are commands, as tests. They follow from the goals and constraints of its leaves, so that
-/// nobody who works on the bundle can change them.
+/// The stated criteria of a bundle that are commands, as tests. They follow from the goals and constraints of
+/// its leaves, so that nobody who works on the bundle can change them.
 pub fn stated_tests(bundle: &Bundle) -> Vec<IntentTest> {
     let leaves = bundle.terminal_nodes.iter();
     let texts: BTreeSet<&str> = leaves
@@ -55,7 +58,7 @@ pub fn stated_tests(bundle: &Bundle) -> Vec<IntentTest> {
     let mut tests: Vec<IntentTest> = Vec::new();
     for command in texts.into_iter().flat_map(|text| stated_commands(&Text::new(text))) {
         match tests.iter_mut().find(|it| it.target == command.line) {
-            // What one sentence demands another does not make optional.
+            // A demand of one sentence stays, whatever another makes optional.
             Some(known) => known.required = Some(known.required == Some(true) || command.required),
             None => tests.push(IntentTest {
                 name: format!("stated: `{}` succeeds", command.line),

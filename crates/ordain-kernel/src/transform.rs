@@ -1,7 +1,7 @@
 //! From an intent to a bundle.
 
 use crate::answer::{Answers, apply};
-use crate::brief::{acceptance, brief, request_of};
+use crate::brief::{acceptance, brief, criteria, request_of};
 use crate::derive::{derive_id, derive_whole};
 use crate::intake::{Accepted, accept};
 use crate::node::{Leaf, Tree, Work, sort_questions};
@@ -41,7 +41,8 @@ pub fn transform(intent: &Value<'_>, document_bytes: usize) -> Transformed {
     }
 }
 
-/// What the kernel writes always has a canonical form; should it ever not, that is a refusal and no panic.
+/// The output of the kernel always has a canonical form; should it ever not, that is a refusal and not a
+/// panic.
 fn internal(error: DeriveError) -> Refusal {
     Refusal::new(RefusalCode::InvalidIntent, format!("the result cannot be written: {error}"))
 }
@@ -61,7 +62,7 @@ fn make(intent: &Accepted) -> Result<Bundle, Refusal> {
     let contradictions = contradictions_with(&read, &demands);
     let candidates = candidates(&mut canon, &reading, &intent.constraints, &findings, &contradictions)
         .map_err(internal)?;
-    let answers = apply(&candidates, &intent.constraints, context.answers.as_ref())?;
+    let answers = apply(&candidates, &reading.goal, &intent.constraints, context.answers.as_ref())?;
     refuse_new_contradictions(intent, &answers, &contradictions)?;
     let findings = open_findings(findings, &contradictions, &candidates, &answers, intent.constraints.len());
     let asked = asked(reading.genre, &findings, &candidates, &answers);
@@ -118,7 +119,7 @@ fn refuse_new_contradictions(
     }
 }
 
-/// What is still unclear after the answers, and what they settle.
+/// The open points after the answers, and the points that they settle.
 fn open_findings(
     findings: Vec<Finding>,
     contradictions: &[Contradiction],
@@ -128,7 +129,7 @@ fn open_findings(
 ) -> Vec<Finding> {
     let settled: Vec<&Candidate> =
         answers.settled.iter().filter_map(|it| candidates.get(it.candidate)).collect();
-    let placeholder = index_of("placeholder");
+    let placeholder = const { index_of("placeholder") };
     let anonymous = |it: &&&Candidate| it.rule == placeholder && !it.named_gap;
     let places: BTreeSet<(Part, usize)> =
         settled.iter().filter(anonymous).map(|it| (it.part, it.start)).collect();
@@ -145,13 +146,13 @@ fn open_findings(
         |finding: &Finding| matches!(finding.part, Part::Constraint(at) if answers.dropped.contains(&at));
     let mut open: Vec<Finding> = findings.into_iter().filter(|it| !answered(it) && !dropped(it)).collect();
     let resolved = |it: &Contradiction| resolved.contains(it.constraints.as_slice());
-    // One that another answer has emptied is no contradiction any more.
+    // A constraint that another answer has emptied no longer contradicts.
     let left = |it: &Contradiction| it.constraints.iter().filter(|at| !answers.dropped.contains(at)).count();
     open.extend(
         contradictions.iter().filter(|it| !resolved(it) && (it.constraints.len() == 1 || left(it) > 1)).map(
             |it| {
                 let part = Part::Constraint(it.constraints.first().copied().unwrap_or_default());
-                Finding { rule: index_of("contradiction"), part, hit: Hit::default() }
+                Finding { rule: const { index_of("contradiction") }, part, hit: Hit::default() }
             },
         ),
     );
@@ -189,7 +190,7 @@ fn asked(genre: Genre, findings: &[Finding], candidates: &[Candidate], answers: 
     });
     asked.truncate(QUESTIONS_MAX);
     // A question that fits every text is worth asking only beside one that does not.
-    let generic = ["no-acceptance", "unqualified"].map(index_of);
+    let generic = const { [index_of("no-acceptance"), index_of("unqualified")] };
     if asked.iter().all(|(_, it)| generic.contains(&it.rule)) {
         asked.clear();
     }
@@ -217,8 +218,9 @@ fn outputs(
         let node = &leaf.node;
         let sure = u64::from(100 - node.entropy.entropy_score) + u64::from(node.density.density_score);
         let confidence = half_up(sure, 2);
-        let text = brief(work, leaf, context, tree.leaves.len());
-        let facts = acceptance(work, leaf, context);
+        let criteria = criteria(leaf, context);
+        let text = brief(work, leaf, context, &criteria, tree.leaves.len());
+        let facts = acceptance(work, leaf, &criteria);
         for (output_type, file, content) in
             [(OutputType::Instruction, "brief.md", text), (OutputType::Config, "acceptance.json", facts)]
         {
@@ -253,7 +255,7 @@ fn outputs(
     Ok(outputs)
 }
 
-/// What the id of an output covers.
+/// The content that the id of an output covers.
 #[derive(serde::Serialize)]
 struct Covered<'o> {
     #[serde(rename = "type")]

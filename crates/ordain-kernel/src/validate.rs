@@ -13,7 +13,7 @@ use ordain_spec::evidence::{ActionResult, ActionStatus, ExecutionEvidence, Execu
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction, TestType};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the evidence says of the plan.
+/// The judgement of the evidence about the plan.
 ///
 /// Doubt is never `accept`: what is missing or contradicts itself calls for `reject`, even where it concerns an action
 /// or a test that may fail. Whether the plan needs approval is another question, asked when it is applied.

@@ -174,7 +174,7 @@ fn the_vectors_fit_together() {
     assert_eq!(proposal.source_bundle_id, bundle["id"]);
     assert_eq!(proposal.confidence, 85);
     let targets: Vec<&str> = proposal.actions.iter().map(|action| action.target.as_str()).collect();
-    // The brief of the bundle is no file of the workspace.
+    // The brief of the bundle is not a file of the workspace.
     assert_eq!(targets, ["config/rate_limit.toml", "python3 -m pytest tests/test_rate_limit.py"]);
 }
 
@@ -260,7 +260,8 @@ fn made() -> impl Strategy<Value = Vec<(String, String, String, u8)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is asked for, there is a plan that verifies or a reason; and each command is the one that was asked for.
+    /// Whatever is asked for, there is a plan that verifies or a reason; and each command is the one that was
+    /// asked for.
     #[test]
     fn plans_verify_or_are_refused(
         goal in "\\PC{1,100}|[ -~\n]{1,30}",

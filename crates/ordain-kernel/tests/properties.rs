@@ -168,7 +168,7 @@ fn planned(intent: &Json, bundle: &Bundle) {
     assert!(report.ok(), "{}", canonical(&report));
 }
 
-/// What the fuzzer found.
+/// Inputs that the fuzzer found.
 #[test]
 fn found_before() {
     // Two gaps whose sentences differ only far away from them.
@@ -182,6 +182,12 @@ fn found_before() {
         "Write a file `out.csv`. 2. Add a log. a) Remove it. (3) Rename `x`.",
         "Add <name> now. Add <other> now.",
         "Add <name> now. Add <other> now. Remove the log.",
+        // A gap that ends a sentence: its answer must not join it with the next one.
+        "Anwendung The weather in Paris #?????? Set up monitoring ",
+        // Numbers that are too long for the mark of an item.
+        "Refactor a. 1,000. Set up monitoring",
+        "Keep the logs. 2020. Remove the file `b.txt`.",
+        "Set the colour of `a.css` to ??? Remove the file `b.txt`. Rename `c.txt` to `d.txt`.",
     ] {
         let (intent, bundle) = settled(json!({"goal": goal})).unwrap();
         planned(&intent, &bundle);

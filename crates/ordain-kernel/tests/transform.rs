@@ -1,4 +1,4 @@
-//! What the transform makes of intents: hard triggers, answers, refusals, goldens.
+//! The bundles of intents: hard triggers, answers, refusals, goldens.
 
 #![allow(
     clippy::unwrap_used,
@@ -31,7 +31,7 @@ fn bundle(intent: &Json) -> Bundle {
     }
 }
 
-/// What holds of every bundle.
+/// Properties of every bundle.
 fn check(intent: &Json, bundle: &Bundle) {
     let text = Canonicalizer::new().value(bundle).unwrap().to_vec();
     let report = verify_value(Kind::Bundle, &Facts::default(), &Value::read(&text).unwrap());

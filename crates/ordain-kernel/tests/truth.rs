@@ -1,4 +1,5 @@
-//! That a bundle says what its intent says: nothing lost, nothing stronger than it was meant, nothing clear that is not.
+//! That a bundle says what its intent says: nothing lost, nothing stronger than it was meant, nothing clear
+//! that is not.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What evidence is worth, case by case.
+//! The worth of evidence, case by case.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 

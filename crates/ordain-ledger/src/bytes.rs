@@ -3,7 +3,7 @@
 use crate::hash::Hash;
 use crate::limits::{ENTRY_BYTES_MAX, TILE_WIDTH};
 
-/// Bytes that are no tile or no bundle of the width.
+/// Bytes that are not a tile or bundle of the width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TileError {

@@ -18,7 +18,7 @@ pub struct Checkpoint {
     pub extensions: Vec<String>,
 }
 
-/// Why a text is no checkpoint, or none to rely on.
+/// Why a text is not a checkpoint, or not one to rely on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
@@ -26,10 +26,13 @@ pub enum CheckpointError {
     #[error("a checkpoint has at least three lines that are not empty: origin, size, root")]
     Lines,
     /// The second line.
-    #[error("line 2 of the checkpoint is no size: a decimal number up to {} was expected", crate::SIZE_MAX)]
+    #[error(
+        "line 2 of the checkpoint is not a size: a decimal number up to {} was expected",
+        crate::SIZE_MAX
+    )]
     Size,
     /// The third line.
-    #[error("line 3 of the checkpoint is no hash: 32 bytes in base64 with padding were expected")]
+    #[error("line 3 of the checkpoint is not a hash: 32 bytes in base64 with padding were expected")]
     Root,
     /// A tree without leaves has one root only.
     #[error("the checkpoint has no entries and a root that is not `{}`", Hash::EMPTY)]
@@ -48,7 +51,7 @@ pub enum CheckpointError {
     /// Somebody signed it, but not the ledger.
     #[error("the checkpoint is not signed by a known key with the name of the ledger, `{0}`")]
     NotByLedger(String),
-    /// It is no note, or nobody known signed it.
+    /// It is not a note, or nobody known signed it.
     #[error(transparent)]
     Note(#[from] NoteError),
 }
@@ -86,7 +89,7 @@ impl Checkpoint {
     /// Two checkpoints of which neither is the start of the other are proof of a lie: sign what is on disk.
     pub fn sign(&self, signers: &[&NoteSigner]) -> Result<SignedNote, CheckpointError> {
         let text = self.text();
-        // What others will read must be what is meant here.
+        // Other readers must parse the same values that are meant here.
         if Checkpoint::parse(&text)? != *self {
             return Err(CheckpointError::Fields);
         }

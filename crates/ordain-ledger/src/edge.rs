@@ -36,7 +36,7 @@ pub enum EdgeError {
 }
 
 impl Edge {
-    /// Of a tree without leaves.
+    /// The edge of a tree without leaves.
     pub fn new() -> Edge {
         Edge::default()
     }

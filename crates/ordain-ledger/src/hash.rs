@@ -20,12 +20,12 @@ impl Hash {
         0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
     ]);
 
-    /// Of an entry.
+    /// Hashes an entry.
     pub fn of_leaf(entry: &[u8]) -> Hash {
         Hash(Sha256::new().chain_update(LEAF).chain_update(entry).finalize().into())
     }
 
-    /// Of two subtrees.
+    /// Hashes two subtrees.
     pub fn of_node(left: Hash, right: Hash) -> Hash {
         Hash(Sha256::new().chain_update(NODE).chain_update(left.0).chain_update(right.0).finalize().into())
     }
@@ -62,9 +62,9 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// A text is no hash.
+/// A text is not a hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("is no hash: 32 bytes in base64 with padding were expected")]
+#[error("is not a hash: 32 bytes in base64 with padding were expected")]
 pub struct HashError;
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub struct NoteSigner {
     key: SigningKey,
 }
 
-/// What cannot be the key of a note.
+/// Why a text cannot be the key of a note.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -38,10 +38,10 @@ pub enum KeyError {
     )]
     Name(String),
     /// Not three parts.
-    #[error("is no public key of a note: `<name>+<8 hexadecimal digits>+<base64>` was expected")]
+    #[error("is not a public key of a note: `<name>+<8 hexadecimal digits>+<base64>` was expected")]
     Form,
     /// Not the kind of key that is used here.
-    #[error("the public key of `{0}` is no Ed25519 key")]
+    #[error("the public key of `{0}` is not an Ed25519 key")]
     Type(String),
     /// A signature of such a key fits more than one text.
     #[error("the public key of `{0}` is weak: its signatures prove nothing")]
@@ -51,15 +51,15 @@ pub enum KeyError {
     Hash {
         /// Name of the key.
         name: String,
-        /// What follows from name and key.
+        /// The key id that follows from name and key.
         expected: KeyId,
-        /// What is written there.
+        /// The key id that is written there.
         found: KeyId,
     },
 }
 
 impl NoteVerifier {
-    /// Of a public key and its name.
+    /// Makes the verifier of a public key and its name.
     pub fn of(name: &str, key: &VerifyingKey) -> Result<NoteVerifier, KeyError> {
         if !is_name(name) {
             return Err(KeyError::Name(name.chars().take(80).collect()));
@@ -96,12 +96,12 @@ impl NoteVerifier {
         }
     }
 
-    /// Whose key it is. The key of a ledger has the name of the ledger's origin.
+    /// The owner of the key. The key of a ledger has the name of the ledger's origin.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What tells it from other keys of that name.
+    /// The id that tells it from other keys of that name.
     pub fn id(&self) -> KeyId {
         self.id
     }

@@ -5,13 +5,13 @@ use crate::limits::{NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX};
 use base64ct::{Base64, Encoding};
 use std::fmt;
 
-/// What a line with a signature starts with: an em dash and a space.
+/// The start of a line with a signature: an em dash and a space.
 const SIGNATURE_START: &str = "— ";
 
 /// A text and its signatures. Nothing in it counts before [`SignedNote::verify`] said so.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SignedNote {
-    /// What is signed; its last character is a line feed.
+    /// The signed text; its last character is a line feed.
     pub text: String,
     /// INVARIANT: not empty.
     signatures: Vec<NoteSignature>,
@@ -24,14 +24,14 @@ struct NoteSignature {
     bytes: Vec<u8>,
 }
 
-/// Why something is no signed note, or why nobody known signed it.
+/// Why a text is not a signed note, or why nobody known signed it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoteError {
     /// Longer than any note.
     #[error("the note has {0} bytes, which is more than {NOTE_BYTES_MAX}")]
     TooLong(usize),
-    /// What a terminal could act on.
+    /// A character that a terminal could act on.
     #[error("line {line} of the note has a control character")]
     Control {
         /// Which line, from 1.
@@ -46,7 +46,7 @@ pub enum NoteError {
     )]
     NoSignature,
     /// A line among the signatures is something else.
-    #[error("line {line} of the note is no signature: `— <name> <base64>` was expected")]
+    #[error("line {line} of the note is not a signature: `— <name> <base64>` was expected")]
     Signature {
         /// Which line, from 1.
         line: usize,

@@ -26,14 +26,14 @@ pub enum TilePath {
 /// A text that is the place of no tile.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "`{0}` is no path of a tile: `tile/<level>/<index>` or `tile/entries/<index>` was expected, with `.p/<width>` after it when partial"
+    "`{0}` is not the path of a tile: `tile/<level>/<index>` or `tile/entries/<index>` was expected, with `.p/<width>` after it when partial"
 )]
 pub struct PathError(String);
 
 impl TilePath {
     /// From a relative path; there is one way to write each.
     pub fn parse(text: &str) -> Result<TilePath, PathError> {
-        // What was understood is written again: a second spelling of the same place is seen at once.
+        // The path is written again and compared: a second spelling of the same place is seen at once.
         let path = read(text).filter(|path| path.to_string() == text);
         path.ok_or_else(|| PathError(text.chars().take(PATH_CHARACTERS_SHOWN).collect()))
     }

@@ -17,29 +17,30 @@ const HEADER: &str = "c2sp.org/tlog-proof@v1";
 /// That an entry is in a ledger, for who has the ledger's public key and nothing else.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProofFile {
-    /// What no signature covers. In our files it is the entry itself, which counts once its leaf was verified.
+    /// A text that no signature covers. In our files it is the entry itself, which counts once its leaf was
+    /// verified.
     pub extra: Option<Vec<u8>>,
     /// Which entry.
     pub index: u64,
     /// The siblings on the way from the leaf to the root.
     pub hashes: Vec<Hash>,
-    /// What the ledger signed.
+    /// The checkpoint that the ledger signed.
     pub checkpoint: SignedNote,
 }
 
-/// Why a text is no proof file, or proves nothing.
+/// Why a text is not a proof file, or proves nothing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProofFileError {
     /// Something else.
-    #[error("is no proof file: its first line must be `{HEADER}`")]
+    #[error("is not a proof file: its first line must be `{HEADER}`")]
     Header,
     /// A line says something else than it should.
-    #[error("line {line} of the proof file is no {expected}")]
+    #[error("line {line} of the proof file is not {expected}")]
     Line {
         /// Which line, from 1.
         line: usize,
-        /// What it should have been.
+        /// The expected content.
         expected: &'static str,
     },
     /// More than the longest way.
@@ -65,12 +66,12 @@ impl ProofFile {
         let rest = text.strip_prefix(HEADER).and_then(|rest| rest.strip_prefix('\n'));
         let mut rest = Lines { line: 1, rest: rest.ok_or(ProofFileError::Header)? };
         let extra = if rest.rest.starts_with("extra ") { Some(parse_extra(&mut rest)?) } else { None };
-        let expected = "index: `index <decimal number>` was expected";
+        let expected = "an index: `index <decimal number>` was expected";
         let index = rest.next().and_then(|line| decimal::parse(line.strip_prefix("index ")?));
         let index = index.ok_or(ProofFileError::Line { line: rest.line, expected })?;
         let mut hashes = Vec::new();
         loop {
-            let expected = "hash in base64, nor the blank line before the checkpoint";
+            let expected = "a hash in base64, nor the blank line before the checkpoint";
             let line = rest.next().ok_or(ProofFileError::Line { line: rest.line, expected })?;
             if line.is_empty() {
                 break;

@@ -35,7 +35,7 @@ pub(crate) fn consistency(old: u64, new: u64) -> Vec<Range> {
         ranges.push(sibling);
         tree = way;
     }
-    // Who has the old root need not be told it.
+    // A reader that has the old root does not need it.
     if tree.start > 0 {
         ranges.push(tree);
     }

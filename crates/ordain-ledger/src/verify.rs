@@ -1,4 +1,4 @@
-//! What a proof proves, without the tree: inclusion and consistency.
+//! Verifies proofs of inclusion and consistency without the tree.
 
 use crate::hash::Hash;
 use crate::proof::{ProofError, check_growth, check_index};

@@ -1,4 +1,4 @@
-//! Whoever changes one bit is found out.
+//! Every changed bit is found.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 

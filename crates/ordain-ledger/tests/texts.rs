@@ -278,7 +278,7 @@ fn proof_files_are_read_strictly() {
     assert_eq!(empty.extra, Some(Vec::new()));
 }
 
-/// What is read is what is written again, to the letter.
+/// Writing what was read gives the same bytes.
 fn same_or_refused(text: &str) {
     let check = |again: Option<String>| assert!(again.is_none_or(|again| again == text), "{text:?}");
     check(Hash::parse(text).ok().map(|hash| hash.to_string()));

@@ -1,4 +1,4 @@
-//! What is asked, and what comes back.
+//! A question to a model, and its answer.
 
 use serde::Serialize;
 use std::time::Duration;
@@ -6,30 +6,30 @@ use std::time::Duration;
 /// One completion that is wanted.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// What a person asked for. Lists of recorded prompts show it; it is not sent.
+    /// The request of a person. Lists of recorded prompts show it; it is not sent.
     pub prompt: String,
     /// The instructions.
     pub system: String,
-    /// What was said so far; the last turn is the user's.
+    /// The conversation so far; the last turn is the user's.
     pub turns: Vec<Turn>,
-    /// What the answer must look like; without it the model writes what it likes.
+    /// The form of the answer; without it the model writes what it likes.
     pub schema: Option<Schema>,
 }
 
 /// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Turn {
-    /// Whose turn it is.
+    /// The speaker.
     pub role: Role,
-    /// What was said.
+    /// The text.
     pub text: String,
 }
 
-/// Who speaks.
+/// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Whoever asks.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -40,18 +40,19 @@ pub enum Role {
 pub struct Schema {
     /// Letters, digits, `_` and `-`; at most 64.
     pub name: String,
-    /// The schema. Each provider gets the part of it that it understands, so an answer must be checked against the whole.
+    /// The schema. Each provider gets the part of it that it understands, so an answer must be checked
+    /// against the whole.
     pub value: serde_json::Value,
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The complete text, as it came.
     pub text: String,
 }
 
-/// What all calls of a request took together. It counts on, whatever becomes of a call.
+/// The cost of all calls of a request together. It counts on, whatever becomes of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Calls of the provider.

@@ -11,53 +11,53 @@ pub enum ModelError {
     /// A call, or all of them, took too long.
     #[error("{provider} did not answer in time")]
     Timeout {
-        /// Who was asked.
+        /// The provider.
         provider: String,
     },
     /// The provider wants fewer requests: 429.
     #[error("{provider} is asked too often and answered 429{}{}", Wait(*retry_after), Said(message))]
     Busy {
-        /// Who was asked.
+        /// The provider.
         provider: String,
         /// How long to wait, if the provider says so.
         retry_after: Option<Duration>,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// The provider has a problem of its own, or nobody is there.
     #[error("{provider} {}{}{}{}", Status(*status), Wait(*retry_after), Said(message), Hint(*status))]
     Unavailable {
-        /// Who was asked.
+        /// The provider.
         provider: String,
         /// 500 and above; none if there was no connection.
         status: Option<u16>,
         /// How long to wait, if the provider says so.
         retry_after: Option<Duration>,
-        /// What it said, or why there is no connection.
+        /// Its message, or why there is no connection.
         message: String,
     },
     /// The provider does not take the request: the key, the model's name, the address or a field is wrong.
     #[error("{provider} refused the request with {status}{}", Said(message))]
     Refused {
-        /// Who was asked.
+        /// The provider.
         provider: String,
         /// Below 500, and not 429.
         status: u16,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// The answer is not one that the provider's API describes: cut off, too long, no JSON, fields missing.
     #[error("the answer of {provider} {problem}")]
     Malformed {
-        /// Who was asked.
+        /// The provider.
         provider: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// The model wanted to write more than it may.
-    #[error("the answer of {provider} was cut off at {tokens} tokens; ask for less, or raise `max_tokens`")]
+    #[error("the answer of {provider} was cut off at {tokens} tokens, the limit `max_tokens`")]
     Truncated {
-        /// Who was asked.
+        /// The provider.
         provider: String,
         /// How many tokens there are of it.
         tokens: u64,
@@ -65,9 +65,9 @@ pub enum ModelError {
     /// The model, or a filter behind it, does not want to answer.
     #[error("{provider} does not answer this{}", Said(message))]
     Filtered {
-        /// Who was asked.
+        /// The provider.
         provider: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// Only recorded answers are available, and none fits.
@@ -87,7 +87,7 @@ impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             None => Ok(()),
-            // Whoever waits a shorter time than was asked for is refused again.
+            // A client that waits a shorter time than was asked for is refused again.
             Some(wait) => write!(f, ", retry after {} s", wait.as_millis().div_ceil(1000)),
         }
     }

@@ -11,13 +11,13 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What one completion was, without a word of who gave it.
+/// One completion, without a word about its provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fixture {
     /// The hash of what was asked.
     pub(crate) key: String,
-    /// What a person asked for.
+    /// The request of a person.
     pub(crate) prompt: String,
     pub(crate) answer: String,
     pub(crate) finish: Finish,
@@ -25,7 +25,7 @@ pub(crate) struct Fixture {
     pub(crate) tokens_out: u64,
 }
 
-/// What counts for the key: all that a provider's answer depends on, and nothing of the provider.
+/// The parts that count for the key: all that a provider's answer depends on, and nothing of the provider.
 #[derive(Serialize)]
 struct Asked<'a> {
     system: &'a str,
@@ -39,7 +39,7 @@ pub(crate) fn key(ask: &Ask) -> Result<String, String> {
     let asked = Asked { system: &ask.system, turns: &ask.turns, schema };
     let mut canon = Canonicalizer::new();
     let bytes =
-        canon.value(&asked).map_err(|error| format!("what is asked has no canonical form: {error}"))?;
+        canon.value(&asked).map_err(|error| format!("the question has no canonical form: {error}"))?;
     Ok(ContentHash::of(bytes).to_string())
 }
 
@@ -56,10 +56,10 @@ impl Fixture {
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let fixture: Self =
-            serde_json::from_str(text).map_err(|error| format!("is no recorded completion: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("not a recorded completion: {error}"))?;
         match ordain_canon::is_sha256(&fixture.key) {
             true => Ok(fixture),
-            false => Err("is no recorded completion: `key` is no hash".to_owned()),
+            false => Err("not a recorded completion: `key` is not a hash".to_owned()),
         }
     }
 

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 #[derive(Debug, Clone)]
 pub(crate) struct Client(Pool<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
-/// What came back.
+/// The answer.
 pub(crate) struct Received {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -98,7 +98,7 @@ impl Received {
                 beginning.extend_from_slice(frame.data_ref().map(AsRef::as_ref).unwrap_or_default());
             }
         };
-        // What was read until then is kept.
+        // The bytes read until then are kept.
         let _ = tokio::time::timeout(ERROR_BODY_WAIT, read).await;
         beginning.truncate(ERROR_BYTES_MAX);
         beginning
@@ -119,23 +119,21 @@ fn causes(error: &(dyn std::error::Error + 'static)) -> String {
 /// The address of an API, checked: https, or http on this machine. A key is never sent in clear to another.
 pub(crate) fn base(text: &str) -> Result<Uri, String> {
     let refused = |problem: &str| format!("`base_url` {problem}, such as `https://api.example.com/v1`");
-    let uri: Uri = text.trim_end_matches('/').parse().map_err(|_| refused("is no URL; write one"))?;
+    let uri: Uri = text.trim_end_matches('/').parse().map_err(|_| refused("must be a URL"))?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
         return Err(refused("has to be a whole URL"));
     };
     if authority.as_str().contains('@') {
-        return Err(refused(
-            "must not have a user or a password; put the key into ORDAIN_MODEL_KEY, and write",
-        ));
+        return Err(refused("must be a URL without user and password (the key belongs in ORDAIN_MODEL_KEY)"));
     }
     if uri.query().is_some() || text.contains('#') {
-        return Err(refused("must not have `?` or `#`; write the part before it"));
+        return Err(refused("must be a URL without `?` and `#`"));
     }
     match scheme {
         "https" => Ok(uri),
         "http" if is_loopback(authority.host()) => Ok(uri),
         "http" => Err(refused(
-            "may be http:// only on this machine, because the key would be sent in clear; use https://",
+            "may be http:// only on this machine, because the key would be sent in clear; elsewhere it is an https:// address",
         )),
         _ => Err(refused("has to begin with https://")),
     }

@@ -17,10 +17,10 @@ pub const FIXTURES_MAX: usize = 10_000;
 /// Tokens of an answer, if nothing says otherwise.
 pub const TOKENS_MAX: u32 = 4096;
 
-/// What a request may take.
+/// The time that a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// All completions of a request together. Whoever asks makes a deadline of it.
+    /// All completions of a request together. The caller makes a deadline of it.
     pub request: Duration,
     /// One call of a provider.
     pub call: Duration,

@@ -1,4 +1,4 @@
-//! Whoever answers.
+//! Providers of answers.
 
 use crate::ask::{Answer, Ask, Usage};
 use crate::error::ModelError;
@@ -11,7 +11,7 @@ use crate::wire::{Finish, Reply};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Whoever answers: a model behind one of three APIs, or a recording.
+/// A provider of answers: a model behind one of three APIs, or a recording.
 #[derive(Debug)]
 pub struct Provider {
     source: Source,
@@ -39,7 +39,7 @@ impl Provider {
         self
     }
 
-    /// What a request may take here.
+    /// The limits of a request here.
     pub fn limits(&self) -> Limits {
         match &self.source {
             Source::Remote(remote) => remote.limits(),
@@ -47,7 +47,7 @@ impl Provider {
         }
     }
 
-    /// Who it is, for people: `openai at api.openai.com`, or `replay`.
+    /// Its name, for people: `openai at api.openai.com`, or `replay`.
     pub fn name(&self) -> &str {
         match &self.source {
             Source::Remote(remote) => remote.name(),

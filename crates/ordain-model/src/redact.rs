@@ -23,11 +23,11 @@ const PREFIXES: &[&str] = &[
     "AIza",
     "eyJ",
 ];
-/// How much has to follow; `sk-learn` is no key.
+/// How much has to follow; `sk-learn` is not a key.
 const AFTER_PREFIX_MIN: usize = 8;
 /// Digits and letters without a break that are a key or a hash, if no words can be seen in them.
 const RUN_MIN: usize = 32;
-/// A word of letters alone, as in `bearer authentication`, is no key if it is shorter.
+/// A word of letters alone, as in `bearer authentication`, is not a key if it is shorter.
 const LETTERS_MIN: usize = 16;
 
 /// A text without what looks like a key: `sk-…` and other known beginnings, what follows `Bearer` or `api_key`, and
@@ -76,7 +76,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// What keys consist of. `*` is in it because some providers quote a key with its middle hidden.
+/// The characters of keys. `*` is among them because some providers quote a key with its middle hidden.
 fn is_part(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '+' | '/' | '.' | '*' | '~')
 }

@@ -162,7 +162,7 @@ impl Remote {
         format!("{message} (`{setting} = false` in [model] of ordain.toml leaves it out)")
     }
 
-    /// An answer that is none, by its status.
+    /// The error of a refusal, by its status.
     fn refusal(&self, status: StatusCode, retry_after: Option<Duration>, body: &[u8]) -> ModelError {
         let provider = self.name.clone();
         let message = quoted(&self.without_key(&message_of(body)));
@@ -173,7 +173,7 @@ impl Remote {
             }
             status @ 300..400 => {
                 let message =
-                    "redirects are not followed; write the right address into `base_url`".to_owned();
+                    "redirects are not followed, and `base_url` must be the final address".to_owned();
                 ModelError::Refused { provider, status, message }
             }
             status @ 400.. => ModelError::Refused { provider, status, message: self.with_hint(message) },
@@ -195,7 +195,7 @@ fn retry_wish(error: &ModelError) -> Option<Duration> {
     }
 }
 
-/// What a provider says about an error: `error.message`, or `error` where that is the text, or all of it.
+/// The provider's words about an error: `error.message`, or `error` where that is the text, or all of it.
 fn message_of(body: &[u8]) -> String {
     let json: Option<Json> = serde_json::from_slice(body).ok();
     let error = json.as_ref().and_then(|json| json.get("error"));

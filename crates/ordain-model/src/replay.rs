@@ -54,7 +54,7 @@ impl Replay {
             if let Some(other) = fixtures.insert(fixture.key.clone(), fixture.clone())
                 && other != fixture
             {
-                return Err(refused("another file has another answer to the same; remove one of them"));
+                return Err(refused("another file has another answer to the same question"));
             }
         }
         Ok(Self { fixtures, examples: &[] })
@@ -76,7 +76,8 @@ impl Replay {
         Ok(fixture.reply())
     }
 
-    /// What it knows. A prompt whose answer had to be repaired was recorded twice and is listed once.
+    /// The prompts that it knows. A prompt whose answer had to be repaired was recorded twice and is listed
+    /// once.
     pub(crate) fn prompts(&self) -> Vec<String> {
         let recorded = self.fixtures.values().map(|fixture| fixture.prompt.as_str());
         let prompts: BTreeSet<&str> =

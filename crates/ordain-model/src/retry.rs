@@ -15,7 +15,7 @@ fn vary(time: Duration, random: u32) -> Duration {
     time.mul_f64(0.8 + 0.4 * f64::from(random) / f64::from(u32::MAX))
 }
 
-/// What `Retry-After` says: seconds, or a date.
+/// The value of `Retry-After`: seconds, or a date.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<u32>() {

@@ -7,14 +7,14 @@ use std::fmt;
 #[derive(Clone)]
 pub(crate) struct Secret(String);
 
-/// What stands where a secret was.
+/// The text that replaces a secret.
 pub(crate) const HIDDEN: &str = "***";
 
-/// Replacing a shorter text would spoil messages, and it is no key that anybody issues.
+/// Replacing a shorter text would spoil messages, and nobody issues such keys.
 const SCRUBBED_LENGTH_MIN: usize = 4;
 
 impl Secret {
-    /// A key, if it can stand in a header.
+    /// A key, if a header can carry it.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         let can_be_sent = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());

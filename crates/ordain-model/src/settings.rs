@@ -23,7 +23,7 @@ const KEY: &str = "ORDAIN_MODEL_KEY";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Who answers; without it what is recorded.
+    /// The provider; without it, recordings answer.
     pub provider: Option<ProviderName>,
     /// Where the API is, without the path of the call: `https://api.openai.com/v1`.
     pub base_url: Option<String>,
@@ -48,7 +48,7 @@ pub struct Settings {
     pub key_env: Option<Infallible>,
 }
 
-/// Who answers.
+/// The provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderName {
@@ -92,12 +92,12 @@ impl ProviderName {
 }
 
 fn refuse_key<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Infallible>, D::Error> {
-    Err(serde::de::Error::custom(format!("a key does not belong into a file; put it into {KEY}")))
+    Err(serde::de::Error::custom(format!("a key does not belong in a file, but in {KEY}")))
 }
 
 fn refuse_key_env<'de, D: Deserializer<'de>>(_: D) -> Result<Option<Infallible>, D::Error> {
     Err(serde::de::Error::custom(format!(
-        "a file does not choose which variable is sent; put the key into {KEY}"
+        "a file does not choose which variable is sent: the key is in {KEY}"
     )))
 }
 
@@ -113,15 +113,13 @@ impl Settings {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let name = match variable(PROVIDER) {
             Some(text) => Some(ProviderName::parse(&text).ok_or_else(|| {
-                setup(format!("{PROVIDER} is `{text}`; write replay, openai, anthropic or ollama"))
+                setup(format!("{PROVIDER} is `{text}`, and must be replay, openai, anthropic or ollama"))
             })?),
             None => self.provider,
         };
         let Some(name) = name else {
             if self.base_url.is_some() || variable(BASE_URL).is_some() {
-                return Err(setup(
-                    "there is a base URL but no provider; write `provider` into [model] of ordain.toml",
-                ));
+                return Err(setup("there is a base URL, but [model] of ordain.toml has no `provider`"));
             }
             return self.replay(root, embedded);
         };
@@ -158,7 +156,7 @@ impl Settings {
                 (base, Box::new(OpenAi { hosted }))
             }
             ProviderName::Anthropic if key.is_none() => {
-                return Err(setup(format!("anthropic wants a key; set {KEY}")));
+                return Err(setup(format!("anthropic requires a key in {KEY}")));
             }
             ProviderName::Anthropic => (base()?, Box::new(Anthropic)),
             ProviderName::Ollama => (base()?, Box::new(Ollama)),
@@ -206,7 +204,7 @@ mod tests {
 
     const NOTHING: &[(&str, &str)] = &[];
 
-    /// What comes of a `[model]` table and some variables: who answers and with which model, or why nobody does.
+    /// The result of a `[model]` table and some variables: the provider and its model, or why there is none.
     fn check(table: &str, variables: &[(&str, &str)]) -> Result<String, String> {
         let settings: Settings =
             toml::from_str(table).map_err(|error: toml::de::Error| error.message().to_owned())?;
@@ -251,7 +249,11 @@ mod tests {
         assert_eq!(check(table, &[(MODEL, "n")]).unwrap(), "openai at example.com, n");
         assert_eq!(check(table, &[(BASE_URL, "https://example.org")]).unwrap(), "openai at example.org, m");
         assert_eq!(check(table, &[(PROVIDER, "replay")]).unwrap(), "replay, replay");
-        fails(table, &[(PROVIDER, "OpenAI")], "ORDAIN_MODEL_PROVIDER is `OpenAI`; write replay, openai,");
+        fails(
+            table,
+            &[(PROVIDER, "OpenAI")],
+            "ORDAIN_MODEL_PROVIDER is `OpenAI`, and must be replay, openai,",
+        );
     }
 
     #[test]
@@ -292,7 +294,7 @@ mod tests {
             fails(
                 &table,
                 &variables,
-                "a file does not choose which variable is sent; put the key into ORDAIN_MODEL_KEY",
+                "a file does not choose which variable is sent: the key is in ORDAIN_MODEL_KEY",
             );
         }
     }
@@ -313,10 +315,10 @@ mod tests {
     fn a_key_comes_from_the_environment() {
         let table = "provider = 'anthropic'\nmodel = 'm'";
         assert!(check(table, &[(KEY, "some-key")]).is_ok());
-        fails(table, &[], "anthropic wants a key; set ORDAIN_MODEL_KEY");
+        fails(table, &[], "anthropic requires a key in ORDAIN_MODEL_KEY");
         fails(table, &[(KEY, "two words")], "ORDAIN_MODEL_KEY holds no key");
         assert!(!check(table, &[(KEY, "two words")]).unwrap_err().contains("two"), "it is not quoted");
-        fails("provider = 'openai'\nkey = 'sk-planted'", &[], "a key does not belong into a file");
+        fails("provider = 'openai'\nkey = 'sk-planted'", &[], "a key does not belong in a file");
         assert!(!check("key = 'sk-planted'", &[]).unwrap_err().contains("planted"));
         assert!(!check("key_env = 'sk-planted'", &[]).unwrap_err().contains("planted"));
     }
@@ -325,7 +327,11 @@ mod tests {
     fn a_key_is_not_sent_in_clear() {
         let table = "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://example.com/v1'";
         fails(table, &[], "`base_url` may be http:// only on this machine");
-        fails("provider = 'ollama'\nmodel = 'm'", &[(BASE_URL, "http://192.168.0.2:11434")], "use https://");
+        fails(
+            "provider = 'ollama'\nmodel = 'm'",
+            &[(BASE_URL, "http://192.168.0.2:11434")],
+            "an https:// address",
+        );
     }
 
     #[test]
@@ -333,8 +339,8 @@ mod tests {
         fails("provider = 'openai'", &[], "which model?");
         fails("provider = 'mistral'", &[], "unknown variant `mistral`");
         fails("provder = 'openai'", &[], "unknown field `provder`");
-        fails("base_url = 'https://example.com'", &[], "no provider");
-        fails("", &[(BASE_URL, "https://example.com")], "no provider");
+        fails("base_url = 'https://example.com'", &[], "has no `provider`");
+        fails("", &[(BASE_URL, "https://example.com")], "has no `provider`");
         fails("record = 'here'", &[], "`record` writes down what a model answers");
         fails("fixtures = 'missing'", &[], "`fixtures`: /nowhere/missing: ");
         fails("max_tokens = 0", &[], "expected a nonzero u32");

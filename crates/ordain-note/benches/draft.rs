@@ -1,5 +1,5 @@
-//! What the service does for a draft beside waiting for a model: from the request's bytes to the verified proposal, next to
-//! reading and hashing the answer alone, in turn.
+//! The work of the service on a draft besides waiting for a model: from the request's bytes to the verified
+//! proposal, next to reading and hashing the answer alone, in turn.
 
 #![allow(
     clippy::unwrap_used,

@@ -9,7 +9,7 @@ use ordain_vault::{Code, Finding, Vault, VaultError, guard, validate};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-/// What the service adds to an answer.
+/// The fields that the service adds to an answer.
 pub(crate) struct Ours {
     pub(crate) id: String,
     pub(crate) origin: Origin,
@@ -25,7 +25,7 @@ pub(crate) struct Fit {
     pub(crate) canonicalization: Duration,
 }
 
-/// Why an answer is no proposal.
+/// Why an answer is not a proposal.
 pub(crate) enum Misfit {
     /// It is not one JSON object.
     Malformed(Vec<Finding>),
@@ -132,7 +132,7 @@ fn member<'v, 'a>(value: &'v mut Value<'a>, name: &str) -> Option<&'v mut Value<
     members.iter_mut().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-/// What the model put there is gone.
+/// The model's own values there are dropped.
 fn set(document: &mut Value<'_>, name: &'static str, text: &str) {
     let Value::Object(members) = document else { return };
     members.retain(|(key, _)| key != name);

@@ -35,7 +35,7 @@ pub struct Draft {
     pub steps: Steps,
 }
 
-/// What was measured on the way, by the names of PROPOSAL_SERVICE.
+/// The measurements of one draft, by the names of PROPOSAL_SERVICE.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the document")]
 pub struct Steps {
@@ -62,7 +62,7 @@ impl Drafter {
         Self { provider, vault: vault.to_owned(), snapshot }
     }
 
-    /// Who is asked.
+    /// The provider.
     pub fn provider(&self) -> &Provider {
         &self.provider
     }
@@ -72,7 +72,7 @@ impl Drafter {
         &self.vault
     }
 
-    /// Drafts a note. What it took is logged under the request's id, step by step. Whoever gives it out calls
+    /// Drafts a note. The log has each step under the request's id. A caller that passes the draft on calls
     /// [`Drafter::keep`] first.
     pub async fn draft(&self, request: &Request, correlation_id: &str) -> Result<Draft, Box<Failure>> {
         let started = Instant::now();
@@ -136,7 +136,7 @@ impl Drafter {
                 };
                 let guidance = guidance(&faults);
                 steps.repair_attempted = true;
-                // It goes back to whoever wrote it, so only our own key is no business of theirs.
+                // The text goes back to its author, so only our own key must be removed.
                 let again =
                     repair(&ask, self.provider.without_key(&answer), &self.provider.without_key(&guidance));
                 let failed = |failure: Box<Failure>| {
@@ -272,7 +272,8 @@ impl Drafter {
         Ok(note)
     }
 
-    /// What follows once nothing can take the proposal back: the snapshot, if one is wanted, and the last lines of the log.
+    /// The steps that follow once nothing can take the proposal back: the snapshot, if one is wanted, and the
+    /// last lines of the log.
     pub async fn keep(&self, draft: &mut Draft, correlation_id: &str) {
         let Draft { note, steps } = draft;
         if self.snapshot {

@@ -5,8 +5,8 @@ use ordain_vault::Finding;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// The fields of a repaired answer that differ from the first one although no fault names them. Nothing where the first answer was no object:
-/// then there is nothing to compare with.
+/// The fields of a repaired answer that differ from the first one although no fault names them. Nothing where
+/// the first answer was not an object: then there is nothing to compare with.
 pub(crate) fn drift(first: &str, repaired: &str, faults: &[Finding]) -> Vec<Finding> {
     let (Ok(first), Ok(repaired)) =
         (serde_json::from_str::<Json>(first), serde_json::from_str::<Json>(repaired))
@@ -33,8 +33,8 @@ enum Change {
     Value,
 }
 
-/// A fault names a value; of an object it says that a member is missing or unknown. Where a note goes is one matter: its path follows from its
-/// route.
+/// A fault names a value; of an object it says that a member is missing or unknown. Where a note goes is one
+/// matter: its path follows from its route.
 fn allows(fault: &str, path: &str, change: Change) -> bool {
     let within = path == fault || path.strip_prefix(fault).is_some_and(|rest| rest.starts_with('/'));
     let parent = path.rsplit_once('/').map(|(parent, _)| parent);
@@ -112,5 +112,33 @@ mod tests {
         let body = |it: &mut Json| it["body"]["content_md"] = json!("y");
         assert_eq!(drifted(body, &["/frontmatter/status"]), ["/body/content_md"]);
         assert_eq!(drift("no json", "{}", &[]).len(), 0);
+    }
+
+    /// One field was named, another one changed: each is told by its place.
+    #[test]
+    fn every_other_change_is_told() {
+        let named = ["/frontmatter/status"];
+        for (pointer, value) in [
+            ("/target/path", json!("other/place.md")),
+            ("/target/route_id", json!("other")),
+            ("/frontmatter/title", json!("Another title")),
+            ("/frontmatter/title", json!("")),
+            ("/frontmatter/tags", json!([])),
+            ("/frontmatter/tags", json!(["a", "b"])),
+            ("/body/content_md", json!("x and more")),
+            ("/body/content_md", json!(null)),
+            ("/governance/rationale", json!("another")),
+            ("/governance/related_links", json!(["[[other]]"])),
+        ] {
+            let change = |it: &mut Json| {
+                it["frontmatter"]["status"] = json!("draft");
+                if let Some(place) = it.pointer_mut(pointer) {
+                    *place = value.clone();
+                }
+            };
+            assert_eq!(drifted(change, &named), [pointer], "{pointer} = {value}");
+            // Once an error names it, it may change.
+            assert_eq!(drifted(change, &[named[0], pointer]), [""; 0], "{pointer} = {value}");
+        }
     }
 }

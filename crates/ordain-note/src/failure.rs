@@ -9,13 +9,13 @@ use std::time::Duration;
 /// Why there is no proposal. Nothing in it has a key or a provider's words unredacted.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What kind of failure.
+    /// The kind of failure.
     pub code: Code,
-    /// What went wrong, and what to do.
+    /// The failure, in words.
     pub message: String,
     /// Everything that is wrong with the request, or with the model's last answer.
     pub errors: Vec<Finding>,
-    /// What the model was told to correct, if it was asked to.
+    /// The corrections that the model was asked for, if any.
     pub repair_guidance: Option<String>,
     /// How long to wait before another try.
     pub retry_after: Option<Duration>,
@@ -25,7 +25,7 @@ pub struct Failure {
     pub steps: Steps,
 }
 
-/// What kind of failure.
+/// The kind of failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
     /// The request is wrong.
@@ -34,7 +34,7 @@ pub enum Code {
     AnswerInvalid,
     /// The repair changed what no error named.
     RepairDrift,
-    /// It stayed something that is no JSON object, or the provider did not keep to its API.
+    /// It was never a JSON object, or the provider did not keep to its API.
     Malformed,
     /// The answer was cut off.
     Truncated,
@@ -69,7 +69,7 @@ impl Code {
         }
     }
 
-    /// Whose fault it is, for the metrics.
+    /// The party at fault, for the metrics.
     pub fn blames(self) -> &'static str {
         match self {
             Self::InputInvalid => "caller",
@@ -121,7 +121,7 @@ impl Failure {
         }
     }
 
-    /// The request names what is not there, or is no request.
+    /// The request names something that is not there, or is not a request.
     pub fn of_input(errors: Vec<Finding>) -> Self {
         let message = match errors.as_slice() {
             [only] => only.message.clone(),

@@ -1,4 +1,4 @@
-//! What somebody wants to have drafted, in its normal form.
+//! A request for a draft, in its normal form.
 
 use crate::limits::{FAULTS_MAX, REF_CHARS_MAX, REFS_MAX, TEXT_CHARS_MAX, TEXT_CHARS_MIN};
 use ordain_canon::{Canonicalizer, ContentHash, SHA256_PREFIX, Value, WriteError};
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 pub struct Request {
     /// Where the text comes from.
     pub source: Source,
-    /// What the note shall be, on one line.
+    /// The subject of the note, on one line.
     pub text: String,
     /// Notes of the vault, and pages, that it refers to; each once.
     pub context_refs: Vec<String>,
@@ -79,7 +79,7 @@ impl Request {
         }
         let mut context_refs: Vec<(usize, &str)> = Vec::new();
         for (position, element) in refs.into_iter().enumerate() {
-            // One more than may be there tells that there are too many; what stands there twice counts once.
+            // One more than the limit tells that there are too many; duplicates count once.
             if context_refs.len() > REFS_MAX || faults.len() >= FAULTS_MAX {
                 break;
             }
@@ -95,17 +95,17 @@ impl Request {
         match texts.as_slice() {
             [(name, source, text)] => Self::normal(name, *source, text, &context_refs, enhance, faults),
             [] if faults.is_empty() => {
-                Err(vec![fault("", "there is neither `prompt` nor `refined_text`; give one of them")])
+                Err(vec![fault("", "there is neither `prompt` nor `refined_text`, and one is required")])
             }
             [] => Err(faults),
             [(first, ..), (second, ..), ..] => {
-                faults.push(fault("", format!("`{first}` and `{second}` are both there; give one of them")));
+                faults.push(fault("", format!("`{first}` and `{second}` exclude each other")));
                 Err(faults)
             }
         }
     }
 
-    /// Of a text, references and the note to make better.
+    /// Makes a request of a text, references and the note to make better.
     pub fn new(
         source: Source,
         text: &str,
@@ -130,8 +130,7 @@ impl Request {
         let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let length = text.chars().count();
         if length < TEXT_CHARS_MIN {
-            let problem =
-                format!("has {length} characters; say in at least {TEXT_CHARS_MIN} what the note is about");
+            let problem = format!("has {length} characters, and at least {TEXT_CHARS_MIN} are required");
             faults.push(fault(&format!("/{name}"), problem));
         }
         let cut = cut(&mut text, TEXT_CHARS_MAX);
@@ -164,7 +163,7 @@ impl Request {
         Ok(Self { source, text, context_refs, enhance, cut })
     }
 
-    /// What a proposal that comes of it says about where it comes from.
+    /// The origin that a proposal of this request names.
     pub fn origin(&self) -> Origin {
         match (&self.enhance, self.source) {
             (Some(_), _) => Origin::Enhancement,
@@ -251,6 +250,12 @@ mod tests {
             ("\u{c5}ngstr\u{f6}m and light", "A\u{30a}ngstro\u{308}m and light"),
             ("the unit \u{212b} in use", "the unit \u{c5} in use"),
             ("\u{1100}\u{1161} in Korean", "\u{ac00} in Korean"),
+            ("to\u{302}t ou tard", "t\u{f4}t ou tard"),
+            ("the temperature in \u{212a}", "the temperature in K"),
+            ("a\u{328}\u{301} in Lithuanian", "a\u{301}\u{328} in Lithuanian"),
+            ("\u{30ab}\u{3099} in Japanese", "\u{30ac} in Japanese"),
+            ("\u{2126} is a unit", "\u{3a9} is a unit"),
+            ("o\u{31b}\u{301} in Vietnamese", "\u{1edb} in Vietnamese"),
         ] {
             let (one, other) = (
                 Request::new(Source::Prompt, one, &[], None)?,
@@ -272,6 +277,24 @@ mod tests {
         assert_eq!(faults(&body(&format!("{},{}", eight.join(","), eight.join(",")))), Vec::<String>::new());
         let nine = format!("{},{},\"9\"", eight.join(","), eight.join(","));
         assert_eq!(faults(&body(&nine)), ["/contextRefs: has more than 8 references"]);
+        let count = |refs: &[&str]| {
+            let refs: Vec<String> = refs.iter().map(|it| (*it).to_owned()).collect();
+            Request::new(Source::Prompt, "a note about tides", &refs, None).map(|it| it.context_refs.len())
+        };
+        for (refs, expected) in [
+            (&["a.md", "a.md"][..], 1),
+            (&["a.md", " a.md "], 1),
+            (&["a.md", "A.md"], 2),
+            (&["a.md", "b.md", "a.md", "b.md"], 2),
+            (&["a.md", "./a.md"], 2),
+            (&["a/b.md", "b.md"], 2),
+            (&["\u{e9}.md", "e\u{301}.md", "e.md"], 2),
+            (&["a b.md", "a b.md"], 1),
+            (&["1", "2", "3", "4", "5", "6", "7", "8", "8", "7"], 8),
+            (&["a.md"; 9], 1),
+        ] {
+            assert_eq!(count(refs).ok(), Some(expected), "{refs:?}");
+        }
     }
 
     #[test]
@@ -288,17 +311,17 @@ mod tests {
 
     #[test]
     fn everything_that_is_wrong_is_said() {
-        assert_eq!(faults("{}"), [": there is neither `prompt` nor `refined_text`; give one of them"]);
+        assert_eq!(faults("{}"), [": there is neither `prompt` nor `refined_text`, and one is required"]);
         assert_eq!(
             faults(r#"{"prompt": "a note about tides", "refined_text": "a note about tides"}"#),
-            [": `prompt` and `refined_text` are both there; give one of them"]
+            [": `prompt` and `refined_text` exclude each other"]
         );
         assert_eq!(
             faults(r#"{"prompt": " short ", "contextRefs": [1, ""], "a/b": 1}"#),
             [
                 "/a~1b: unknown field; `prompt`, `refined_text`, `contextRefs` and `enhance` are known",
                 "/contextRefs/0: expected a string, found a number",
-                "/prompt: has 5 characters; say in at least 8 what the note is about",
+                "/prompt: has 5 characters, and at least 8 are required",
                 "/contextRefs/1: must not be empty",
             ]
         );

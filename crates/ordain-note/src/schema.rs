@@ -1,5 +1,5 @@
-//! What a model is asked for: a note proposal without what the service sets. Made from the schema that proposals are
-//! verified by, so that the two cannot drift apart.
+//! The schema that a model is asked for: a note proposal without what the service sets. Made from the schema
+//! that proposals are verified by, so that the two cannot drift apart.
 
 use ordain_spec::Kind;
 use ordain_vault::Note;
@@ -27,8 +27,8 @@ pub(crate) fn of_answer() -> Json {
     schema
 }
 
-/// What a provider is given: the schema of an answer, narrowed so that what it is made to write is complete and fits. An
-/// answer is never refused for these bounds: not every provider can keep to them.
+/// The schema for a provider: that of an answer, narrowed so that answers are complete and fit. An answer is
+/// never refused for these bounds: not every provider can keep to them.
 pub(crate) fn narrowed(answer: &Json, max_tokens: u32, routes: &[&str], enhanced: Option<&Note>) -> Json {
     let mut schema = answer.clone();
     let room = if max_tokens >= ROOMY.tokens * 2 { &ROOMY } else { &TIGHT };
@@ -72,7 +72,8 @@ pub(crate) fn narrowed(answer: &Json, max_tokens: u32, routes: &[&str], enhanced
     }
     let tags_max = room.tags.0.max(u32::try_from(note.tags.len()).unwrap_or(u32::MAX));
     put("frontmatter.tags", "maxItems", json!(tags_max));
-    // What is there must find room again. Where there are not enough tokens for it, the answer is seen to be cut off.
+    // The existing text must find room again. Where there are not enough tokens for it, the answer is seen to
+    // be cut off.
     let body = u32::try_from(note.body().chars().count()).unwrap_or(u32::MAX);
     put("body.content_md", "maxLength", json!(chars_max.max(BODY_CHARS_MIN).max(body.saturating_mul(2))));
     schema
@@ -85,7 +86,7 @@ pub(crate) fn has_room_for(note: &Note, max_tokens: u32) -> bool {
         <= usize::try_from(max_tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_OF_A_TOKEN)
 }
 
-/// What all fields but the body may have: characters, or how many and the characters of each.
+/// The room of all fields but the body: characters, or how many and the characters of each.
 struct Room {
     /// That they fit into.
     tokens: u32,

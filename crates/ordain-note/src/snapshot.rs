@@ -17,7 +17,7 @@ pub(crate) fn write(vault: &Path, note: &Proposal) -> io::Result<()> {
     let folder = vault.join(FOLDER);
     match fs::symlink_metadata(&folder) {
         Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(io::Error::other(format!("`{FOLDER}` is no folder"))),
+        Ok(_) => return Err(io::Error::other(format!("`{FOLDER}` is not a folder"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir(&folder)?,
         Err(error) => return Err(error),
     }
@@ -72,4 +72,32 @@ fn scalar(value: &Json) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mark for the order of bytes, or the end of a line that only YAML sees, would make another document of it.
+    #[test]
+    fn characters_that_yaml_does_not_take_are_escaped() {
+        for character in [
+            '\u{feff}', '\u{7f}', '\u{80}', '\u{85}', '\u{9f}', '\u{2028}', '\u{2029}', '\u{fffe}',
+            '\u{ffff}', '\u{0}',
+        ] {
+            for text in
+                [format!("{character}"), format!("{character}Tides"), format!("a{character}{character}b")]
+            {
+                let written = scalar(&Json::from(text.clone()));
+                assert!(!written.contains(character), "{character:?}: {written}");
+                assert_eq!(
+                    serde_json::from_str::<Json>(&written).ok(),
+                    Some(Json::from(text)),
+                    "{character:?}"
+                );
+            }
+        }
+        assert_eq!(scalar(&Json::from("\u{feff}a: b # c")), "\"\\ufeffa: b # c\"");
+        assert_eq!(scalar(&Json::from("é 🦀")), "\"é 🦀\"");
+    }
 }

@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// What a key file says it is. It also stands for the cost below, so that no file can lower it.
+/// The type of a key file, in its own words. It also fixes the cost below, so that no file can lower it.
 const FORMAT: &str = "ordain/approver-key/v1";
 const MEMORY_KIB: u32 = 256 * 1_024;
 const PASSES: u32 = 3;

@@ -1,4 +1,5 @@
-//! Terminal multiplexers. Whoever reaches the server of one, such as any process of the same user, types into its terminals.
+//! Terminal multiplexers. Any process that reaches the server of one, such as any of the same user, types
+//! into its terminals.
 
 use crate::sessions::parent_and_program;
 use std::path::Path;
@@ -10,8 +11,8 @@ const VARIABLES: [&str; 3] = ["TMUX", "STY", "ZELLIJ"];
 /// No machine nests programs this deep.
 const DEPTH_MAX: usize = 1_000;
 
-/// The multiplexer that this process runs under, if it can be seen. The environment is asked, and so are the processes above
-/// this one: a variable can be removed, an ancestor cannot.
+/// The multiplexer that this process runs under, if it can be seen. The environment is asked, and so are the
+/// processes above this one: a variable can be removed, an ancestor cannot.
 pub fn multiplexer() -> Option<String> {
     by_environment(|name| std::env::var(name).ok()).or_else(|| by_ancestors(std::process::id()))
 }

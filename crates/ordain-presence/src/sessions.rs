@@ -1,4 +1,5 @@
-//! Who else has the terminal open. A process of another session that reads it could take what is typed.
+//! Other processes that have the terminal open. A process of another session that reads it could take what is
+//! typed.
 
 use std::fs;
 use std::io;
@@ -22,8 +23,8 @@ struct Stat {
     terminal: u64,
 }
 
-/// A process of another session that has this process's terminal open. Processes of other users cannot be looked at; they
-/// cannot open the terminal either, unless they are root.
+/// A process of another session that has this process's terminal open. Processes of other users cannot be
+/// looked at; they cannot open the terminal either, unless they are root.
 pub(crate) fn intruder() -> io::Result<Option<Intruder>> {
     let own = stat(Path::new("/proc/self")).ok_or_else(|| io::Error::other("cannot read /proc/self/stat"))?;
     if own.terminal == 0 {

@@ -5,10 +5,12 @@ use crate::sessions::{Intruder, intruder};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{
-    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetwinsize,
+    tcsetattr,
 };
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -18,6 +20,33 @@ const LINE_BYTES_MAX: usize = 1_024;
 
 /// The terminal of this process.
 pub struct Terminal(File);
+
+/// The size of a terminal, in characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TerminalSize {
+    /// How many fit in a line.
+    pub columns: usize,
+    /// How many lines there are.
+    pub rows: usize,
+}
+
+/// The size of the terminal behind a file; nothing if it is not a terminal, or does not say.
+pub fn size_of(file: impl AsFd) -> Option<TerminalSize> {
+    let size = tcgetwinsize(file).ok()?;
+    let size = TerminalSize { columns: usize::from(size.ws_col), rows: usize::from(size.ws_row) };
+    (size.columns > 0 && size.rows > 0).then_some(size)
+}
+
+/// The end of a wait for somebody to type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Typed {
+    /// A line.
+    Line(String),
+    /// The other file has something to read.
+    Woken,
+    /// The time is over.
+    Nothing,
+}
 
 /// Why nothing was read from the terminal.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +126,25 @@ impl Terminal {
         Ok(String::from_utf8_lossy(&line).trim().to_owned())
     }
 
+    /// Its size; a terminal that does not say has 80 columns and 24 rows.
+    pub fn size(&self) -> TerminalSize {
+        size_of(&self.0).unwrap_or(TerminalSize { columns: 80, rows: 24 })
+    }
+
+    /// Waits for a line, with echo, until `wake` has something to read or the time is over.
+    pub fn line_or_wake(&mut self, wake: impl AsFd, wait: Duration) -> Result<Typed, TerminalError> {
+        let timeout = Timespec::try_from(wait).map_err(io::Error::other)?;
+        let wake = wake.as_fd();
+        let mut files = [PollFd::new(&self.0, PollFlags::IN), PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+        match poll(&mut files, Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(Typed::Nothing),
+            Ok(_) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        let [typed, _] = files;
+        if typed.revents().is_empty() { Ok(Typed::Woken) } else { self.line().map(Typed::Line) }
+    }
+
     /// Waits for a line, with echo, and gives up after a while.
     pub fn line_within(&mut self, wait: Duration) -> Result<Option<String>, TerminalError> {
         let timeout = Timespec::try_from(wait).map_err(io::Error::other)?;
@@ -127,7 +175,7 @@ impl Terminal {
     /// Has a new passphrase chosen, typed twice. An empty first line takes `words`, which are shown.
     pub fn new_passphrase(&mut self, words: &str) -> Result<Passphrase, TerminalError> {
         self.say(&format!(
-            "Choose a passphrase of at least {} characters. Press Enter to take these six words; write them down first:\n\n  {words}\n\n",
+            "Choose a passphrase of at least {} characters. Or write these six words\ndown and press Enter to take them:\n\n  {words}\n\n",
             crate::CHARACTERS_MIN
         ))?;
         let first = self.hidden("New passphrase: ")?;
@@ -155,7 +203,7 @@ impl Terminal {
         silent.special_codes[SpecialCodeIndex::VMIN] = 1;
         silent.special_codes[SpecialCodeIndex::VTIME] = 0;
         let restore = Restore { terminal: self.0.try_clone()?, before };
-        // What was typed before the question is not the answer.
+        // Keys typed before the question are not the answer.
         tcsetattr(&self.0, OptionalActions::Flush, &silent).map_err(io::Error::from)?;
         self.say(prompt)?;
         let line = self.edited_line();

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// The intent as it was given, in canonical form.
 pub(crate) const INTENT: &str = "intent.json";
-/// The intent as it was given, where it is no JSON.
+/// The intent as it was given, where it is not JSON.
 pub(crate) const INTENT_TEXT: &str = "intent.txt";
 pub(crate) const BUNDLE: &str = "bundle.json";
 pub(crate) const PLAN: &str = "plan.json";
@@ -34,7 +34,7 @@ pub(crate) fn agent_file(number: usize, name: &str) -> String {
     format!("rounds/{number}/agent/{name}")
 }
 
-/// Where the briefs of a bundle stand in the folder.
+/// The place of the briefs of a bundle in the folder.
 pub(crate) const BRIEFS: &str = "briefs/";
 
 /// The briefs of a bundle: their names in the folder, and what they say.
@@ -65,7 +65,8 @@ impl Artefacts {
         self.0.extend(briefs(bundle).map(|(name, content)| (name, content.as_bytes().to_vec())));
     }
 
-    /// What commands wrote, as far as it was kept, in a folder whose name ends in `/`, or in that of the run.
+    /// The output of commands, as far as it was kept, in a folder whose name ends in `/`, or in that of the
+    /// run.
     pub(crate) fn outputs(&mut self, before: &str, report: &Report) {
         for (name, stream) in outputs(report) {
             self.text(&format!("{before}{name}"), &stream.kept);

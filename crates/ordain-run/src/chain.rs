@@ -34,7 +34,7 @@ pub fn run(
     world: &World<'_>,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Run, RunError> {
-    // A workspace that is none is told in its own words later.
+    // A missing workspace is reported in its own words later.
     if request.workspace.is_dir() {
         prepare_run_folder(&request.workspace)?;
     }
@@ -65,13 +65,13 @@ pub fn run(
     }
 }
 
-/// What the result names first.
+/// The document that the result names first.
 enum Start {
     Intent(IntentRef),
     Source(SourceRef),
 }
 
-/// What the kernel made of it.
+/// The result of the kernel.
 enum Became {
     Bundle,
     Clarify(Vec<Json>),

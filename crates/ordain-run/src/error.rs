@@ -7,7 +7,7 @@ use ordain_harness::sandbox::SandboxError;
 use ordain_kernel::{PatchError, PlanError};
 use ordain_spec::{CommandError, Kind};
 
-/// A run came to no result. That something was not accepted is no such error.
+/// A run came to no result. A document that was not accepted is not such an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -23,10 +23,10 @@ pub enum RunError {
     /// A single command has no plan.
     #[error("it cannot be planned: {0}")]
     Unplanned(String),
-    /// What was made breaks its own rules.
+    /// A made document breaks its own rules.
     #[error("the {} that was made is not valid: {problem}", .kind.title())]
     Made {
-        /// What it is.
+        /// Its kind.
         kind: Kind,
         /// The first thing that is wrong with it.
         problem: String,
@@ -49,4 +49,15 @@ pub enum RunError {
     /// The folder of the run could not be written.
     #[error(transparent)]
     Folder(#[from] RunFolderError),
+}
+
+impl RunError {
+    /// The advice for this error, where there is any.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Workspace(error) => error.hint(),
+            Self::Sandbox(error) => error.hint(),
+            _ => None,
+        }
+    }
 }

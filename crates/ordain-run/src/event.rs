@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, for people who wait.
+//! The events of a run while it goes on, for people who wait.
 
 use ordain_harness::sandbox::End;
 use ordain_spec::bundle::Bundle;
@@ -23,7 +23,7 @@ pub enum Event<'e> {
         total: usize,
         /// The command line.
         command: &'e str,
-        /// What it is for.
+        /// Its purpose.
         purpose: Purpose,
     },
     /// A command ended.
@@ -43,7 +43,7 @@ pub enum Event<'e> {
     },
 }
 
-/// What a command is for.
+/// The purpose of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// It is an action of the plan, by its position.

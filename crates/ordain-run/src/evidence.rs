@@ -22,7 +22,7 @@ pub(crate) struct Occasion<'o> {
     pub(crate) base: &'o Base,
 }
 
-/// What a trial showed. Without a report nothing ran, because a required file action is blocked.
+/// The result of a trial. Without a report nothing ran, because a required file action is blocked.
 pub(crate) fn evidence(
     plan: &Proposal,
     trial: &Trial,
@@ -98,7 +98,7 @@ fn status(plan: &Proposal, actions: &[Ended]) -> ExecutionStatus {
     }
 }
 
-/// What varies between two runs of the same thing.
+/// The parts that vary between two runs of the same thing.
 fn observed(
     trial: &Trial,
     report: Option<&Report>,

@@ -1,4 +1,4 @@
-//! What a run made.
+//! The product of a run.
 
 use crate::verdict::VerdictReason;
 use ordain_harness::apply::Base;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// A run that came to a result, and everything that it made.
 pub struct Run {
-    /// The result, as it stands in the folder.
+    /// The result, as it is in the folder.
     pub result: Verified<RunResult>,
     /// The reasons of the verdict, which the result has as texts.
     pub reasons: Vec<VerdictReason>,
@@ -21,23 +21,23 @@ pub struct Run {
     pub folder: PathBuf,
     /// The bundle, complete or not.
     pub bundle: Option<Verified<Bundle>>,
-    /// What was planned.
+    /// The plan.
     pub planned: Option<Planned>,
-    /// What happened.
+    /// The events.
     pub tried: Option<Tried>,
 }
 
-/// What would be done.
+/// The changes that would be made.
 pub struct Planned {
     /// The plan.
     pub plan: Verified<Proposal>,
     /// Its file operations, or the patch set that was brought.
     pub patch: Verified<PatchSet>,
-    /// What was at the targets before. Targets that could not be looked at are not in it.
+    /// The state of the targets before. Targets that could not be looked at are not in it.
     pub base: Base,
 }
 
-/// What was done in the sandbox.
+/// The report of the sandbox.
 pub struct Tried {
     /// The evidence.
     pub evidence: Verified<ExecutionEvidence>,

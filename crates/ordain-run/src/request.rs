@@ -1,4 +1,4 @@
-//! What to run, and what of the world the caller lends for it.
+//! The run to make, and the resources that the caller lends for it.
 
 use ordain_canon::Value;
 use ordain_harness::sandbox::{Report, SandboxError, Session, StepEvent};
@@ -10,13 +10,13 @@ use std::path::PathBuf;
 
 /// One run.
 pub struct Request<'r> {
-    /// What tells it from another run that starts in the same second.
+    /// The suffix that tells it from another run that starts in the same second.
     pub random: [u8; 3],
     /// The folder that it is about. Only its `.ordain` is written to.
     pub workspace: PathBuf,
-    /// What commands may do.
+    /// The rights of commands.
     pub profile: Profile,
-    /// What it starts with.
+    /// The document that it starts with.
     pub origin: Origin<'r>,
     /// How far it goes.
     pub mode: Mode,
@@ -24,13 +24,13 @@ pub struct Request<'r> {
     pub allow_landlock_only: bool,
 }
 
-/// What a run starts with. The path is relative, or just a name.
+/// The document that a run starts with. The path is relative, or just a name.
 pub enum Origin<'r> {
     /// Somebody's words.
     Intent {
         /// As the result names it.
         path: String,
-        /// What stands there.
+        /// Its content.
         text: IntentText<'r>,
     },
     /// A plan that somebody made without the kernel.
@@ -53,7 +53,7 @@ pub enum Origin<'r> {
 pub enum IntentText<'r> {
     /// It is JSON, whatever it says.
     Read {
-        /// What it says.
+        /// Its content.
         value: &'r Value<'r>,
         /// How long the text is.
         bytes: usize,
@@ -62,7 +62,7 @@ pub enum IntentText<'r> {
     Unreadable {
         /// The text itself.
         text: &'r [u8],
-        /// What is wrong with it.
+        /// The finding against it.
         message: String,
     },
 }
@@ -79,12 +79,12 @@ pub enum Mode {
 /// Runs a session of the sandbox, as [`run_watched`](ordain_harness::sandbox::run_watched) does.
 pub type Runner = dyn Fn(&Session, &mut dyn FnMut(StepEvent)) -> Result<Report, SandboxError>;
 
-/// What differs between two runs of the same thing.
+/// The parts that differ between two runs of the same thing.
 pub struct World<'w> {
     /// Milliseconds since 1970.
     pub now_ms: &'w dyn Fn() -> u64,
     /// The sandbox.
     pub sandbox: &'w Runner,
-    /// Who runs it, as in `ordain 0.1.0`.
+    /// The program that runs it, as in `ordain 0.1.0`.
     pub executor: &'w str,
 }

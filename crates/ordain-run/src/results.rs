@@ -49,7 +49,7 @@ impl Ended {
     }
 }
 
-/// What a status and an exit code do not say.
+/// Details that a status and an exit code do not carry.
 fn step_problem(step: &StepReport) -> Option<String> {
     match &step.end {
         End::Skipped => None,

@@ -18,7 +18,7 @@ use std::path::Path;
 /// A plan, ready to be tried.
 pub(crate) struct Trial {
     pub(crate) session: Session,
-    /// What each step of the session is for.
+    /// The purpose of each step of the session.
     pub(crate) purposes: Vec<Purpose>,
     /// File actions that cannot be carried out in this workspace, by position, and why.
     pub(crate) blocked: BTreeMap<usize, String>,
@@ -100,7 +100,7 @@ fn inspected(plan: &Proposal) -> BTreeSet<&str> {
     written.map(|it| it.target.as_str()).chain(tested.map(|it| it.target.as_str())).collect()
 }
 
-/// What is at these paths of a workspace, and why some of them cannot be looked at.
+/// The state of these paths of a workspace, and why some of them cannot be looked at.
 pub(crate) fn look<'p>(
     workspace: &Path,
     paths: impl IntoIterator<Item = &'p str>,

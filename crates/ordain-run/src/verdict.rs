@@ -11,7 +11,8 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Why a run is accepted or not. Its texts are the reasons in the result; programs match on this instead of reading them.
+/// Why a run is accepted or not. Its texts are the reasons in the result; programs match on this instead of
+/// reading them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum VerdictReason {
     /// Nothing speaks against it.
@@ -71,8 +72,8 @@ impl Judged {
     }
 }
 
-/// What the evidence means for the plan. What may fail may fail, but for file actions: the patch set has all of them,
-/// and one that cannot be carried out stops the whole of it.
+/// The meaning of the evidence for the plan. Optional actions may fail, but for file actions: the patch set
+/// has all of them, and one that cannot be carried out stops the whole of it.
 pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEvidence>) -> Judged {
     let validation = validate(evidence, plan);
     let mut reasons: Vec<VerdictReason> =
@@ -93,8 +94,8 @@ pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEv
     Judged { accepted, reasons, validated_by_kernel: true }
 }
 
-/// Whether a command ended well, or a test passed that is not about the plan's own files: that these are there, as they were written,
-/// says nothing about whether they are any good.
+/// Whether a command ended well, or a test passed that is not about the plan's own files: that these are
+/// there, as they were written, says nothing about whether they are any good.
 fn tests_anything(plan: &Proposal, evidence: &ExecutionEvidence) -> bool {
     let written: BTreeSet<&str> = plan
         .actions
@@ -117,7 +118,7 @@ fn tests_anything(plan: &Proposal, evidence: &ExecutionEvidence) -> bool {
         || plan.acceptance_tests.iter().any(shows)
 }
 
-/// What was observed of actions that did not go well, in words.
+/// The observations of actions that did not go well, in words.
 fn problems(evidence: &ExecutionEvidence) -> impl Iterator<Item = VerdictReason> {
     let observed = evidence.observed.as_ref().and_then(|observed| observed.get("problems"));
     let problems = observed.and_then(Json::as_array).into_iter().flatten();
@@ -137,7 +138,7 @@ pub(crate) fn beyond_profile(report: &Report) -> Judged {
     untried(report.violations().iter().cloned().map(VerdictReason::BeyondProfile).collect())
 }
 
-/// Only a plan was asked for; what would stand in its way follows.
+/// Only a plan was asked for; the obstacles to it follow.
 pub(crate) fn only_planned(problems: &[Problem]) -> Judged {
     let problems = problems.iter().cloned().map(VerdictReason::Workspace);
     untried(std::iter::once(VerdictReason::OnlyPlanned).chain(problems).collect())

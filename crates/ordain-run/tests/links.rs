@@ -72,8 +72,8 @@ fn write(path: &Path, value: &Json) {
     fs::write(path, Canonicalizer::new().value(value).unwrap()).unwrap();
 }
 
-/// What nothing in the folder can contradict: the name of the intent's file, what was observed and is only said once,
-/// and where nothing was tried the policy and the kernel.
+/// Facts that nothing in the folder can contradict: the name of the intent's file, what was observed and is
+/// only said once, and where nothing was tried the policy and the kernel.
 fn is_free(run: &Run, file: &str, pointer: &str) -> bool {
     let untried = run.result.execution.0.is_none();
     match file {

@@ -128,7 +128,7 @@ fn what_commands_make_of_planned_files_counts() {
     let workspace = Workspace::new();
     let run = workspace.file("a", "1").plan(plan(vec![delete, command("true", 1)], Vec::new()));
     assert!(run.result.decision.accepted, "{:?}", run.result.decision);
-    // A folder that a command made stands in the way of a later write.
+    // A folder that a command made is in the way of a later write.
     let run = Workspace::new().plan(plan(vec![command("folder a", 0), create("a", "1", 1)], Vec::new()));
     assert_eq!(statuses(&run), [Success, Failure]);
     assert_refused(&run, "`a` cannot be written: Is a directory");
@@ -315,4 +315,45 @@ fn a_goal_alone_is_untested() {
     }
     let run = Workspace::new().intent(&json!({"goal": "hello, how are you?"}));
     assert_eq!(run.result.kernel_result_kind, ResultKind::Clarify);
+}
+
+/// Files that the plan writes itself, and criteria in words, show nothing either. A command that fails decides.
+#[test]
+fn nothing_is_accepted_that_was_not_tried() {
+    let file = json!([{"path": "a.txt", "content": "one"}]);
+    let own = |kind: &str, expected: &str| json!([{"name": "t", "type": kind, "target": "a.txt", "expected": expected}]);
+    let hash = ordain_canon::ContentHash::of(b"one").to_string();
+    let add = "Add the file `a.txt` with the text one";
+    for (goal, constraints, context, because) in [
+        ("Add `--verbose` to `cli.py`", json!([]), json!({}), UNTESTED),
+        (
+            "Fix `add` in `calc.py`, which subtracts instead of adding",
+            json!(["A test in `test_calc.py` must cover negative numbers"]),
+            json!({}),
+            UNTESTED,
+        ),
+        (
+            "Add a total to `orders.html`",
+            json!(["Done when `orders.html` shows the sum of all rows"]),
+            json!({}),
+            UNTESTED,
+        ),
+        ("1. Remove `old.py`\n2. Rename `a.py` to `b.py`", json!([]), json!({}), UNTESTED),
+        ("Rename `total` to `sum` in `orders.py`", json!([]), json!({"write_briefs": true}), UNTESTED),
+        (add, json!([]), json!({"files": file}), UNTESTED),
+        (add, json!([]), json!({"files": file, "tests": own("file_exists", "true")}), UNTESTED),
+        (add, json!([]), json!({"files": file, "tests": own("content_match", "one")}), UNTESTED),
+        (add, json!([]), json!({"files": file, "tests": own("hash_match", &hash)}), UNTESTED),
+        (
+            add,
+            json!(["Done when `false --unit` passes"]),
+            json!({"files": file, "tests": own("file_exists", "true")}),
+            "a required test failed: stated: `false --unit` succeeds",
+        ),
+    ] {
+        let intent = json!({"goal": goal, "constraints": constraints, "context": context});
+        let run = Workspace::new().intent(&intent);
+        assert_eq!(run.result.kernel_result_kind, ResultKind::Bundle, "{intent}");
+        assert_refused(&run, because);
+    }
 }

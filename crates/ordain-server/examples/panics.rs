@@ -1,6 +1,7 @@
-//! A server with a bug: its clock panics. Every request that asks for the time must be answered with status 500, and the next one
-//! as if nothing had happened. An example, because tests are always built with `panic = "unwind"`, whatever the profile says:
-//! `cargo xtask soak panics` runs it in the profiles `release` and `dist`.
+//! A server with a bug: its clock panics. Every request that asks for the time must be answered with status
+//! 500, and the next one as if nothing had happened. An example, because tests are always built with
+//! `panic = "unwind"`, whatever the profile says: `cargo xtask soak panics` runs it in the profiles `release`
+//! and `dist`.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "it may fail loudly")]
 
@@ -31,7 +32,7 @@ fn main() {
         let addresses = ["127.0.0.1:0".parse::<ListenAddress>().unwrap()];
         let listening = listen(App::new(gate), &addresses).await.unwrap();
         let addresses = listening.addresses().unwrap();
-        tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
+        tokio::spawn(listening.run(Background::default(), std::future::pending()));
         match addresses.as_slice() {
             [ListenAddress::Tcp(address)] => *address,
             other => panic!("{other:?}"),

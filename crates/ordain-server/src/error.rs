@@ -12,7 +12,7 @@ use ordain_vault::Finding;
 /// A problem as the answer to a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ErrorResponse {
-    /// What the client reads.
+    /// The body that the client reads.
     pub problem: Problem,
     /// Seconds after which the client may try again, where that is known.
     pub retry_after: Option<u64>,
@@ -63,7 +63,7 @@ impl From<Problem> for ErrorResponse {
     }
 }
 
-/// What to do about an act without a signature that counts.
+/// The advice for an act without a signature that counts.
 const SIGN: &str = "sign it with an enrolled key: `ordain approver list` shows them";
 
 impl From<GateError> for ErrorResponse {
@@ -89,16 +89,21 @@ impl From<GateError> for ErrorResponse {
                 .with_hint("put the gate's own store and key back together, or run `ordain gate import`"),
             GateError::Unavailable(_) => of(ProblemCode::Unavailable),
             GateError::Store(StoreError::TooLong { .. }) => of(ProblemCode::TooLong).with_status(400),
-            GateError::Store(StoreError::Corrupt(_)) | GateError::Damaged(_) => of(ProblemCode::Damaged),
+            GateError::Damaged(_) => of(ProblemCode::Damaged),
             GateError::Store(StoreError::Uncertain(_)) => Problem::uncertain(detail),
-            GateError::Store(_) => of(ProblemCode::Store),
+            GateError::Store(error) => {
+                let damaged = matches!(error, StoreError::Corrupt(_));
+                let code = if damaged { ProblemCode::Damaged } else { ProblemCode::Store };
+                Problem { hint: error.hint().map(str::to_owned), ..of(code) }
+            }
             _ => of(ProblemCode::Internal),
         };
         Self { public_detail, ..problem.into() }
     }
 }
 
-/// What remote callers read about the store's own failures; nothing where the error is about the request.
+/// The text that remote callers read about the store's own failures; nothing where the error is about the
+/// request.
 fn public_detail(error: &StoreError) -> Option<&'static str> {
     Some(match error {
         StoreError::Full(_) => {

@@ -1,4 +1,5 @@
-//! The front that every request passes: it gives the request an id, enforces limits, identifies the caller, and logs without content.
+//! The front that every request passes: it gives the request an id, enforces limits, identifies the caller,
+//! and logs without content.
 
 use crate::app::App;
 use crate::error::ErrorResponse;
@@ -15,8 +16,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use ordain_api::{
-    Access, ActionQuery, LongPoll, Method as ApiMethod, Operation, OperationId, Problem, ProblemCode,
-    ProjectName, STATEMENT_HEADER, read_statement_header,
+    Access, ActQuery, ActionQuery, ActionsQuery, LongPoll, Method as ApiMethod, Operation, OperationId,
+    Problem, ProblemCode, ProjectName, Role, STATEMENT_HEADER, read_statement_header,
 };
 use ordain_gate::{Caller, GateError};
 use ordain_spec::statement::How;
@@ -34,7 +35,7 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let route = request.extensions().get::<MatchedPath>().and_then(|path| routes::known(path.as_str()));
     let route = route.unwrap_or("unknown");
     let method = request.method().clone();
-    // Who is known already asks without a network.
+    // A known caller asks without a network.
     let is_local = request.extensions().get::<Arc<Caller>>().is_some();
     let answered = AssertUnwindSafe(answer(&app, request, next, route)).catch_unwind().await;
     let (mut response, principal) = answered.unwrap_or_else(|_| (response_of(broken_off()), None));
@@ -73,8 +74,8 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     response
 }
 
-/// Whether a request is logged, and how many before it were not. Requests of strangers are logged once in a while: anybody can
-/// send as many as they like. The metrics count all of them.
+/// Whether a request is logged, and how many before it were not. Requests of strangers are logged once in a
+/// while: anybody can send as many as they like. The metrics count all of them.
 fn logged(app: &App, principal: Option<&str>, status: u16) -> Option<Option<u64>> {
     if principal.is_some() {
         return Some(None);
@@ -150,7 +151,8 @@ fn waits(operation: &Operation, uri: &Uri) -> bool {
         LongPoll::Never => false,
         LongPoll::Always => true,
         LongPoll::OnRequest => {
-            Query::<ActionQuery>::try_from_uri(uri).is_ok_and(|Query(query)| query.wait.is_some())
+            let one = Query::<ActionQuery>::try_from_uri(uri).is_ok_and(|Query(query)| query.wait.is_some());
+            one || Query::<ActionsQuery>::try_from_uri(uri).is_ok_and(|Query(query)| query.wait.is_some())
         }
     }
 }
@@ -186,7 +188,8 @@ async fn in_time(request: Request, next: Next) -> Response {
     }
 }
 
-/// The caller with the statements that it signed. An owner act on a gate with an owner has at least one; the gate checks it.
+/// The caller with the statements that it signed. An owner act on a gate with an owner has at least one; the
+/// gate checks it.
 async fn present(
     app: &App,
     headers: &HeaderMap,
@@ -218,7 +221,8 @@ async fn present(
     if !is_peer {
         return Ok(caller);
     }
-    // A user of the machine has no role for owner acts: the statement carries the act. Without an owner there is only the claim.
+    // A user of the machine has no role for owner acts: the statement carries the act. Without an owner there
+    // is only the claim.
     let may_claim = || operation.id == OperationId::EnrolApproverKey && is_claimant(app, peer);
     if !owned && !may_claim() {
         return Err(unclaimed(app).into());
@@ -244,8 +248,8 @@ fn unclaimed(app: &App) -> Problem {
     }
 }
 
-/// The caller, asking about the project whose folder came with the preface. Of a workspace that no project of the gate registers,
-/// nothing is asked; a token needs no preface.
+/// The caller, asking about the project whose folder came with the preface. A workspace that no project of
+/// the gate registers is refused; a token needs no preface.
 async fn about_project(
     app: &App,
     request: &mut Request,
@@ -275,9 +279,19 @@ async fn about_project(
             request.extensions_mut().insert(status);
             Ok(Arc::new(Arc::unwrap_or_clone(caller).about_project(ProjectName { project_id, path })))
         }
+        Err(_) if is_named && asks_about_any_folder(operation, request.uri()) => {
+            Ok(Arc::new(Arc::unwrap_or_clone(caller).outside_projects()))
+        }
         Err(problem) if is_invalid || operation.workspace => Err(problem.into()),
         Err(_) => Ok(caller),
     }
+}
+
+/// Whether a call may be about a folder of no project. The caller's own word is enough: the gate then takes no call
+/// about a workspace.
+fn asks_about_any_folder(operation: &Operation, uri: &Uri) -> bool {
+    operation.id == OperationId::Act
+        && Query::<ActQuery>::try_from_uri(uri).is_ok_and(|Query(query)| query.any_folder)
 }
 
 /// Lets a caller in that has a place and one of the roles that the table asks for. Its body is not read before.
@@ -298,6 +312,9 @@ fn admit(
 }
 
 fn check_roles(caller: &Caller, operation: &Operation) -> Result<(), ErrorResponse> {
+    if operation.id == OperationId::Halt && caller.may_halt() {
+        return Ok(());
+    }
     if caller.signs_only() && operation.method != ApiMethod::Get && !operation.is_owner_act() {
         let problem = format!("the policies in force do not name the user who is `{}`", caller.principal());
         let hint = "push policies with an actor whose `os_user` it is";
@@ -316,15 +333,24 @@ fn check_roles(caller: &Caller, operation: &Operation) -> Result<(), ErrorRespon
     let (principal, names) = (caller.principal(), names.join(word));
     if caller.how() == How::Peer {
         let problem = format!("`{principal}` lacks the {what} {names} over a socket");
-        let hint = "use a token that has it: set ORDAIN_TOKEN, or pass `--token-file`";
+        let in_policies = [Role::Auditor, Role::Operator].into_iter().find(|role| roles.contains(role));
+        let hint = match in_policies {
+            // An agent, by the policies.
+            _ if !caller.may_halt() => "ask the person whose agent it is".to_owned(),
+            Some(role) => format!(
+                "a policy can give it to a person: `\"roles\": [\"{}\"]` in entities.json; or use a token that has it",
+                role.name()
+            ),
+            None => "use a token that has it: set ORDAIN_TOKEN, or pass `--token-file`".to_owned(),
+        };
         return Err(Problem::new(ProblemCode::Forbidden, problem).with_hint(hint).into());
     }
     let problem = format!("token of `{principal}` lacks the {what} {names}");
     Err(Problem::new(ProblemCode::Forbidden, problem).into())
 }
 
-/// The owner of the token; without one, the user at the other end of a unix socket. `guarded`: what it asks for checks the
-/// token once more as it writes.
+/// The owner of the token; without one, the user at the other end of a unix socket. `guarded`: what it asks
+/// for checks the token once more as it writes.
 async fn authenticate(
     app: &App,
     headers: &HeaderMap,
@@ -379,7 +405,8 @@ fn request_id(headers: &HeaderMap) -> String {
     new_request_id()
 }
 
-/// An id that no other request has: a count from a random start. It is no secret; it only has to be found again.
+/// An id that no other request has: a count from a random start. It is not a secret; it only has to be found
+/// again.
 fn new_request_id() -> String {
     static START: OnceLock<u64> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -425,6 +452,7 @@ mod tests {
         {
             assert!(!waits(OperationId::GetAction, uri), "{uri}");
         }
-        assert!(!waits(OperationId::ListActions, "/v1/actions?wait=5"));
+        assert!(waits(OperationId::ListActions, "/v1/actions?state=held&wait=5"));
+        assert!(!waits(OperationId::ListActions, "/v1/actions?state=held"));
     }
 }

@@ -13,7 +13,7 @@ pub struct InProcess {
     pub runtime: Arc<Runtime>,
     /// The gate and its router.
     pub app: App,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
 }
 

@@ -21,7 +21,7 @@ pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub const CONNECTIONS_MAX: usize = 2_048;
 /// Requests that are worked on at once.
 pub const REQUESTS_MAX: usize = 512;
-/// Of these, those of one principal.
+/// The number of these that one principal may have.
 pub const REQUESTS_OF_ONE_MAX: usize = 256;
 /// Requests without a token that ask the store at once; the others wait for their turn.
 pub const OPEN_REQUESTS_MAX: usize = 4;
@@ -41,8 +41,8 @@ pub const STOP_WAIT: Duration = Duration::from_secs(30);
 pub const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// How often the ledger's head is signed, if it has grown.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
-/// Intents that are transformed and documents that are verified at once; the others wait for their turn. Such work fills a
-/// processor, and decisions need one too.
+/// Intents that are transformed and documents that are verified at once; the others wait for their turn. Such
+/// work fills a processor, and decisions need one too.
 pub const DOCUMENTS_MAX: usize = 1;
 /// Bytes of proposals, calls and evidence that one principal may send in a day, to one node.
 pub const BYTES_PER_DAY_DEFAULT: u64 = 1 << 30;

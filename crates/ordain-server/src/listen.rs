@@ -21,7 +21,7 @@ pub enum ListenAddress {
     Socket(PathBuf, SocketAccess),
 }
 
-/// Who may connect to a unix socket.
+/// The users who may connect to a unix socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SocketAccess {
     /// The user of the server alone.
@@ -223,8 +223,8 @@ mod unix {
         }
     }
 
-    /// Binds in a folder that nobody else can enter and moves the socket to its place with its final mode, so that at no time
-    /// others may connect.
+    /// Binds in a folder that nobody else can enter and moves the socket to its place with its final mode, so
+    /// that at no time others may connect.
     fn bind_privately(path: &Path, access: SocketAccess) -> io::Result<(UnixListener, (u64, u64))> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // A short name, because the path of a socket may have about a hundred bytes.

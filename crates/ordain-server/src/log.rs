@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// Lines that could not be written, in this process.
 static FAILED_WRITES: AtomicU64 = AtomicU64::new(0);
 
-/// Standard error, for log lines. A closed pipe or a full disk is counted and is never an error: whoever logs would stop the
-/// server over it.
+/// Standard error, for log lines. A closed pipe or a full disk is counted and is never an error: whoever logs
+/// would stop the server over it.
 #[derive(Debug, Default)]
 pub struct LogWriter;
 

@@ -30,7 +30,7 @@ struct Proposals {
     provider_codes: BTreeMap<u16, u64>,
     latencies: Durations,
     provider_latencies: Durations,
-    /// What PROPOSAL_SERVICE names and can be added up.
+    /// The measurements of PROPOSAL_SERVICE that can be added up.
     sums: [(&'static str, &'static str, f64); 7],
 }
 
@@ -41,7 +41,7 @@ struct Durations {
     count: u64,
 }
 
-/// What the gate says about itself when it is asked.
+/// The gate's own figures.
 pub(crate) struct Gauges {
     pub(crate) ledger_size: Option<u64>,
     pub(crate) halted: Option<bool>,
@@ -51,7 +51,7 @@ pub(crate) struct Gauges {
     pub(crate) log: LogCounters,
 }
 
-/// What is missing in the log.
+/// The gaps in the log.
 pub(crate) struct LogCounters {
     pub(crate) failed_writes: u64,
     pub(crate) left_out: u64,

@@ -1,4 +1,5 @@
-//! What drafting notes needs beside the gate: the drafter, places, and failed drafts that can be read once.
+//! The parts that drafting notes needs beside the gate: the drafter, places, and failed drafts that can be
+//! read once.
 
 use crate::limits::{DRAFTS_MAX, FAILURE_KEPT, FAILURES_MAX, VALIDATIONS_MAX};
 use ordain_note::Drafter;
@@ -14,7 +15,7 @@ pub(crate) struct Notes {
     failures: Mutex<VecDeque<Kept>>,
 }
 
-/// What a model answered, for its requester alone.
+/// The answer of a model, for its requester alone.
 struct Kept {
     principal: String,
     correlation_id: String,

@@ -1,7 +1,7 @@
 //! The other end of a unix socket: which user it is, and which project it is about. The only Linux calls of the server.
 //!
-//! A client may send one preface byte before its first request, with an open descriptor of its project folder. It says which
-//! project, not who.
+//! A client may send one preface byte before its first request, with an open descriptor of its project
+//! folder. It says which project, not who.
 
 use crate::limits::HEAD_WAIT;
 use ordain_presence::OsUser;
@@ -23,7 +23,7 @@ pub(crate) struct Peer {
     pub(crate) preface: Preface,
 }
 
-/// What came before the first request.
+/// The bytes before the first request.
 #[derive(Clone)]
 pub(crate) enum Preface {
     /// Nothing.
@@ -35,7 +35,7 @@ pub(crate) enum Preface {
 }
 
 impl Peer {
-    /// Who it is, by the credentials that the kernel kept when it connected, and the preface, if there is one.
+    /// The user, by the credentials that the kernel kept when it connected, and the preface, if there is one.
     pub(crate) async fn meet(stream: &UnixStream) -> io::Result<Self> {
         let user = Arc::new(OsUser::of_uid(stream.peer_cred()?.uid()));
         let preface = tokio::time::timeout(HEAD_WAIT, preface(stream)).await??;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What each principal has sent. It is kept in memory, on each node for itself: a restart begins anew.
+/// The bytes that each principal has sent. They are kept in memory, on each node for itself: a restart begins
+/// anew.
 pub(crate) struct Quota {
     bytes_per_day: u64,
     used: Mutex<BTreeMap<String, Used>>,

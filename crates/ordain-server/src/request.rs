@@ -1,4 +1,4 @@
-//! Reading what a request brings: its body, its query, who asks. What does not fit is a problem, never a panic.
+//! Reading what a request brings: its body, its query, who asks. Bad input is a problem, never a panic.
 
 use crate::error::ErrorResponse;
 use crate::front::no_token;

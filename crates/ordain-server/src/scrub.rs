@@ -14,7 +14,7 @@ pub(crate) fn scrubbed(text: &str) -> String {
     shown + &without_secret(&word)
 }
 
-/// What tokens and permits consist of: base64url and dots.
+/// The characters of tokens and permits: base64url and dots.
 fn is_part(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.')
 }

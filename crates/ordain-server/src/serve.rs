@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 
 /// A server that listens.
@@ -24,11 +24,13 @@ pub struct Listening {
     app: App,
 }
 
-/// What happens beside requests.
-#[derive(Clone)]
+/// The work beside requests.
+#[derive(Clone, Default)]
 pub struct Background {
     /// Where the last signed head is kept.
     pub checkpoint_file: Option<PathBuf>,
+    /// How long nobody may be connected before the server ends by itself; without it, it never does.
+    pub idle: Option<Duration>,
 }
 
 /// Starts listening; connections wait until [`Listening::run`].
@@ -50,9 +52,10 @@ impl Listening {
     pub async fn run(self, background: Background, stop: impl Future<Output = ()>) {
         let Self { listeners, app } = self;
         let (stopping, stopped) = watch::channel(false);
-        let beside = tokio::spawn(always_beside(app.clone(), background, stopped));
+        let beside = tokio::spawn(always_beside(app.clone(), background.clone(), stopped));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let idle = idle(Arc::clone(&places), listeners.len(), background.idle);
         let service = |listener: &Listener| {
             let hosts = listener.hosts(app.public_host.clone());
             TowerToHyperService::new(app.router().layer(axum::Extension(hosts)))
@@ -63,6 +66,7 @@ impl Listening {
         tokio::select! {
             _ = join_all(accepting) => {}
             () = stop => {}
+            () = idle => tracing::info!("nobody asks any more"),
         }
         drop(services);
         drop(listeners);
@@ -76,6 +80,18 @@ impl Listening {
         if let Err(error) = app.gate.store().clone().close().await {
             tracing::error!(error = %error, "the store did not close cleanly");
         }
+    }
+}
+
+/// Until nobody was connected for this long. Each listener holds a place for the next connection.
+async fn idle(places: Arc<Semaphore>, listeners: usize, limit: Option<Duration>) {
+    let Some(limit) = limit else { return std::future::pending().await };
+    let step = (limit / 20).max(Duration::from_millis(50));
+    let mut quiet = Duration::ZERO;
+    while quiet < limit {
+        tokio::time::sleep(step).await;
+        let is_quiet = places.available_permits() + listeners >= CONNECTIONS_MAX;
+        quiet = if is_quiet { quiet + step } else { Duration::ZERO };
     }
 }
 
@@ -100,7 +116,7 @@ async fn accept(
         };
         let (service, watcher) = (service.clone(), graceful.watcher());
         tokio::spawn(async move {
-            // A client that goes away, or sends no proper preface, is no failure of ours.
+            // A client that goes away, or sends no proper preface, is not a failure of ours.
             let Ok((stream, peer)) = accepted.begin().await else { return };
             let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
                 if let Some(peer) = &peer {
@@ -122,7 +138,7 @@ async fn accept(
 /// A bug in the program must not keep time from passing.
 async fn always_beside(app: App, background: Background, stopped: watch::Receiver<bool>) {
     while tokio::spawn(beside(app.clone(), background.clone(), stopped.clone())).await.is_err() {
-        tracing::error!("what happens beside requests was broken off, and begins again");
+        tracing::error!("the work beside requests was broken off, and begins again");
         tokio::time::sleep(CHECKPOINT_EVERY).await;
     }
 }

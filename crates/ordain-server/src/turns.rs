@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Who waits for a turn. A principal with a hundred requests waits with one of them; the others wait behind it, and so not
-/// before the requests of others.
+/// The requests that wait for a turn. A principal with a hundred requests waits with one of them; the others
+/// wait behind it, and so not before the requests of others.
 pub(crate) struct Turns {
     all: Arc<Semaphore>,
     of_one: Mutex<BTreeMap<String, Weak<Semaphore>>>,
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Whoever comes second waits for one request of whoever came first with many, not for all of them.
+    /// The second principal waits for one request of a first one with many, not for all of them.
     #[tokio::test]
     async fn a14_one_principal_does_not_keep_others_from_their_turn() {
         let turns = Arc::new(Turns::new(1));

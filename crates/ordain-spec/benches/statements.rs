@@ -33,6 +33,7 @@ fn approval(key: &SigningKey, number: u64) -> (String, Signed) {
         verdict: Verdict::Approve,
         scope: "once".to_owned(),
         assurance: Assurance::Presence,
+        session: None,
         reason_hash: reason_hash(reason),
         at_ms,
         not_after_ms,

@@ -1,4 +1,4 @@
-//! What the caller knows and a document cannot say: the time, the limits, the other documents.
+//! Facts that the caller knows and a document cannot contain: the time, the limits, the other documents.
 
 use crate::kind::Kind;
 use crate::limits::FRESHNESS_MS_DEFAULT;
@@ -20,7 +20,7 @@ pub struct Facts<'a> {
     pub bundle: Option<&'a SourceBundle>,
     /// The normalized intent that a bundle was made from.
     pub intent: Option<&'a Value<'a>>,
-    /// What the transform makes of the intent today.
+    /// The bundle that the transform makes of the intent today.
     pub recomputed: Option<&'a Value<'a>>,
     /// The evidence packets held.
     pub evidence: &'a [Value<'a>],
@@ -72,7 +72,8 @@ pub struct SourceBundle {
 }
 
 impl SourceBundle {
-    /// Of a bundle's document. One that is not valid still has an id and a hash, and that it is not valid is said.
+    /// The reference to a bundle's document. An invalid one still has an id and a hash, and the reference
+    /// says that it is invalid.
     pub fn of(bundle: &Value<'_>) -> Result<Self, DeriveError> {
         let mut canon = Canonicalizer::new();
         let report = verify_value(Kind::Bundle, &Facts::default(), bundle);
@@ -92,7 +93,7 @@ fn brings_files(bundle: &Value<'_>) -> bool {
     outputs.iter().any(|output| output.get("type").and_then(Value::as_str) == Some("file"))
 }
 
-/// Who could approve.
+/// The people who could approve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Approvers {
     /// Approvers that the policy names, without the actor.

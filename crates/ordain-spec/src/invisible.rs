@@ -1,7 +1,7 @@
 //! Characters that nobody sees.
 
-/// Whether a character is in a text and not to be seen in it: Unicode's Default_Ignorable_Code_Point, its format characters
-/// (`Cf`), and the separators of lines and paragraphs.
+/// Whether a character is in a text and not to be seen in it: Unicode's Default_Ignorable_Code_Point, its
+/// format characters (`Cf`), and the separators of lines and paragraphs.
 pub fn is_invisible(character: char) -> bool {
     // Most text is below the first of them.
     character >= '\u{ad}'

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::LazyLock;
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[expect(missing_docs, reason = "each module says what its kind is")]
 pub enum Kind {
@@ -286,7 +286,7 @@ impl KindError {
     pub fn with_way(&self, way: &str) -> String {
         match self {
             Self::NotObject(_) => self.to_string(),
-            Self::Unknown | Self::Ambiguous(_) => format!("{self}; say what it is with `{way}`"),
+            Self::Unknown | Self::Ambiguous(_) => format!("{self}; `{way}` names the kind"),
         }
     }
 }

@@ -40,5 +40,9 @@ pub const NOTE_ID_CHARS_MIN: usize = 8;
 pub const STATEMENT_BYTES_MAX: usize = 8 * 1024;
 /// How long a signed statement may hold, from its signing on.
 pub const STATEMENT_MS_MAX: u64 = 3_600_000;
+/// How long after it was unlocked a key still signs `recent`.
+pub const SESSION_MS_MAX: u64 = 15 * 60 * 1_000;
+/// How many signatures a key makes after it was unlocked once.
+pub const SESSION_SIGNATURES_MAX: u64 = 20;
 /// The largest number that every JSON can hold.
 pub const WHOLE_MAX: u64 = (1 << 53) - 1;

@@ -5,8 +5,8 @@ use std::fmt;
 /// Characters that a name may have.
 pub const CHARACTERS_MAX: usize = 256;
 
-/// The regular expression of a name, for published schemas: not only white space, and no control characters. It does not say
-/// the length.
+/// The regular expression of a name, for published schemas: not only white space, and no control characters.
+/// It does not say the length.
 pub const PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
 
 /// Why a text cannot be a name. It is displayed as the end of a sentence: "the name `x` has more than 256 characters".

@@ -36,8 +36,8 @@ impl PathFault {
     /// As a message says it.
     pub fn message(self) -> &'static str {
         match self {
-            Self::Absolute => "starts with `/`; write it relative to the workspace",
-            Self::Drive => "starts with a drive letter; write it relative to the workspace",
+            Self::Absolute => "starts with `/` and is not relative to the workspace",
+            Self::Drive => "starts with a drive letter and is not relative to the workspace",
             Self::Empty => "is empty",
             Self::Parent => "contains `..`",
             Self::Backslash => "contains a backslash; separate folders with `/`",
@@ -75,7 +75,7 @@ pub fn path_faults(path: &str) -> Vec<PathFault> {
     .collect()
 }
 
-/// What is wrong with a path in one sentence, or nothing.
+/// Everything that is wrong with a path in one sentence, or nothing.
 pub fn path_problem(path: &str) -> Option<String> {
     describe(path, &path_faults(path))
 }

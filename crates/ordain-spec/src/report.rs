@@ -1,4 +1,4 @@
-//! What a verifier found.
+//! The report of a verifier.
 
 use crate::rule::RuleId;
 use ordain_canon::compare_utf16;
@@ -12,7 +12,7 @@ pub struct Violation {
     pub rule: RuleId,
     /// Where: a JSON Pointer into the document.
     pub path: String,
-    /// What is wrong, for people.
+    /// The violation in words, for people.
     pub message: String,
 }
 
@@ -44,7 +44,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of findings in any order.
+    /// Makes a report of findings in any order.
     pub fn new(mut violations: Vec<Violation>, mut warnings: Vec<Violation>) -> Self {
         violations.sort_by(Violation::order);
         warnings.sort_by(Violation::order);
@@ -61,12 +61,12 @@ impl Report {
         self.violations.is_empty()
     }
 
-    /// What makes it invalid.
+    /// The findings that make it invalid.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 
-    /// What does not, but someone should know.
+    /// The findings that do not, but that someone should know.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
     }

@@ -63,7 +63,7 @@ impl fmt::Display for RuleId {
     }
 }
 
-/// What a rule is about.
+/// The subject of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Category {
     /// The shape of the document and its version.
@@ -84,7 +84,7 @@ pub enum Category {
     Limit,
     /// Time.
     Time,
-    /// What the gate asks before an action may happen.
+    /// A condition that the gate checks before an action may happen.
     Gate,
     /// The verifier or the writer itself.
     Verifier,
@@ -116,11 +116,11 @@ pub type Check = fn(&Facts<'_>, Node<'_, '_>, &mut Findings);
 pub struct Rule {
     /// Its name.
     pub id: RuleId,
-    /// What holds in a valid document, as a statement.
+    /// The statement that holds in a valid document.
     pub title: &'static str,
     /// Where the contract says it.
     pub section: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub category: Category,
     /// Finds what breaks it.
     pub check: Check,

@@ -25,7 +25,7 @@ pub(crate) struct Shape {
 struct Part {
     kinds: Vec<TypeName>,
     fields: Option<Vec<Field>>,
-    /// What members without a field of their own must be; `None`: there may be none.
+    /// The shape of members without a field of their own; `None`: there may be none.
     others: Option<Option<usize>>,
     elements: Option<usize>,
     names: Vec<String>,
@@ -366,7 +366,7 @@ impl Compiler<'_> {
                 Some(rule) if self.foreign.iter().any(|id| id.name() == rule) => None,
                 Some(rule) => {
                     let known = self.rules.iter().find(|id| id.name() == rule);
-                    Some(*known.ok_or_else(|| format!("`{name}` belongs to {rule}, which is no rule"))?)
+                    Some(*known.ok_or_else(|| format!("`{name}` belongs to {rule}, which is not a rule"))?)
                 }
                 None => None,
             };
@@ -408,7 +408,8 @@ fn kinds(keywords: &Map<String, Json>) -> Result<Vec<TypeName>, String> {
 
 /// The names of an enum: `enum`, or `oneOf` constants where they have descriptions.
 fn names(keywords: &Map<String, Json>) -> Result<Vec<String>, String> {
-    let text = |value: &Json| value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is no name"));
+    let text =
+        |value: &Json| value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is not a name"));
     if let Some(list) = keywords.get("enum").and_then(Json::as_array) {
         return list.iter().map(text).collect();
     }

@@ -4,8 +4,8 @@ use crate::node::Node;
 use crate::path::shorten;
 use crate::rule::Findings;
 
-/// Reports a version that is no semantic version or has an unknown MAJOR. A missing or mistyped one is a matter of
-/// shape.
+/// Reports a version that is not a semantic version or has an unknown MAJOR. A missing or mistyped one is a
+/// matter of shape.
 pub(crate) fn check_version(version: Node<'_, '_>, major_known: u64, found: &mut Findings) {
     let Some(text) = version.str() else { return };
     match major(text) {

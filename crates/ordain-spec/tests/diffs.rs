@@ -17,7 +17,7 @@ use std::process::Command;
 
 type Tree = BTreeMap<String, Vec<u8>>;
 
-/// What a diff makes of these files, or where it is refused.
+/// The files that a diff makes of these, or the line at which it is refused.
 fn applied(files: &Tree, diff: &[u8]) -> Result<Tree, String> {
     let diff = parse_diff(diff).map_err(|error| error.to_string())?;
     let changes = diff.changes(|path| Ok(files.get(path).cloned())).map_err(|error| error.to_string())?;
@@ -100,7 +100,8 @@ fn tree() -> impl Strategy<Value = Tree> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The diff that git writes of two trees, applied here, gives the second tree; with renames, copies and context or without.
+    /// The diff that git writes of two trees, applied here, gives the second tree; with renames, copies and
+    /// context or without.
     #[test]
     fn a_diff_of_git_gives_the_tree_of_git(before in tree(), after in tree(), moved in any::<bool>()) {
         let mut after = after;
@@ -133,7 +134,7 @@ proptest! {
         }
     }
 
-    /// Whatever stands in a diff, no path that comes out of it leaves the root.
+    /// Whatever a diff says, no path that comes out of it leaves the root.
     #[test]
     fn no_path_leaves_the_root(name in "[a./\\\\\" ]{0,8}|\\.\\./x|/etc/x|a/\\.git/x", quoted in any::<bool>()) {
         let name = if quoted { format!("\"a/{name}\"") } else { format!("a/{name}") };
@@ -189,7 +190,7 @@ fn what_is_refused_names_its_line() {
         )
     };
     for (diff, expected) in [
-        (String::new(), "line 1 of the diff: no line `diff --git`"),
+        (String::new(), "line 1 of the diff: it has no line `diff --git`"),
         (format!("--- a/a\n+++ b/a\n{HUNK}"), "line 1 of the diff: no line `diff --git` comes before"),
         (create("../x"), "line 1 of the diff: path `../x` contains `..`"),
         (create("/etc/passwd"), "starts with `/`"),
@@ -234,6 +235,27 @@ fn what_is_refused_names_its_line() {
             "has more in it",
         ),
         ("diff --git a/a b/a\n--- a/a\n+++ b/crlf\n@@ -1 +1 @@\n-1\n+2\n".to_owned(), "different files"),
+        // Without prefixes, as `diff.noprefix` of a repository writes it: the file is `a/x`, and not `x`.
+        (
+            change("a", HUNK).replace("b/a", "a/a"),
+            "line 1 of the diff: both names begin with the same prefix",
+        ),
+        (
+            "diff --git a/x a/x\nnew file mode 100644\n--- /dev/null\n+++ a/x\n@@ -0,0 +1 @@\n+x\n"
+                .to_owned(),
+            "the same prefix",
+        ),
+        (change("a", HUNK).replace("+++ b/a", "+++ a/a"), "the same prefix"),
+        // Two lines of one header that name different files.
+        (
+            "diff --git a/a b/b c\nsimilarity index 100%\nrename from crlf\nrename from a\nrename to b c\n"
+                .to_owned(),
+            "line 4 of the diff: its header says this a second time",
+        ),
+        (
+            "diff --git a/a b/a\nold mode 100644\nnew mode 100644\nnew mode 100755\n".to_owned(),
+            "line 4 of the diff: its header says this a second time",
+        ),
         ("diff --git \"a/\\q\" \"b/\\q\"\n".to_owned(), "unknown escape"),
         ("diff --git \"a/x b/x\n".to_owned(), "does not end"),
         ("diff --git \"a/\\377\" \"b/\\377\"\nnew file mode 100644\n".to_owned(), "not UTF-8"),

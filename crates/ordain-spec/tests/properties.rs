@@ -82,8 +82,8 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 || (pointer == "/context" && damage == "unknown field")
                 || (pointer == "/sensor_signature" && damage == "empty")
         }
-        // Whoever approves need not say why. Whether an approval must be signed is for the policies to say, so that without its
-        // signature it is another valid one.
+        // An approver need not say why. Whether an approval must be signed is for the policies to say, so
+        // that without its signature it is another valid one.
         Kind::Approval => {
             (damage == "empty" && pointer == "/reason") || (damage == "left out" && pointer == "/signature")
         }
@@ -100,8 +100,8 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 || (damage == "empty" && pointer.ends_with("/actual"))
         }
         Kind::Run => {
-            // A plan that was not tried has no execution.
-            // Most runs are no work orders; a round may have come to no patch set, or to nothing that was tried.
+            // A plan that was not tried has no execution. Most runs are not work orders; a round may have
+            // come to no patch set, or to nothing that was tried.
             (damage == "null" && pointer == "/execution")
                 || (damage == "empty" && (pointer.contains("/reasons/")))
                 || optional_field(&["/work", "/patch_hash"])
@@ -125,7 +125,8 @@ fn is_free(kind: Kind, pointer: &str, damage: &str) -> bool {
                 || (pointer == "/templates" && damage == "unknown field")
         }
         Kind::Patch => {
-            // Whoever names the source is free in how; orders and hashes may be left out, and most patch sets have no bundle.
+            // The source may be named in any way; orders and hashes may be left out, and most patch sets have
+            // no bundle.
             optional_field(&["/expected_hash", "/size_bytes", "/order", "/source_bundle_hash"])
         }
         Kind::Bundle | Kind::Plan | Kind::Profile | Kind::Note => false,
@@ -265,7 +266,7 @@ fn forgeries_are_found() {
     check(Kind::Packet, "V-EVID-006", "/payload_hash", &hash);
 }
 
-/// What verifies has its type, and what its type writes verifies again, with the same canonical bytes.
+/// Documents that verify have a type, and writing that type verifies again, with the same canonical bytes.
 #[test]
 fn verified_documents_survive_their_types() {
     fn round_trip<T: ordain_spec::Document + serde::Serialize>(facts: &Facts<'_>, document: &Value<'_>) {

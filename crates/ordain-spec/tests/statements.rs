@@ -6,7 +6,7 @@ use ed25519_dalek::SigningKey;
 use ordain_canon::Value;
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::statement::{
-    ActStatement, ApprovalStatement, Assurance, SignatureError, Signed, Statement, StatementError,
+    ActStatement, ApprovalStatement, Assurance, Session, SignatureError, Signed, Statement, StatementError,
 };
 use ordain_spec::{Kind, verify_value};
 use ordain_testkit::OwnedFacts;
@@ -27,6 +27,7 @@ fn approval() -> ApprovalStatement {
         verdict: Verdict::Approve,
         scope: "once".to_owned(),
         assurance: Assurance::Presence,
+        session: None,
         reason_hash: hash('c'),
         at_ms: 1_800_000_000_000,
         not_after_ms: 1_800_000_600_000,
@@ -53,7 +54,7 @@ fn the_bytes_are_one_value_a_line() {
     assert_eq!(
         Statement::Approval(approval()).text().unwrap(),
         format!(
-            "ordain/approval/v1\nordain/0123456789abcdef\nalice\np1\n{a}\n{b}\napprove\nonce\npresence\n{c}\n\
+            "ordain/approval/v1\nordain/0123456789abcdef\nalice\np1\n{a}\n{b}\napprove\nonce\npresence\nnone\n{c}\n\
              1800000000000\n1800000600000\nbm9uY2U\n"
         )
     );
@@ -76,7 +77,7 @@ fn only_the_exact_bytes_are_a_statement() {
         let carriage = text.replace("alice\n", "alice\r\n");
         let zero = text.replace("\n1800000000000\n", "\n01800000000000\n");
         let other_form = text.replacen("ordain/", "ordain2/", 1);
-        for wrong in [without_end, two, carriage, zero, other_form, String::new(), "\n".repeat(13)] {
+        for wrong in [without_end, two, carriage, zero, other_form, String::new(), "\n".repeat(14)] {
             assert!(Statement::parse(&wrong).is_err(), "{wrong:?}");
         }
     }
@@ -93,6 +94,37 @@ fn only_the_exact_bytes_are_a_statement() {
     ));
     let scope = ApprovalStatement { scope: "always".to_owned(), ..approval() };
     assert!(matches!(Statement::Approval(scope).text(), Err(StatementError::Field { field: "scope", .. })));
+}
+
+/// A key that stays unlocked: 20 signatures and 15 minutes, and every signature says which it is.
+#[test]
+fn a_recent_statement_names_its_session_and_keeps_its_limits() {
+    let session = |started_before_ms: u64, number: u64| Session {
+        id: "0123456789abcdef".repeat(2),
+        started_at_ms: approval().at_ms - started_before_ms,
+        number,
+    };
+    let recent = |session: Option<Session>| {
+        Statement::Approval(ApprovalStatement { assurance: Assurance::Recent, session, ..approval() })
+    };
+    for good in [session(0, 1), session(900_000, 20)] {
+        let text = recent(Some(good.clone())).text().unwrap();
+        assert!(text.contains(&format!("\nrecent\n{} {} {}\n", good.id, good.started_at_ms, good.number)));
+        assert_eq!(Statement::parse(&text).unwrap(), recent(Some(good)));
+    }
+    let later = Session { started_at_ms: approval().at_ms + 1, ..session(0, 1) };
+    let named = Session { id: "0123".to_owned(), ..session(0, 1) };
+    let presence = Statement::Approval(ApprovalStatement { session: Some(session(0, 1)), ..approval() });
+    let wrong = [session(0, 0), session(0, 21), session(900_001, 1), later, named];
+    for statement in wrong.map(|session| recent(Some(session))).into_iter().chain([recent(None), presence]) {
+        let refused = statement.text();
+        assert!(matches!(refused, Err(StatementError::Field { field: "session", .. })), "{refused:?}");
+    }
+    let good = recent(Some(session(0, 1))).text().unwrap();
+    for line in ["0123456789abcdef0123456789abcdef 1800000000000 01", "x", "a b c d", "none "] {
+        let forged = good.replace("0123456789abcdef0123456789abcdef 1800000000000 1", line);
+        assert!(Statement::parse(&forged).is_err(), "{line}");
+    }
 }
 
 #[test]

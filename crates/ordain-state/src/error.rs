@@ -25,7 +25,7 @@ impl StateError {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// What to do about it.
+    /// The advice for this error.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

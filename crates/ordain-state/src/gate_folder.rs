@@ -17,7 +17,7 @@ pub(crate) const REPLACED: &str = "replaced";
 /// Bytes of a settings file or of the registry.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// What a gate's folder says about the gate.
+/// The description of a gate in its folder.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateSettings {

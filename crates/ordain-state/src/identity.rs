@@ -18,7 +18,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a folder.
+    /// The identity of a folder.
     pub fn of(metadata: &Metadata) -> Self {
         let born = metadata.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         let born_ns = born.and_then(|born| u64::try_from(born.as_nanos()).ok());

@@ -14,7 +14,7 @@ macro_rules! hex_id {
         pub struct $name(String);
 
         impl $name {
-            /// Of a text.
+            /// Reads the text of an id.
             pub fn parse(text: &str) -> Option<Self> {
                 is_hex(text).then(|| Self(text.to_owned()))
             }

@@ -1,7 +1,7 @@
 //! The project of an open folder, for a server that cannot look at the folder by its name.
 //!
-//! A descriptor says which folder it is, and the folders above it are reached from it. Its path is not asked for: whoever sent the
-//! descriptor may see other paths than the server.
+//! A descriptor says which folder it is, and the folders above it are reached from it. Its path is not asked
+//! for: whoever sent the descriptor may see other paths than the server.
 
 use crate::error::StateError;
 use crate::identity::Identity;
@@ -21,7 +21,8 @@ const LEVELS_MAX: usize = 128;
 pub struct Located {
     /// The registered project.
     pub project: Project,
-    /// How many folders up the folder lies that paths of the project are relative to: the project's own, or that of a worktree.
+    /// How many folders up the folder lies that paths of the project are relative to: the project's own, or
+    /// that of a worktree.
     pub levels_up: usize,
 }
 

@@ -19,7 +19,7 @@ pub fn make_private_folder(path: &Path) -> Result<(), StateError> {
     check_private_folder(path)
 }
 
-/// That a folder is no link, is the caller's, and nobody else may use it.
+/// Checks that a folder is not a link, that it is the caller's, and that nobody else may use it.
 pub(crate) fn check_private_folder(path: &Path) -> Result<(), StateError> {
     let metadata = path.symlink_metadata().map_err(StateError::io(path))?;
     if !metadata.is_dir() {
@@ -33,12 +33,13 @@ pub(crate) fn check_private_folder(path: &Path) -> Result<(), StateError> {
     check_owner(path, &metadata, "700")
 }
 
-/// That a file is no link, is the caller's, and nobody else may use it.
+/// Checks that a file is not a link, that it is the caller's, and that nobody else may use it.
 pub fn check_private_file(path: &Path) -> Result<(), StateError> {
     open_private(path).map(drop)
 }
 
-/// Opens a file that is no link, is the caller's, and that nobody else may use; `None` where there is none.
+/// Opens a file that is not a link, is the caller's, and that nobody else may use; `None` where there is
+/// none.
 pub fn open_private(path: &Path) -> Result<Option<File>, StateError> {
     let mut options = OpenOptions::new();
     options.read(true);

@@ -47,7 +47,7 @@ pub struct WorktreeFolder {
 }
 
 impl WorktreeFolder {
-    /// Of a folder that is there.
+    /// The project of an existing folder.
     pub fn of(folder: &Path) -> Result<Self, StateError> {
         let (path, identity) = named(folder)?;
         Ok(Self { path, identity })
@@ -67,7 +67,7 @@ fn named(folder: &Path) -> Result<(PathBuf, Identity), StateError> {
     Ok((path, Identity::of(&metadata)))
 }
 
-/// What a folder belongs to.
+/// The project and gate that a folder belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Belongs {
     /// The registered project.
@@ -189,7 +189,8 @@ fn belongs(home: &Home, project: &Project, root: PathBuf) -> Belongs {
     Belongs { project: project.clone(), root, gate: home.gate(&project.gate) }
 }
 
-/// The worktree that a folder lies in: the nearest one with a `.git`, or the outermost folder below that of the worktrees.
+/// The worktree that a folder lies in: the nearest one with a `.git`, or the outermost folder below that of
+/// the worktrees.
 fn worktree(worktrees: &Path, folder: &Path) -> PathBuf {
     let below = || folder.ancestors().take_while(|step| *step != worktrees);
     let root = below().find(|step| step.join(".git").symlink_metadata().is_ok());

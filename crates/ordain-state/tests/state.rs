@@ -1,4 +1,4 @@
-//! Who may use the state, and which project a folder belongs to.
+//! The permissions of the state directory, and the project that a folder belongs to.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
@@ -120,7 +120,7 @@ fn an_open_folder_belongs_to_the_nearest_registered_one() {
     assert_eq!(scene.levels_up(&open("")), Err(Unlocated::NotRegistered));
     fs::write(scene.work.join("shop/file"), "x").unwrap();
     assert_eq!(scene.levels_up(&open("shop/file")), Err(Unlocated::NotAFolder));
-    // Of another gate.
+    // The id of another gate.
     let registry = scene.home.registry().unwrap();
     let other = registry.locate(&GateId::random().unwrap(), open("shop").as_fd());
     assert_eq!(other.unwrap_err(), Unlocated::NotRegistered);

@@ -1,5 +1,6 @@
-//! Durable appends beside those of as many writers to a raw file, interleaved in one run, and inclusion proofs of ledgers of
-//! several sizes. A number as argument adds a ledger with so many leaves; `appends` leaves the proofs out.
+//! Durable appends beside those of as many writers to a raw file, interleaved in one run, and inclusion
+//! proofs of ledgers of several sizes. A number as argument adds a ledger with so many leaves; `appends`
+//! leaves the proofs out.
 
 #![allow(
     clippy::unwrap_used,
@@ -160,7 +161,7 @@ impl Figures {
         self.measured(time, WRITERS * times(WRITERS), thread.join().unwrap(), None)
     }
 
-    /// What the server itself can do: no ledger, one connection, one statement for each transaction.
+    /// The server's own speed: no ledger, one connection, one statement for each transaction.
     async fn plain(&mut self, client: &tokio_postgres::Client, raw: f64) {
         let insert = "INSERT INTO plain (bytes) SELECT * FROM unnest($1::bytea[])";
         let insert = client.prepare(insert).await.unwrap();

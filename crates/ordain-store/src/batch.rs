@@ -171,14 +171,15 @@ impl Batch {
             counts.committed(self.answers.len() as u64 - refused, self.entries.len() as u64);
         }
         for (caller, answer) in self.answers {
-            // Whoever does not wait any more need not know.
+            // A caller that no longer waits need not know.
             let _gone = caller.send(answer);
         }
         let last = self.entries.pop().map(|entry| entry.bytes).or(self.last);
         Tip { edge: self.edge, last, head: self.head }
     }
 
-    /// Nothing was written, or nobody knows. A conflict is no answer either: it may be with a change that failed.
+    /// Nothing was written, or nobody knows. A conflict is not an answer either: it may be with a change that
+    /// failed.
     pub(crate) fn fail(self, error: &StoreError, counts: &Counts) {
         let error = unwritten(error);
         counts.failed(self.answers.len() as u64);

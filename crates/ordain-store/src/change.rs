@@ -1,15 +1,16 @@
-//! What a caller asks the store to write.
+//! A change that a caller asks the store to write.
 
 use crate::{Packed, StoreError};
 
-/// What one step changes: all of it or nothing.
+/// The change of one step: all of it or nothing.
 pub struct Change {
-    /// Each record that is read or written, and the version it must have. Whoever writes a record guards it here.
+    /// Each record that is read or written, and the version it must have. A step that writes a record guards
+    /// it here.
     pub guards: Vec<Guard>,
     /// Documents that belong to this change alone, kept with its first entry.
     pub attached: Option<Packed>,
-    /// Called inside the transaction, after all guards held, with the end of the ledger. It must be quick and touch nothing
-    /// else: everybody waits for it, and what it gives may still fail to be written.
+    /// Called inside the transaction, after all guards held, with the end of the ledger. It must be quick and
+    /// touch nothing else: everybody waits for it, and what it gives may still fail to be written.
     pub build: Box<dyn FnOnce(End<'_>) -> Writes + Send>,
 }
 
@@ -23,7 +24,8 @@ pub struct End<'a> {
 }
 
 impl Change {
-    /// Of guards and what to write if they hold, by the index that the first new entry gets.
+    /// Makes a change of guards and of what to write if they hold, by the index that the first new entry
+    /// gets.
     pub fn new(guards: Vec<Guard>, build: impl FnOnce(u64) -> Writes + Send + 'static) -> Self {
         Self { guards, attached: None, build: Box::new(|end| build(end.index)) }
     }
@@ -37,9 +39,9 @@ impl Change {
 /// The version that a record must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guard {
-    /// Of the record.
+    /// The kind of the record.
     pub kind: String,
-    /// Of the record.
+    /// The id of the record.
     pub id: String,
     /// 0: there must be no such record.
     pub version: u64,
@@ -57,23 +59,25 @@ impl Guard {
     }
 }
 
-/// What a change writes.
+/// The writes of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Writes {
-    /// Kept under the hash of their bytes, for documents that several changes name; a document that is stored already stays.
+    /// Kept under the hash of their bytes, for documents that several changes name; a document that is stored
+    /// already stays.
     pub documents: Vec<Vec<u8>>,
     /// Each at most once, and only with a guard. The new version is the guarded one plus one.
     pub records: Vec<NewRecord>,
     /// Leaves of the ledger, in this order.
     pub entries: Vec<Vec<u8>>,
-    /// Which of them get a mark by which they are found without a search, and that mark: one more than the last on the ledger.
+    /// Which of them get a mark by which they are found without a search, and that mark: one more than the
+    /// last on the ledger.
     pub marks: Vec<(usize, u64)>,
 }
 
 /// A record as it shall be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRecord {
-    /// What sort of thing it is.
+    /// The kind of record.
     pub kind: String,
     /// Unique in its kind.
     pub id: String,
@@ -95,11 +99,11 @@ impl NewRecord {
     }
 }
 
-/// What became of a change.
+/// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Committed {
-    /// Of its first entry; without entries the ledger's size.
+    /// The index of its first entry; without entries the ledger's size.
     pub first_index: u64,
-    /// Of the ledger after this change.
+    /// The head of the ledger after this change.
     pub size: u64,
 }

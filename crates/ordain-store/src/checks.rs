@@ -1,4 +1,4 @@
-//! What every store refuses before it looks at its tables.
+//! Checks that every store makes before it looks at its tables.
 
 use crate::limits::{
     BODY_BYTES_MAX, CHANGE_BYTES_MAX, DOCUMENT_BYTES_MAX, GUARDS_MAX, ID_BYTES_MAX, KIND_BYTES_MAX,

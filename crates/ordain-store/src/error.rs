@@ -8,27 +8,25 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum StoreError {
     /// A record is not at the version that the change expects.
-    #[error(
-        "{kind} `{id}` is at version {version}, not at the one that was expected; read it again and decide anew"
-    )]
+    #[error("{kind} `{id}` is at version {version}, not at the one that was expected")]
     Conflict {
-        /// Of the record.
+        /// The kind of the record.
         kind: String,
-        /// Of the record.
+        /// The id of the record.
         id: String,
-        /// What the store has; 0 if there is no such record.
+        /// The version in the store; 0 if there is no such record.
         version: u64,
     },
     /// The queue is full.
-    #[error("{QUEUE_MAX} changes wait already; try again in a moment")]
+    #[error("{QUEUE_MAX} changes wait already")]
     Busy,
     /// The store was closed, or its writer has ended.
-    #[error("the store is closed; open it again")]
+    #[error("the store is closed")]
     Closed,
     /// Something is beyond a named limit.
     #[error("{what} is too long: {length}, and at most {max} are taken")]
     TooLong {
-        /// What it is.
+        /// The thing that is too long.
         what: &'static str,
         /// How long it is.
         length: usize,
@@ -41,18 +39,16 @@ pub enum StoreError {
     /// An index or a size beyond the end of the ledger.
     #[error("{asked} is beyond the ledger, which has {size} entries")]
     Beyond {
-        /// What was asked for.
+        /// The index or size that was asked for.
         asked: u64,
         /// How many entries there are.
         size: u64,
     },
-    /// What is stored contradicts itself, or is no store.
+    /// The stored data contradicts itself, or is not a store.
     #[error("{0}")]
     Corrupt(String),
     /// Written by a newer program.
-    #[error(
-        "{place} has version {found} of the tables and this program knows version {known}; use a newer `ordain`"
-    )]
+    #[error("{place} has version {found} of the tables, and this program knows version {known}")]
     Newer {
         /// Where.
         place: String,
@@ -62,21 +58,40 @@ pub enum StoreError {
         known: u64,
     },
     /// Written by a program whose stores are not read any more.
-    #[error(
-        "{0} was written by ordain 0.1; this version cannot read it. Keep it with the old program, and start a new gate"
-    )]
+    #[error("{0} was written by ordain 0.1, and this version cannot read it")]
     Older(String),
     /// There is no room left.
-    #[error("{0}: no room is left; nothing was written; make room and try again")]
+    #[error("{0}: no room is left, and nothing was written")]
     Full(String),
     /// It cannot be written to.
-    #[error("{0}: it cannot be written to; change its permissions, or name another place")]
+    #[error("{0}: it cannot be written to")]
     ReadOnly(String),
     /// It cannot be reached or does not work.
     #[error("{0}")]
     Unavailable(String),
-    /// The connection was lost before the answer to a commit came, or the disk failed or the file was moved away in the middle of
-    /// it.
-    #[error("{0}; the change may have been written: read the records before you try again")]
+    /// The connection was lost before the answer to a commit came, or the disk failed or the file was moved
+    /// away in the middle of it.
+    #[error("{0}; the change may have been written")]
     Uncertain(String),
+}
+
+impl StoreError {
+    /// The advice for this error, where there is any.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Conflict { .. } => Some("read it again and decide anew"),
+            Self::Busy => Some("try again in a moment"),
+            Self::Corrupt(_) => Some("look at the damage with `ordain ledger fsck`, or restore a backup"),
+            Self::Newer { .. } => Some("use a newer `ordain`"),
+            Self::Older(_) => Some("keep it with the old program, and start a new gate"),
+            Self::Full(_) => Some("make room and try again"),
+            Self::ReadOnly(_) => Some("change its permissions, or name another place"),
+            Self::Uncertain(_) => Some("read the current state before you try again"),
+            Self::Closed
+            | Self::TooLong { .. }
+            | Self::Refused(_)
+            | Self::Beyond { .. }
+            | Self::Unavailable(_) => None,
+        }
+    }
 }

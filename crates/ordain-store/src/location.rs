@@ -17,7 +17,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Of `memory`, a URL that begins with `postgres://` or `postgresql://`, or a path.
+    /// Reads `memory`, a URL that begins with `postgres://` or `postgresql://`, or a path.
     pub fn parse(text: &str) -> Self {
         match text {
             "memory" => Self::Memory,

@@ -43,6 +43,7 @@ pub(crate) struct Counts {
     refused: AtomicU64,
     failed: AtomicU64,
     reads: AtomicU64,
+    rows: AtomicU64,
     /// Whether the writer has taken changes out of the queue that are not written yet.
     taken: AtomicBool,
 }
@@ -89,6 +90,10 @@ impl Queue {
         self.counts.reads.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn count_rows(&self, rows: usize) {
+        self.counts.rows.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
     pub(crate) fn counters(&self) -> Counters {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Counters {
@@ -98,6 +103,7 @@ impl Queue {
             refused: read(&self.counts.refused),
             failed: read(&self.counts.failed),
             reads: read(&self.counts.reads),
+            rows: read(&self.counts.rows),
         }
     }
 }
@@ -134,8 +140,8 @@ impl Inbox {
         }
     }
 
-    /// After a batch, adds what waits and those who come back at once with their next change, so that all share the next
-    /// sync. Without this two crowds form, each of which waits while the other is written.
+    /// After a batch, adds what waits and those who come back at once with their next change, so that all
+    /// share the next sync. Without this two crowds form, each of which waits while the other is written.
     pub(crate) fn gather_into(&mut self, jobs: &mut VecDeque<Job>, answered: usize, took: Duration) {
         let start = Instant::now();
         let wait = GATHER_WAIT_MAX.min(took / GATHER_SHARE);
@@ -153,7 +159,7 @@ impl Inbox {
         self.receiver.len()
     }
 
-    /// Takes no new change. What was accepted before is still received.
+    /// Takes no new change. Changes accepted before are still received.
     fn begin_to_close(&mut self, done: oneshot::Sender<()>) {
         self.receiver.close();
         self.closing.push(done);
@@ -162,7 +168,7 @@ impl Inbox {
     /// Tells whoever closed the store that nothing more will happen.
     pub(crate) fn end(self) {
         for done in self.closing {
-            // Whoever does not wait any more need not know.
+            // A caller that no longer waits need not know.
             let _gone = done.send(());
         }
     }

@@ -1,4 +1,4 @@
-//! What the store gives back.
+//! Values that the store gives back.
 
 use ordain_ledger::Hash;
 
@@ -7,14 +7,14 @@ use ordain_ledger::Hash;
 pub struct Head {
     /// Number of entries.
     pub size: u64,
-    /// Of the tree over all of them.
+    /// The root of the tree over all of them.
     pub root: Hash,
 }
 
 /// Something with a state that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// What sort of thing it is.
+    /// The kind of record.
     pub kind: String,
     /// Unique in its kind.
     pub id: String,
@@ -31,12 +31,15 @@ pub struct Record {
 /// Which records to list. They come in the order of their last change, and those of one change by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Of this kind.
+    /// The id within this kind.
     pub kind: String,
     /// Only in this state.
     pub state: Option<String>,
-    /// Only what comes after this `changed_at` and id: the last record of the page before.
+    /// Only what comes after this `changed_at` and id, in the order of the listing: the last record of the
+    /// page before.
     pub after: Option<(u64, String)>,
+    /// The last change first.
+    pub newest_first: bool,
     /// At most so many.
     pub limit: usize,
 }
@@ -67,7 +70,7 @@ pub struct MarkedView {
     pub marked: Vec<EntryRow>,
 }
 
-/// What this handle's writer has done since it was opened.
+/// The work of this handle's writer since it was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Transactions that were committed.
@@ -82,4 +85,12 @@ pub struct Counters {
     pub failed: u64,
     /// Reads, each of which is one look at the database.
     pub reads: u64,
+    /// Entries and records that lists gave.
+    pub rows: u64,
+}
+
+/// The end of the texts that begin with this one. Only a text that goes on with the last character of all is beyond it,
+/// which Unicode assigns to nobody.
+pub(crate) fn end_of(prefix: &str) -> String {
+    format!("{prefix}\u{10FFFF}")
 }

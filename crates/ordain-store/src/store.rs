@@ -39,9 +39,9 @@ impl Store {
         Ok(Self { engine: Arc::new(engine) })
     }
 
-    /// Opens a store that is there, to look at it: nothing is created or brought to another version, and whatever would be
-    /// written is refused. A SQLite file may be on a disk that cannot be written to. Must be called within a tokio
-    /// runtime.
+    /// Opens a store that is there, to look at it: nothing is created or brought to another version, and
+    /// whatever would be written is refused. A SQLite file may be on a disk that cannot be written to. Must
+    /// be called within a tokio runtime.
     pub async fn open_to_read(location: &Location) -> Result<Self, StoreError> {
         let engine = match location {
             Location::Memory => Engine::Sqlite(Sqlite::in_memory().await?),
@@ -53,14 +53,14 @@ impl Store {
         Ok(Self { engine: Arc::new(engine) })
     }
 
-    /// Copies a SQLite store as it is at this moment into a file that is there and empty. Others may write meanwhile. Must be
-    /// called within a tokio runtime.
+    /// Copies a SQLite store as it is at this moment into a file that is there and empty. Others may write
+    /// meanwhile. Must be called within a tokio runtime.
     pub async fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
         Sqlite::copy(from.to_owned(), to.to_owned()).await
     }
 
-    /// Writes all or nothing, durably when it returns. Many callers at once share one transaction and one sync. A change
-    /// that was accepted is written even if nobody waits for the answer any more.
+    /// Writes all or nothing, durably when it returns. Many callers at once share one transaction and one
+    /// sync. A change that was accepted is written even if nobody waits for the answer any more.
     pub async fn commit(&self, change: Change) -> Result<Committed, StoreError> {
         match self.engine.as_ref() {
             Engine::Sqlite(sqlite) => sqlite.commit(change).await,
@@ -68,7 +68,8 @@ impl Store {
         }
     }
 
-    // What asks a server needs much room while it waits; it is boxed, so that those who ask a file do not carry it too.
+    // A query to a server needs much room while it waits; it is boxed, so that queries to a file do not carry
+    // it too.
 
     /// The end of the ledger.
     pub async fn head(&self) -> Result<Head, StoreError> {
@@ -97,14 +98,26 @@ impl Store {
         }
     }
 
-    /// Records of a kind in the order of their last change; those of one change by id.
+    /// Records of a kind in the order of their last change, or the other way round; those of one change by id.
     pub async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
         checks::length("a listing", query.limit, LIST_MAX)?;
         checks::name(&query.kind, query.after.as_ref().map_or("", |(_, id)| id))?;
         checks::text("the state of a record", query.state.as_deref().unwrap_or(""), limits::KIND_BYTES_MAX)?;
-        match self.engine.as_ref() {
+        let found = match self.engine.as_ref() {
             Engine::Sqlite(sqlite) => sqlite.records(query).await,
             Engine::Postgres(postgres) => Box::pin(postgres.records(query)).await,
+        }?;
+        self.count_rows(found.len());
+        Ok(found)
+    }
+
+    /// The ids of a kind that begin with a text, in their order.
+    pub async fn ids(&self, kind: &str, prefix: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        checks::length("a listing", limit, LIST_MAX)?;
+        checks::name(kind, prefix)?;
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.ids(kind, prefix, limit).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.ids(kind, prefix, limit)).await,
         }
     }
 
@@ -124,14 +137,24 @@ impl Store {
 
     /// Entries from an index on, as stored; fewer than asked for if they are many bytes, and none only at the end.
     pub async fn entries(&self, from: u64, limit: usize) -> Result<Vec<EntryRow>, StoreError> {
-        match self.engine.as_ref() {
+        let found = match self.engine.as_ref() {
             Engine::Sqlite(sqlite) => sqlite.entries(from, limit).await,
             Engine::Postgres(postgres) => Box::pin(postgres.entries(from, limit)).await,
+        }?;
+        self.count_rows(found.len());
+        Ok(found)
+    }
+
+    fn count_rows(&self, rows: usize) {
+        match self.engine.as_ref() {
+            Engine::Sqlite(sqlite) => sqlite.queue().count_rows(rows),
+            Engine::Postgres(postgres) => postgres.queue().count_rows(rows),
         }
     }
 
-    /// A record, the last entry, and up to [`limits::MARKED_MAX`] entries whose mark is greater than one that is known: in one
-    /// look at the database, so that they fit each other. Whether a mark is missing, the caller tells.
+    /// A record, the last entry, and up to [`limits::MARKED_MAX`] entries whose mark is greater than one that
+    /// is known: in one look at the database, so that they fit each other. Whether a mark is missing, the
+    /// caller tells.
     pub async fn marked_view(&self, kind: &str, id: &str, after: u64) -> Result<MarkedView, StoreError> {
         checks::name(kind, id)?;
         match self.engine.as_ref() {
@@ -196,5 +219,5 @@ impl Store {
 }
 
 fn proof_error(error: &ProofError) -> StoreError {
-    StoreError::Corrupt(format!("no proof can be made: {error}; check the ledger with `ordain ledger fsck`"))
+    StoreError::Corrupt(format!("no proof can be made: {error}"))
 }

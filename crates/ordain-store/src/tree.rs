@@ -1,4 +1,4 @@
-//! What both databases hold as bytes and numbers, read back and compared with what must be there.
+//! Bytes and numbers of both databases, read back and compared with what must be there.
 
 use crate::limits::CHANGE_BYTES_MAX;
 use crate::pack::unpack;
@@ -22,9 +22,8 @@ pub(crate) fn edge_of(size: u64, root: Hash, mut tiles: Tiles) -> Result<Edge, S
             *row = tiles.remove(&tile).unwrap_or_default();
         }
     }
-    let edge = Edge::from_rows(size, rows).map_err(|error| {
-        StoreError::Corrupt(format!("the ledger's right edge: {error}; check it with `ordain ledger fsck`"))
-    })?;
+    let edge = Edge::from_rows(size, rows)
+        .map_err(|error| StoreError::Corrupt(format!("the ledger's right edge: {error}")))?;
     same_root(&edge, root)?;
     Ok(edge)
 }
@@ -35,15 +34,15 @@ pub(crate) fn same_root(edge: &Edge, root: Hash) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::Corrupt(format!(
-        "the ledger's head names the root {root} for {} entries and these give {}; check it with `ordain ledger fsck`",
+        "the ledger's head names the root {root} for {} entries and these give {}",
         edge.size(),
         edge.root()
     )))
 }
 
-/// A ledger only grows. One that took the place of what this process has written to, a database set back to yesterday or a
-/// standby that lacks the last moments, would give out again what was spent already. Gives the tiles that [`check_grown`]
-/// takes.
+/// A ledger only grows. One that took the place of what this process has written to, a database set back to
+/// yesterday or a standby that lacks the last moments, would give out again what was spent already. Gives the
+/// tiles that [`check_grown`] takes.
 pub(crate) fn tiles_before(known: Head, now: Head) -> Result<BTreeSet<TileId>, StoreError> {
     if now.size >= known.size { Ok(edge_tiles(known.size)) } else { Err(another(known, now)) }
 }
@@ -56,8 +55,7 @@ pub(crate) fn check_grown(known: Head, now: Head, tiles: Tiles) -> Result<(), St
 fn another(known: Head, now: Head) -> StoreError {
     StoreError::Corrupt(format!(
         "the ledger has {} entries and is not the one with {} entries that this process wrote to: an older state, or another \
-         server's, took its place; put the right one back, or end every process that has it open and look with \
-         `ordain ledger verify`",
+         server's, took its place",
         now.size, known.size
     ))
 }
@@ -70,8 +68,7 @@ pub(crate) fn cut(ids: &BTreeSet<TileId>, size: u64, mut found: Tiles) -> Result
         let mut row = found.remove(id).unwrap_or_default();
         if width == 0 || row.len() < width {
             return Err(StoreError::Corrupt(format!(
-                "tile {} of level {} has {} hashes and a ledger of {size} entries needs {width}; check it with \
-                 `ordain ledger fsck`",
+                "tile {} of level {} has {} hashes and a ledger of {size} entries needs {width}",
                 id.index,
                 id.level,
                 row.len()
@@ -99,7 +96,10 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Vec<Hash>, StoreError> {
     if rest.is_empty() && rows.len() <= TILE_WIDTH {
         return Ok(rows.iter().map(|row| Hash::from_bytes(*row)).collect());
     }
-    Err(StoreError::Corrupt(format!("a stored tile has {} bytes, which is no row of hashes", bytes.len())))
+    Err(StoreError::Corrupt(format!(
+        "a stored tile has {} bytes, which are not a row of hashes",
+        bytes.len()
+    )))
 }
 
 pub(crate) fn hash_of(bytes: &[u8]) -> Result<Hash, StoreError> {
@@ -130,7 +130,7 @@ pub(crate) fn leaf_hashes_of(range: Range<u64>, rows: Vec<(i64, Vec<u8>)>) -> Re
 }
 
 pub(crate) fn missing_entry(index: u64) -> StoreError {
-    StoreError::Corrupt(format!("entry {index} is missing; check the ledger with `ordain ledger fsck`"))
+    StoreError::Corrupt(format!("entry {index} is missing"))
 }
 
 /// The documents that are kept with an entry.

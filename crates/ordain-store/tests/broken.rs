@@ -141,12 +141,12 @@ fn what_is_no_store() {
             assert!(error.to_string().contains(words), "{error}");
             error
         };
-        check(at("none/ordain.db"), "does not exist; create it").await;
+        check(at("none/ordain.db"), "does not exist").await;
         check(at(""), "is a folder").await;
         check(Location::parse(""), "does not exist").await;
         fs::write(folder.path.join("text"), "Not a database, and long enough to see that. ".repeat(100))
             .unwrap();
-        assert!(matches!(check(at("text"), "no SQLite file").await, StoreError::Corrupt(_)));
+        assert!(matches!(check(at("text"), "not an SQLite file").await, StoreError::Corrupt(_)));
         let other = rusqlite::Connection::open(folder.path.join("other")).unwrap();
         other.execute_batch("CREATE TABLE entries (x)").unwrap();
         assert!(matches!(check(at("other"), "another program").await, StoreError::Corrupt(_)));
@@ -249,7 +249,7 @@ fn a_server_with_tls() {
         for (host, query, words) in [
             // Not by an authority that everybody knows.
             ("localhost", "sslmode=require".to_owned(), "sslrootcert=FILE"),
-            // Of another name.
+            // Opens it by another name.
             ("127.0.0.1", authority.clone(), "not valid for"),
             ("localhost", "sslrootcert=%2Fno%2Fsuch.pem".to_owned(), "`/no/such.pem`"),
             ("localhost", format!("sslrootcert={data}/PG_VERSION"), "no certificates"),

@@ -1,4 +1,4 @@
-//! What every store does alike: in memory, in a file, on PostgreSQL.
+//! The common behaviour of every store: in memory, in a file, on PostgreSQL.
 
 #![allow(
     clippy::unwrap_used,
@@ -266,17 +266,25 @@ async fn lists_have_an_order_and_pages(place: &Place) {
     store.commit(set("note", "z", 1, "old", "{}")).await.unwrap();
     store.commit(set("note", "a", 1, "old", "{}")).await.unwrap();
     store.commit(set("other", "x", 0, "new", "{}")).await.unwrap();
-    let list = async |state: Option<&str>, page: usize| {
+    let listed = async |state: Option<&str>, page: usize, newest_first: bool| {
         let mut found: Vec<String> = Vec::new();
         let mut after = None;
         loop {
-            let query = Query { kind: "note".into(), state: state.map(str::to_owned), after, limit: page };
+            let state = state.map(str::to_owned);
+            let query = Query { kind: "note".into(), state, after, limit: page, newest_first };
             let records = store.records(&query).await.unwrap();
             assert!(records.len() <= page);
             let Some(last) = records.last() else { return found };
             after = Some((last.changed_at, last.id.clone()));
             found.extend(records.into_iter().map(|record| record.id));
         }
+    };
+    let list = async |state: Option<&str>, page: usize| {
+        let found = listed(state, page, false).await;
+        let mut newest = listed(state, page, true).await;
+        newest.reverse();
+        assert_eq!(newest, found);
+        found
     };
     for page in [1, 2, 3, 100] {
         assert_eq!(list(None, page).await, ["-", "A", "B", "Z", "_", "aa", "b", "ä", "z", "a"]);
@@ -380,6 +388,7 @@ async fn sql_in_every_string(place: &Place) {
             state: Some((*text).into()),
             after: Some((number as u64, (*text).into())),
             limit: 5,
+            newest_first: false,
         };
         assert_eq!(store.records(&query).await.unwrap(), [record]);
         assert_eq!(
@@ -685,8 +694,9 @@ async fn damage_is_named(place: &Place) {
     corrupt(store.commit(append(vec![vec![]])).await.map(|_| ()), "lost the ledger's head");
 }
 
-/// A backup is put back below a running process, or a standby takes over that lacks the last moments. What the process has
-/// acknowledged would be forgotten, so it writes nothing, however much others have appended since.
+/// A backup is put back below a running process, or a standby takes over that lacks the last moments. Writes
+/// that the process has acknowledged would be forgotten, so it writes nothing, however much others have
+/// appended since.
 async fn a_ledger_that_goes_back(place: &Place) {
     const TABLES: [&str; 5] = ["entries", "tiles", "head", "documents", "records"];
     let keep = |name: &str| {

@@ -18,10 +18,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio_postgres::config::Host;
 
-/// By which a batch is known on its way.
+/// The mark by which a batch is recognised.
 const BODY: &str = r#"{"known":"by this"}"#;
 
-/// What happens when a batch comes by.
+/// The event when a batch comes by.
 const NOTHING: u8 = 0;
 /// The server never sees it.
 const CUT_BEFORE: u8 = 1;

@@ -1,4 +1,4 @@
-//! What tests share: the conformance vectors, and documents that are large or damaged on purpose.
+//! Shared parts of tests: the conformance vectors, and documents that are large or damaged on purpose.
 
 pub mod cases;
 mod damage;

@@ -1,5 +1,5 @@
-//! The index of a vault beside plainly reading its files, interleaved in one run: built anew, and brought up to date after
-//! one note in a hundred changed.
+//! The index of a vault beside plainly reading its files, interleaved in one run: built anew, and brought up
+//! to date after one note in a hundred changed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark may fail loudly")]
 

@@ -1,4 +1,4 @@
-//! What speaks against a proposal.
+//! Findings against a proposal.
 
 use ordain_canon::compare_utf16;
 use ordain_spec::Report;
@@ -8,18 +8,18 @@ use std::fmt;
 /// One thing that is wrong with a proposal, or worth a warning.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
-    /// What kind of thing.
+    /// The kind of finding.
     pub code: Code,
     /// Where: a JSON Pointer into the proposal.
     pub path: String,
-    /// What is wrong, and what to do.
+    /// The problem, in words.
     pub message: String,
     /// Values that would do in this place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
 }
 
-/// What kind of thing is wrong.
+/// The kind of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
@@ -80,7 +80,7 @@ impl Finding {
         self
     }
 
-    /// What a verifier found, as `SCHEMA_INVALID`, with the rule at the end of each message.
+    /// The findings of a verifier, as `SCHEMA_INVALID`, with the rule at the end of each message.
     pub fn of_report(report: &Report) -> Vec<Self> {
         let finding = |it: &ordain_spec::Violation| {
             Self::new(Code::SchemaInvalid, it.path.clone(), format!("{} ({})", it.message, it.rule))

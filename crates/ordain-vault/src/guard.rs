@@ -1,4 +1,4 @@
-//! What a proposal must not hold whatever the vault: its own text and its own path.
+//! Content and paths that a proposal must not have, whatever the vault.
 
 use crate::finding::{Code, Finding, sort};
 use crate::html::active_link;
@@ -44,7 +44,7 @@ pub(crate) fn path_problem(path: &str) -> Option<String> {
         return Some(format!("is longer than {PATH_BYTES_MAX} bytes"));
     }
     if !is_note_path(path) {
-        let problem = "is no path of a note: it ends in `.md`, no folder or name starts with `.`, and it is not in `km`";
+        let problem = "is not the path of a note: it must end in `.md`, no folder or name may start with `.`, and it may not be in `km`";
         return Some(problem.to_owned());
     }
     if let Some(problem) = text_problem(path, Lines::One) {

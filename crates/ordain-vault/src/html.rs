@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 /// Escaping a tag can make another one of what stood inside it; hostile text may try to go on for ever.
 const PASSES_MAX: usize = 32;
 
-/// The text with `&lt;` for each `<` that starts HTML, or nothing if that cannot be done. Code and autolinks stay as they
-/// are. Doing it again changes nothing.
+/// The text with `&lt;` for each `<` that starts HTML, or nothing if that cannot be done. Code and autolinks
+/// stay as they are. Doing it again changes nothing.
 pub(crate) fn escape(text: &str) -> Option<String> {
     let mut text = text.to_owned();
     for _ in 0..PASSES_MAX {
@@ -28,7 +28,8 @@ pub(crate) fn escape(text: &str) -> Option<String> {
     None
 }
 
-/// Readers differ in what they know besides CommonMark, and with it in what is code. What is HTML to one of them is.
+/// Readers differ in what they know besides CommonMark, and with it in what is code. HTML to one of them
+/// counts as HTML.
 fn readings() -> [Options; 3] {
     // Old footnotes share a bit with the new ones.
     let all = (Options::all()

@@ -31,7 +31,7 @@ pub struct Index {
     names: OnceLock<Names>,
 }
 
-/// What is known of a note.
+/// The known facts about a note.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Indexed {
     /// Its title.
@@ -53,7 +53,7 @@ pub struct Indexed {
     settled: bool,
 }
 
-/// What bringing an index up to date took.
+/// The work of bringing an index up to date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Updated {
     /// Notes that were read.
@@ -72,13 +72,13 @@ struct Names {
     aliases: Vec<(String, String)>,
 }
 
-/// What is kept: the version, the vault's folder, and the notes. An index that came with a copy of a vault says nothing
-/// about this one.
+/// The file: the version, the vault's folder, and the notes. An index that came with a copy of a vault says
+/// nothing about this one.
 #[derive(Serialize, Deserialize)]
 struct Saved<N>(u32, u64, Vec<N>);
 
-/// A note as it is kept, without the names of its fields: path, title, aliases, tags, headings, links, hash, problem, inode,
-/// size, time, settled.
+/// A note as it is kept, without the names of its fields: path, title, aliases, tags, headings, links, hash,
+/// problem, inode, size, time, settled.
 type Row = (
     String,
     String,
@@ -125,7 +125,8 @@ impl Index {
         Ok(index)
     }
 
-    /// The index that was kept, brought up to date and kept again. One that is damaged, or of another vault, is built anew.
+    /// The index that was kept, brought up to date and kept again. One that is damaged, or of another vault,
+    /// is built anew.
     pub fn open(vault: &Vault) -> Result<(Self, Updated), VaultError> {
         let mut index = Self { notes: saved(vault).unwrap_or_default(), ..Self::default() };
         let updated = index.update(vault)?;
@@ -181,9 +182,9 @@ impl Index {
         self.notes.get(path)
     }
 
-    /// The notes that a reference means: a path, with or without `.md`; or else the end of one; or else a title; or else an
-    /// alias. `[[name#part|shown]]` is `name`. Case and Unicode form make no difference, but a path that is there exactly as
-    /// written is meant.
+    /// The notes that a reference means: a path, with or without `.md`; or else the end of one; or else a
+    /// title; or else an alias. `[[name#part|shown]]` is `name`. Case and Unicode form make no difference,
+    /// but a path that is there exactly as written is meant.
     pub fn find(&self, reference: &str) -> Vec<&str> {
         let name = reference.trim().trim_start_matches("[[").trim_end_matches("]]");
         let name = name.split(['#', '|', '^']).next().unwrap_or_default().trim();
@@ -209,7 +210,7 @@ impl Index {
         if by_title.is_empty() { among(&names.aliases, &folded).collect() } else { by_title }
     }
 
-    /// What somebody should know before a proposal becomes a note: names that other notes have, and links that lead nowhere.
+    /// Warnings before a proposal becomes a note: names that other notes have, and links that lead nowhere.
     pub fn warnings(&self, proposal: &Proposal) -> Vec<Finding> {
         let mut found = Vec::new();
         let path = proposal.target.path.as_str();
@@ -285,7 +286,7 @@ fn among<'n>(names: &'n [(String, String)], name: &str) -> impl Iterator<Item = 
 /// Whether a link is meant to lead to a note of this vault.
 fn names_a_note(link: &str) -> bool {
     if let Some(name) = link.strip_prefix("[[") {
-        // What is embedded may be a picture.
+        // An embedded file may be a picture.
         let extension = name.trim_end_matches("]]").rsplit_once('.').map(|(_, extension)| extension);
         return extension.is_none_or(|it| {
             it == "md" || it.len() > 4 || it.contains(|c: char| !c.is_ascii_alphanumeric())
@@ -325,8 +326,8 @@ fn is_unchanged(folder: &Folder, name: &str, stamp: Stamp) -> bool {
     matches!(folder.look(name), Ok(Some((EntryKind::File, now))) if now == stamp)
 }
 
-/// Reads notes, on all cores where there are many. Who is done takes the next few, so that nobody waits long for a core
-/// that others use too.
+/// Reads notes, on all cores where there are many. A core that is done takes the next few, so that nobody
+/// waits long for a core that others use too.
 fn read_all(vault: &Vault, paths: &[String]) -> Vec<(String, Indexed)> {
     const NOTES_AT_ONCE: usize = 64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -356,7 +357,7 @@ fn read_all(vault: &Vault, paths: &[String]) -> Vec<(String, Indexed)> {
     })
 }
 
-/// What is known of a note now; nothing if it is gone.
+/// The present facts about a note; nothing if it is gone.
 fn read_one(vault: &Vault, path: &str, now_ns: i64) -> Option<Indexed> {
     let settled = |stamp: Stamp| stamp.modified_ns.saturating_add(TICK_NS) < now_ns;
     let (bytes, stamp) = match vault.folder.read(path, NOTE_BYTES_MAX as u64) {
@@ -403,7 +404,7 @@ fn root_of(vault: &Vault) -> u64 {
     vault.folder.look(".").ok().flatten().map_or(0, |(_, stamp)| stamp.inode)
 }
 
-/// What was kept, if it is whole and of this vault.
+/// The index on disk, if it is whole and of this vault.
 fn saved(vault: &Vault) -> Option<BTreeMap<String, Indexed>> {
     let (bytes, _) = vault.folder.read(&format!(".ordain/{FILE}"), INDEX_BYTES_MAX as u64).ok()?;
     let end = bytes.iter().position(|byte| *byte == b'\n')?;

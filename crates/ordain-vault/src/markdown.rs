@@ -1,4 +1,4 @@
-//! What the text of a note holds: headings and links, as CommonMark reads them.
+//! The structure of a note's text: headings and links, as CommonMark reads them.
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ pub struct Heading {
     pub text: String,
 }
 
-/// What is in a text.
+/// The structure of a text.
 #[derive(Default)]
 pub(crate) struct Outline {
     pub(crate) headings: Vec<Heading>,
@@ -20,7 +20,7 @@ pub(crate) struct Outline {
     pub(crate) links: Vec<String>,
 }
 
-/// What people write in vaults besides CommonMark.
+/// Extensions of CommonMark that people use in vaults.
 pub(crate) fn extensions() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES

@@ -1,5 +1,5 @@
-//! Front matter as most notes have it, read in one go: fields with plain or quoted text, and lists of it. Everything else is
-//! left to the reader of YAML, which says the same of these and takes longer.
+//! Front matter as most notes have it, read in one go: fields with plain or quoted text, and lists of it.
+//! Everything else is left to the reader of YAML, which says the same of these and takes longer.
 
 use crate::yaml::core_schema;
 use ordain_canon::{Member, Value};
@@ -137,7 +137,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is read quickly is read the same slowly.
+        /// The quick reader agrees with the slow one.
         #[test]
         fn both_readers_agree(pieces in proptest::collection::vec(piece(), 1..6)) {
             let text = pieces.concat();

@@ -7,7 +7,7 @@ use crate::yaml;
 use ordain_canon::{Canonicalizer, ContentHash, Member, Value, push_pointer_token};
 use std::ops::Range;
 
-/// A note. One whose front matter is broken is still a note; what is wrong with it stands in `problem`.
+/// A note. One whose front matter is broken is still a note; `problem` says what is wrong with it.
 #[derive(Clone, Debug, Default)]
 pub struct Note {
     /// Relative to the vault.
@@ -26,7 +26,7 @@ pub struct Note {
     pub headings: Vec<Heading>,
     /// Where its links lead, each once: `[[name]]` of a note, a path or an address.
     pub links: Vec<String>,
-    /// What is wrong with its front matter.
+    /// The problem with its front matter.
     pub problem: Option<String>,
     /// The front matter without the lines that enclose it.
     pub(crate) matter: Option<Range<usize>>,
@@ -34,7 +34,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// Reads a note; only what is no text is refused.
+    /// Reads a note; only bytes that are not text are refused.
     pub fn read(path: &str, bytes: Vec<u8>) -> Result<Self, String> {
         let text = String::from_utf8(bytes)
             .map_err(|error| format!("it is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))?;
@@ -55,7 +55,7 @@ impl Note {
         Ok(note)
     }
 
-    /// What stands below the front matter.
+    /// The text below the front matter.
     pub fn body(&self) -> &str {
         self.text.get(self.body..).unwrap_or_default()
     }
@@ -91,7 +91,7 @@ impl Note {
     }
 }
 
-/// What proposals know of front matter.
+/// The front matter fields that proposals know.
 #[derive(Default)]
 struct Known {
     title: Option<String>,

@@ -18,7 +18,7 @@ pub struct Rendered {
     pub html_escaped: bool,
 }
 
-/// The note that a proposal would be, or what must not reach a disk. Of a note that it replaces, the fields that
+/// The note that a proposal would be, or what must not reach a disk. If it replaces a note, the fields that
 /// proposals do not have stay as they are.
 pub fn render(proposal: &Proposal, replaces: Option<&Note>) -> Result<Rendered, Vec<Finding>> {
     let mut found = guard(proposal);
@@ -26,7 +26,7 @@ pub fn render(proposal: &Proposal, replaces: Option<&Note>) -> Result<Rendered, 
     let content = content.get(blank_lines(content)..).unwrap_or_default();
     let body = html::escape(content);
     if body.is_none() {
-        let problem = "has HTML inside HTML that cannot be written as text; put it into a block of code";
+        let problem = "has HTML inside HTML that cannot be written as text outside a block of code";
         found.push(Finding::new(Code::SchemaInvalid, "/body/content_md", problem));
     }
     let matter = match replaces {
@@ -47,14 +47,15 @@ pub fn render(proposal: &Proposal, replaces: Option<&Note>) -> Result<Rendered, 
     }
     if !reads_back(&text, proposal, replaces) {
         let problem =
-            "is a note whose front matter cannot be written anew; write it one field a line".to_owned();
+            "is a note whose front matter cannot be written anew, because it is not one field a line"
+                .to_owned();
         return Err(vec![Finding::new(Code::SchemaInvalid, "/target/path", problem)]);
     }
     Ok(Rendered { html_escaped: body != content, text })
 }
 
-/// Whether a reader finds in the note what the proposal says, and what must be kept. Nothing that a reader takes for something
-/// else is written, whatever was in the note before.
+/// Whether a reader finds in the note what the proposal says, and what must be kept. Nothing that a reader
+/// takes for something else is written, whatever was in the note before.
 fn reads_back(text: &str, proposal: &Proposal, replaces: Option<&Note>) -> bool {
     let Ok(note) = Note::read(&proposal.target.path, text.as_bytes().to_vec()) else { return false };
     let frontmatter = &proposal.frontmatter;
@@ -83,7 +84,7 @@ fn fresh(proposal: &Proposal) -> String {
 /// The front matter of a note with the proposal's status and tags in their places.
 fn merged(proposal: &Proposal, note: &Note) -> Result<String, String> {
     if let Some(problem) = &note.problem {
-        return Err(format!("is a note whose front matter cannot be read; put it right first: {problem}"));
+        return Err(format!("is a note whose front matter cannot be read: {problem}"));
     }
     let Some(matter) = note.matter.clone() else { return Ok(fresh(proposal)) };
     let frontmatter = &proposal.frontmatter;

@@ -90,7 +90,7 @@ impl Specificity {
                 '\\' => characters.next().is_some(),
                 _ => true,
             };
-            // What stands in braces is one of several, so none of it is certain.
+            // Braces hold one of several, so none of it is certain.
             match (is_literal, depth) {
                 (true, 0) => literals += 1,
                 (true, _) => {}

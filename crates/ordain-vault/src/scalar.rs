@@ -3,7 +3,7 @@
 use ordain_spec::is_invisible;
 use std::fmt::Write;
 
-/// What YAML 1.1 or 1.2 takes for something else than text.
+/// Texts that YAML 1.1 or 1.2 takes for something else.
 const RESERVED: [&str; 10] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "none"];
 
 /// The text, plain where nothing can be misread, otherwise in double quotes on one line.
@@ -42,7 +42,7 @@ fn quoted(text: &str) -> String {
     written
 }
 
-/// What a reader may refuse, change or not show.
+/// Characters that a reader may refuse, change or not show.
 fn is_escaped(character: char) -> bool {
     let code = u32::from(character);
     let is_noncharacter = code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code);

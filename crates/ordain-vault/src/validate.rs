@@ -20,12 +20,12 @@ use ordain_spec::{Facts, NonEmpty, Verified, verify_as};
 const ALTERNATIVES_MAX: usize = 3;
 const TRIES_MAX: usize = 1_000;
 
-/// What a vault says to a proposal.
+/// The answer of a vault to a proposal.
 #[derive(Clone, Debug)]
 pub struct Validation {
     /// Everything that speaks against it, by place, code and message.
     pub findings: Vec<Finding>,
-    /// What does not, but someone should know.
+    /// Findings that do not, but that someone should know.
     pub warnings: Vec<Finding>,
     /// The note as it would be written; nothing where part of it must not reach a disk.
     pub text: Option<String>,
@@ -71,8 +71,8 @@ impl Validation {
         self.findings.is_empty()
     }
 
-    /// The patch set that writes the note, and what must be there for it; nothing if anything speaks against it. The vault
-    /// is this folder of the workspace; `""` is the workspace itself.
+    /// The patch set that writes the note, and what must be there for it; nothing if anything speaks against
+    /// it. The vault is this folder of the workspace; `""` is the workspace itself.
     pub fn patch_set(&self, proposal: &Proposal, vault: &str) -> Option<(Verified<PatchSet>, Base)> {
         let content = self.text.clone().filter(|_| self.ok())?;
         let path = joined(vault, &proposal.target.path);
@@ -99,7 +99,7 @@ impl Validation {
     }
 }
 
-/// What is at the path: the note to be replaced, nothing for a new one, and a finding for everything else.
+/// The state of the path: the note to be replaced, nothing for a new one, and a finding for everything else.
 fn target(vault: &Vault, proposal: &Proposal, found: &mut Vec<Finding>) -> Result<Option<Note>, VaultError> {
     const AT: &str = "/target/path";
     let path = &proposal.target.path;
@@ -212,7 +212,7 @@ fn check_route(routes: &Routes, proposal: &Proposal, found: &mut Vec<Finding>) {
         }
         Routed::Conflict(one, other) => {
             let message = format!(
-                "`{path}` belongs to the routes `{}` (`{}`) and `{}` (`{}`) with equal right; make one of the patterns narrower",
+                "`{path}` belongs to the routes `{}` (`{}`) and `{}` (`{}`) with equal right, because neither pattern is narrower",
                 one.id.as_str(),
                 one.pattern.as_str(),
                 other.id.as_str(),
@@ -267,13 +267,13 @@ fn check_sections(routes: &Routes, route: &Route, proposal: &Proposal, found: &m
     }
 }
 
-/// What the vault demands of the front matter of every note.
+/// The demands of the vault on the front matter of every note.
 fn check_frontmatter(routes: &Routes, proposal: &Proposal, note: Option<&Note>, found: &mut Vec<Finding>) {
     let Some(rules) = &routes.routing.frontmatter else { return };
     let frontmatter = &proposal.frontmatter;
     let mut refuse =
         |path: &str, message: String| found.push(Finding::new(Code::SchemaInvalid, path, message));
-    // What an enhancement does not say stays as it is.
+    // Fields that an enhancement leaves out stay as they are.
     let has = |stated: &Option<Vec<NonEmpty>>, kept: fn(&Note) -> &Vec<String>| match stated {
         Some(list) => !list.is_empty(),
         None => note.is_some_and(|note| !kept(note).is_empty()),
@@ -293,7 +293,7 @@ fn check_frontmatter(routes: &Routes, proposal: &Proposal, note: Option<&Note>, 
     {
         let names: Vec<&str> = statuses.iter().map(|status| status_name(*status)).collect();
         let message = format!(
-            "`{}` is no status of this vault, which has `{}`",
+            "`{}` is not a status of this vault, which has `{}`",
             status_name(frontmatter.status),
             names.join("`, `")
         );

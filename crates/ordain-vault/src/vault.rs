@@ -24,7 +24,7 @@ pub struct Vault {
     pub(crate) routes: Option<Routes>,
 }
 
-/// What is where a note would go.
+/// The state of a place for a note.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum At {
     Nothing,
@@ -69,7 +69,7 @@ impl Vault {
     pub fn note(&self, path: &str) -> Result<Option<Note>, VaultError> {
         let unreadable = |problem: String| VaultError::Unreadable { path: path.to_owned(), problem };
         if !is_note_path(path) {
-            return Err(unreadable("it is no path of a note in this vault".to_owned()));
+            return Err(unreadable("it is not the path of a note in this vault".to_owned()));
         }
         match self.folder.read(path, NOTE_BYTES_MAX as u64) {
             Ok((bytes, _)) => Note::read(path, bytes).map(Some).map_err(unreadable),
@@ -130,7 +130,7 @@ impl Vault {
         Ok(())
     }
 
-    /// What is where a note would go. A path that passed the guards.
+    /// The state of the place for a note, by a path that passed the guards.
     pub(crate) fn at(&self, path: &str) -> Result<At, VaultError> {
         let mut folder_path = String::new();
         let mut names = path.split('/').peekable();

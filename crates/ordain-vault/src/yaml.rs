@@ -9,7 +9,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A YAML document as JSON text, and where its values stand in the file.
+/// A YAML document as JSON text, and the places of its values in the file.
 pub struct Converted {
     /// The JSON text.
     pub json: Vec<u8>,
@@ -92,7 +92,7 @@ impl Writer {
                     return Err("a second document");
                 }
             }
-            Event::Alias(_) => return Err("an alias; write the value out"),
+            Event::Alias(_) => return Err("an alias, which has to be written out"),
             Event::Scalar(_, _, _, Some(_))
             | Event::SequenceStart(_, Some(_))
             | Event::MappingStart(_, Some(_)) => {
@@ -174,7 +174,7 @@ impl Writer {
         let plain = matches!(style, ScalarStyle::Plain).then(|| core_schema(text)).flatten();
         match plain {
             Some(Err(problem)) => return Err(problem),
-            Some(Ok(_)) if is_key => return Err("a key that is not text; put it in quotes"),
+            Some(Ok(_)) if is_key => return Err("a key that is not text and not in quotes"),
             Some(Ok(json)) => self.json.extend_from_slice(json.as_bytes()),
             None => serde_json::to_writer(&mut self.json, text).map_err(|_| "text that cannot be written")?,
         }
@@ -182,7 +182,7 @@ impl Writer {
     }
 }
 
-/// What a plain scalar means if it is not text.
+/// The value of a plain scalar if it is not text.
 pub(crate) fn core_schema(text: &str) -> Option<Result<String, &'static str>> {
     Some(Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
@@ -205,13 +205,13 @@ fn number(text: &str) -> Option<Result<String, &'static str>> {
         return None;
     }
     if digits.starts_with("0x") || digits.starts_with("0o") {
-        return Some(Err("a number that is not decimal; put it in quotes if it is text"));
+        return Some(Err("a number that is not decimal (text needs quotes)"));
     }
     if !numeric || text.parse::<f64>().is_err() {
         return None;
     }
     if digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit) {
-        return Some(Err("a number with a leading zero; put it in quotes if it is text"));
+        return Some(Err("a number with a leading zero (text needs quotes)"));
     }
     // Into the grammar of JSON: no plus sign, no bare point.
     let sign = if text.starts_with('-') { "-" } else { "" };

@@ -33,7 +33,7 @@ fn vault() -> Files {
     files
 }
 
-/// What was written a moment ago is read again, so tests write in the past.
+/// Files written a moment ago are read again, so tests write in the past.
 fn age(files: &Files, path: &str, seconds: u64) {
     let file = File::options().append(true).open(files.path().join(path)).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
@@ -68,7 +68,7 @@ fn only_what_changed_is_read() {
     File::options().append(true).open(&new).unwrap().set_modified(modified).unwrap();
     fs::rename(&new, &old).unwrap();
     assert_eq!(open(&files).1, updated(1, 4, 0));
-    // What was written a moment ago may be written again without a trace.
+    // A file written a moment ago may be written again without a trace.
     files.write("c/new.md", "# Newer\n");
     assert_eq!(open(&files).1, updated(1, 4, 0));
     assert_eq!(open(&files).1, updated(1, 4, 0));

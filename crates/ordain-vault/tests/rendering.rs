@@ -124,7 +124,7 @@ fn an_enhancement_keeps_what_proposals_do_not_know() {
     let expected = "---\n# my own\ncreated: 2024-01-05\n\"title\": 'Idempotent requests'\ntags:\n  - new\n  - \"x: y\"\n\n\
          # below\nstatus: review\naliases:\n- idempotency\nnested:\n  title: inner\n  list: [1, 2]\n---\n\nnew\n";
     assert_eq!(render(&other, Some(&note)).unwrap().text, expected);
-    // What it does not say stays.
+    // Fields that it leaves out stay.
     let silent = draft(json!({"tags": null, "aliases": null, "body": "old\n"}));
     assert_eq!(render(&silent, Some(&note)).unwrap().text, old);
     // Line ends become those of the rest.

@@ -1,4 +1,5 @@
-//! The processor time and the memory that one decision takes, by threads: on a shared machine these are steadier than any rate.
+//! The processor time and the memory that one decision takes, by threads: on a shared machine these are
+//! steadier than any rate.
 
 use crate::{CLIENTS, Request, Server, Target, ask, numbers};
 use mimalloc::MiMalloc;

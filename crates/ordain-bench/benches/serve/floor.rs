@@ -1,6 +1,6 @@
-//! The floor: the least that a durable, signed answer takes. A bare axum handler reads the body, signs as many bytes as a permit
-//! has, and one thread writes what an action comes to as rows of SQLite, one transaction and one sync for all who wait. Nothing is
-//! judged, hashed, packed or guarded.
+//! The floor: the least that a durable, signed answer takes. A bare axum handler reads the body, signs as
+//! many bytes as a permit has, and one thread writes what an action comes to as rows of SQLite, one
+//! transaction and one sync for all who wait. Nothing is judged, hashed, packed or guarded.
 
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;

@@ -1,8 +1,9 @@
-//! The service under load, each figure beside a peer of the same run: decisions by 64 clients beside the same server's
-//! `/health`, a bare axum handler and the floor, one client beside a raw `fdatasync`, the cost of a decision, bytes stored, and a
-//! store that grows.
+//! The service under load, each figure beside a peer of the same run. Decisions by 64 clients are beside the
+//! same server's `/health`, a bare axum handler and the floor; one client is beside a raw `fdatasync`. The
+//! rest is the cost of a decision, bytes stored, and a store that grows.
 //!
-//! `cargo bench -p ordain-bench --bench serve [-- PART…]`; the parts are `load`, `single`, `cost`, `storage` and `growth`.
+//! `cargo bench -p ordain-bench --bench serve [-- PART…]`; the parts are `load`, `single`, `cost`, `storage`
+//! and `growth`.
 
 #![allow(
     clippy::unwrap_used,
@@ -154,8 +155,10 @@ impl Server {
             roles: [Role::Actor, Role::Worker].into(),
             names: Default::default(),
             expires_at_ms: None,
+            secret: None,
         };
         let (_, token) = gate.create_token(&Caller::local("bench"), &new).await.unwrap();
+        let token = token.unwrap();
         let mut addresses: Vec<ListenAddress> = vec!["127.0.0.1:0".parse().unwrap()];
         addresses
             .extend(socket.map(|path| format!("unix:{}", path.display()).parse::<ListenAddress>().unwrap()));
@@ -164,7 +167,7 @@ impl Server {
             ListenAddress::Tcp(address) => Some(address),
             ListenAddress::Socket(..) => None,
         });
-        tokio::spawn(listening.run(Background { checkpoint_file: None }, std::future::pending()));
+        tokio::spawn(listening.run(Background::default(), std::future::pending()));
         Self { address: address.unwrap(), token, gate }
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct Apply {
     /// The folder to change; without it the one that the run was tried on, or this one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// It is a git diff, which is also seen by what stands in a file
+    /// It is a git diff; a file's content shows that too
     #[arg(long)]
     pub(crate) diff: bool,
     /// Only if the files are as this list says, as `plan --base` writes it; a run has one of its own

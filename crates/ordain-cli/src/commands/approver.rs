@@ -21,8 +21,9 @@ pub(crate) struct Approver {
 pub(crate) enum ApproverCommand {
     /// Enrol a key: your own as the owner of an open gate, or somebody's at a gate of yours
     ///
-    /// The key is made on this terminal and kept under a passphrase, which is read from the terminal and from nowhere else.
-    /// At a gate that has an owner already, it prints the public key and the command for the owner to run.
+    /// The key is made on this terminal and kept under a passphrase, which is read from the terminal and from
+    /// nowhere else. At a gate that has an owner already, it prints the public key and the command for the
+    /// owner to run.
     Enrol(ApproverEnrol),
     /// List the keys, with those that are revoked
     List(ApproverList),
@@ -36,11 +37,11 @@ Examples:
   ordain approver enrol
   ordain approver enrol --for bob --public-key 0f4c…", exit::PLAIN))]
 pub(crate) struct ApproverEnrol {
-    /// Whose key it is [default: you]
+    /// The principal of the key [default: you]
     #[arg(long = "for", value_name = "NAME", requires = "public_key")]
     pub(crate) principal: Option<String>,
     /// The public key that they were shown
-    #[arg(long, value_name = "KEY", requires = "principal")]
+    #[arg(long, value_name = "KEY", requires = "principal", allow_hyphen_values = true)]
     pub(crate) public_key: Option<String>,
     /// Let the key sign owner acts too
     #[arg(long, requires = "public_key")]

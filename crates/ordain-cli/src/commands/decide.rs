@@ -128,7 +128,8 @@ impl Given {
         ))
     }
 
-    /// Decides. What cannot be read is denied, whatever it is written in; of YAML only its reader can say what is wrong.
+    /// Decides. An unreadable proposal is denied, whatever it is written in; only the reader of YAML can say
+    /// what is wrong with it.
     pub(crate) fn decide(&self) -> Result<Decision, Failure> {
         let mut decision = self.ask(|case| decide_text(&self.proposal.json, case).decision)?;
         if let Err(wrong) = self.proposal.checked() {

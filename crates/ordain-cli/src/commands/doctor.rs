@@ -1,5 +1,6 @@
 //! `ordain doctor`: how well this machine protects the gate.
 
+use crate::agents::{self, AgentState};
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
@@ -16,25 +17,29 @@ use std::path::Path;
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
 The level is `project` for a gate of this user, `service` for a gate behind a unix socket, `server` for one on the network. \
-docs/security.md says what each level holds.", exit::PLAIN))]
+docs/security.md says what each level holds.", &[
+    Outcome::Ok.means("done"),
+    Outcome::Failed.means("a coding agent has a hook that does not guard it, or an error"),
+]))]
 pub(crate) struct Doctor {
     #[command(flatten)]
     pub(crate) connect: Connect,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Serialize)]
 struct Findings {
     level: &'static str,
     user: String,
-    /// Who this user is to the gate.
+    /// The name of this user at the gate.
     principal: Option<String>,
     /// Whether somebody owns the gate; nothing if it cannot be asked.
     owned: Option<bool>,
-    /// Whose keys own the gate, each with its id: they are yours, or somebody else claimed it.
+    /// The owners' keys, each with its id: they are yours, or somebody else claimed it.
     owners: Vec<String>,
-    /// Of this user's own key.
+    /// The id of this user's own key.
     fingerprint: Option<String>,
+    agents: Vec<AgentState>,
     open_points: Vec<OpenPoint>,
 }
 
@@ -102,10 +107,15 @@ pub(crate) fn run(args: &Doctor, json: bool) -> Result<Outcome, Failure> {
     if let Some(socket) = server.as_deref().and_then(|url| url.strip_prefix("unix:")) {
         open_points.extend(of_service(Path::new(socket), &user));
     }
-    show(&Findings { level, user: user.name, principal, owned, owners, fingerprint, open_points }, json)
+    let agents = agents::look(Path::new("."))?;
+    show(
+        &Findings { level, user: user.name, principal, owned, owners, fingerprint, agents, open_points },
+        json,
+    )
 }
 
-/// Parts of a service that this user could change or read. That the user belongs to the service's group is as it should be.
+/// Parts of a service that this user could change or read. That the user belongs to the service's group is as
+/// it should be.
 fn of_service(socket: &Path, user: &OsUser) -> Vec<OpenPoint> {
     let mut found = Vec::new();
     let owns = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == user.uid);
@@ -170,7 +180,7 @@ fn is_writable(binary: &Path, user: &OsUser) -> bool {
 fn show(findings: &Findings, json: bool) -> Result<Outcome, Failure> {
     if json {
         print_json(findings)?;
-        return Ok(Outcome::Ok);
+        return Ok(outcome(findings));
     }
     let mut page = Page::default();
     page.title("level", findings.level);
@@ -186,10 +196,27 @@ fn show(findings: &Findings, json: bool) -> Result<Outcome, Failure> {
         page.label("owner", owner);
     }
     page.label("key", findings.fingerprint.as_deref().unwrap_or("none"));
+    if !findings.agents.is_empty() {
+        page.section("Coding agents");
+        for state in &findings.agents {
+            let file = state.file.as_ref().map(|file| format!(", {file}")).unwrap_or_default();
+            page.item(&format!("{}: {}{file}", state.agent, state.state));
+            state.problems.iter().for_each(|problem| page.item(&format!("{}: {problem}", state.agent)));
+            state
+                .not_covered
+                .iter()
+                .for_each(|point| page.item(&format!("{}: not covered: {point}", state.agent)));
+        }
+    }
     page.section("Open points");
     for point in &findings.open_points {
         page.item(&format!("{}: {}; {}", point.name, point.problem, point.hint));
     }
     print_page(&page)?;
-    Ok(Outcome::Ok)
+    Ok(outcome(findings))
+}
+
+/// Something that claims to be guarded and is not is worse than something open.
+fn outcome(findings: &Findings) -> Outcome {
+    if findings.agents.iter().any(AgentState::is_broken) { Outcome::Failed } else { Outcome::Ok }
 }

@@ -1,17 +1,16 @@
 //! `ordain keys`.
 
 use crate::arguments::Connect;
+use crate::clock::when;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use crate::signing;
 use clap::{Args, Subcommand};
-use ordain_api::{Jwk, KeyStatus, OwnerAct};
-use ordain_canon::time::moment;
+use ordain_api::{Jwk, KeyStatus};
 use ordain_client::Client;
 use ordain_gate::note_verifier;
-use ordain_spec::statement::NONE;
 use serde_json::json;
 
 #[derive(Args)]
@@ -39,8 +38,13 @@ pub(crate) fn run(args: &Keys, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         KeysCommand::Rotate(args) => {
             let gateway = Gateway::open(&args.connect, Purpose::Write)?;
-            let client = signing::for_act(gateway.client(), OwnerAct::RotateKey, NONE)?;
+            let (client, signed_for) = signing::for_rotation(gateway.client())?;
             let KeyStatus { key_id, public_key, retired_at_ms, .. } = client.rotate_key()?;
+            if signed_for.is_some_and(|signed_for| signed_for != public_key) {
+                let problem =
+                    format!("the gate signs with another key than the one that you signed for: {public_key}");
+                return Err(Failure::Server(problem).with_hint("run `ordain verify --owner KEY`"));
+            }
             show(gateway.client(), &[Key { id: key_id, public: public_key, retired_at_ms }], json)
         }
         KeysCommand::List(args) => {
@@ -81,7 +85,7 @@ fn show(client: &Client, keys: &[Key], json: bool) -> Result<Outcome, Failure> {
         page.label("public", public);
         page.label(
             "state",
-            &retired_at_ms.map_or_else(|| "signs".to_owned(), |at_ms| format!("retired {}", moment(at_ms))),
+            &retired_at_ms.map_or_else(|| "signs".to_owned(), |at_ms| format!("retired {}", when(at_ms))),
         );
         page.label("verifier", verifier.as_deref().unwrap_or("cannot be checked with this key"));
     }

@@ -10,15 +10,19 @@ pub(crate) mod decide;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod dossier;
 pub(crate) mod evidence;
 pub(crate) mod gate;
 pub(crate) mod halt;
 pub(crate) mod hash;
+pub(crate) mod help;
+pub(crate) mod hook;
 pub(crate) mod id;
 pub(crate) mod init;
 pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod note;
 pub(crate) mod patch;
 pub(crate) mod permit;
@@ -27,12 +31,14 @@ pub(crate) mod policy;
 pub(crate) mod recover;
 pub(crate) mod reject;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod service;
+pub(crate) mod setup;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod submit;
@@ -78,9 +84,10 @@ pub(crate) enum Command {
     Run(run::Run),
     /// Give an intent to an agent in a copy of the workspace, try what it did, and return failures to it
     ///
-    /// The agent edits the copy. Its changes become a patch set that names the bundle. The criteria of the bundle run in the
-    /// sandbox on the agent's tree, and once more with the tests, test configuration, build scripts and CI files that were there
-    /// before put back. The agent runs as you, with your environment, and can leave the copy; only changes in the copy count.
+    /// The agent edits the copy. Its changes become a patch set that names the bundle. The criteria of the
+    /// bundle run in the sandbox on the agent's tree, and once more with the tests, test configuration, build
+    /// scripts and CI files that were there before put back. The agent runs as you, with your environment,
+    /// and can leave the copy; only changes in the copy count.
     Work(work::Work),
     /// Change a workspace by a patch set, a git diff or an accepted run: entirely or not at all
     ///
@@ -110,8 +117,8 @@ pub(crate) enum Command {
     Evidence(evidence::Evidence),
     /// Submit an action proposal to the gate, which decides, records, and issues a permit for an ALLOW
     ///
-    /// Submitting the same proposal again gives the recorded answer. The gate is a server, or the store of this project,
-    /// which `ordain init` prepares.
+    /// Submitting the same proposal again gives the recorded answer. The gate is a server, or the store of
+    /// this project, which `ordain init` prepares.
     Submit(submit::Submit),
     /// Show the state of actions
     Status(status::Status),
@@ -129,6 +136,10 @@ pub(crate) enum Command {
     Ledger(ledger::Ledger),
     /// Repeat every decision on the ledger, with the recorded policies or with others
     Replay(replay::Replay),
+    /// Report what happened: one action, or all of a time, as a page to print or as JSON
+    Report(report::Report),
+    /// Write everything about an action to one file that anybody checks offline
+    Dossier(dossier::Dossier),
     /// Stop all decisions and permits until `resume`
     Halt(halt::Switch),
     /// Lift a halt
@@ -143,14 +154,21 @@ pub(crate) enum Command {
     Service(service::Service),
     /// Make a gate for a folder, and write ordain.toml and policies to start with
     ///
-    /// The gate lives in the state directory, outside of every workspace: $XDG_STATE_HOME/ordain or ~/.local/state/ordain.
+    /// The gate lives in the state directory, outside of every workspace: $XDG_STATE_HOME/ordain or
+    /// ~/.local/state/ordain.
     ///
     /// Agents may look at everything, change listed paths after one approval, delete and run commands after two, and
     /// pay up to a limit after two of finance. Everything else is denied. Nothing is overwritten.
     Init(init::Init),
     /// List, register, move and back up gates
     Gate(gate::Gate),
-    /// Report how well this machine protects the gate, and every open point
+    /// Put a coding agent behind the gate, and prove that it is
+    Setup(setup::Setup),
+    /// Answer an event of a coding agent; `ordain setup` installs this
+    Hook(hook::Hook),
+    /// Put a gate in front of an MCP server
+    Mcp(mcp::Mcp),
+    /// Report how well this machine protects the gate, every coding agent, and every open point
     Doctor(doctor::Doctor),
     /// Print the canonical bytes of a document (RFC 8785)
     Canon(canon::Canon),
@@ -162,6 +180,8 @@ pub(crate) enum Command {
     Rules(rules::Rules),
     /// Print the JSON Schema of a kind of document, or the Cedar schema of policies
     Schema(schema::Schema),
+    /// Print the help of a command
+    Help(help::Help),
     /// Print completions for a shell
     Completions(completions::Completions),
     /// Print the manual page, or write one for each command
@@ -199,6 +219,7 @@ impl Command {
             Self::Permit(args) => permit::run(args, json),
             Self::Ledger(args) => ledger::run(args, json),
             Self::Replay(args) => replay::run(args, json),
+            Self::Report(args) => report::run(args, json),
             Self::Halt(args) => halt::halt(args, json),
             Self::Resume(args) => halt::resume(args, json),
             Self::Token(args) => token::run(args, json),
@@ -206,13 +227,18 @@ impl Command {
             Self::Serve(args) => serve::run(args, json),
             Self::Service(args) => service::run(args, json),
             Self::Init(args) => init::run(args, json),
+            Self::Setup(args) => setup::run(args, json),
+            Self::Hook(args) => hook::run(args),
+            Self::Mcp(args) => mcp::run(args, json),
             Self::Doctor(args) => doctor::run(args, json),
+            Self::Dossier(args) => dossier::run(args, json),
             Self::Gate(args) => gate::run(args, json),
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args, json),
             Self::Id(args) => id::run(args, json),
             Self::Rules(args) => rules::run(args, json),
             Self::Schema(args) => schema::run(args, json),
+            Self::Help(args) => help::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),
         }
@@ -223,7 +249,9 @@ impl Command {
         let here = Path::new(".");
         match self {
             // `recover` does it itself, and may trust a copied journal.
-            Self::Recover(_) | Self::Demo(_) => None,
+            Self::Recover(_) | Self::Demo(_) | Self::Help(_) | Self::Man(_) | Self::Completions(_) => None,
+            // Its client chooses the folder, and its output belongs to the protocol.
+            Self::Mcp(args) if args.is_gateway() => None,
             Self::Plan(args) => Some(&args.workspace),
             Self::Apply(args) => Some(args.workspace.as_deref().unwrap_or(here)),
             Self::Undo(args) => Some(&args.workspace),

@@ -97,7 +97,7 @@ fn of_intent(path: &Path, json: bool) -> Result<(Verified<Bundle>, Loaded<Intent
     Ok((bundle, intent))
 }
 
-/// Standard input can be read only once, so what stands there is taken for an intent.
+/// Standard input can be read only once, so its content is taken for an intent.
 fn is_bundle(path: &Path) -> Result<bool, Failure> {
     let source = Source::of(path);
     if source == Source::Stdin {

@@ -3,6 +3,7 @@
 use super::{approve, status};
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
+use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
 use clap::Args;
 use ordain_api::{ActionStatus, VerdictRequest};
@@ -12,12 +13,12 @@ use std::time::Instant;
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
 Examples:
-  ordain reject 4f1c --reason \"the address is wrong\"", &[
+  ordain reject push-1 --reason \"the address is wrong\"", &[
     Outcome::Deny.means("rejected"),
     Outcome::Failed.means("an error"),
 ]))]
 pub(crate) struct Reject {
-    /// The action
+    /// The action, or the beginning of its id
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// Why; it reaches the agent
@@ -36,9 +37,10 @@ pub(crate) struct Reject {
 pub(crate) fn run(args: &Reject, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let (client, started) = (gateway.client(), Instant::now());
+    let id = &ids::action_id(client, &args.id)?;
     let shown = match &args.view {
         Some(_) if !args.sign => None,
-        _ => Some(status::of(client, &args.id)?),
+        _ => Some(status::of(client, id)?),
     };
     let verdict = match &shown {
         Some(shown) if args.sign => {
@@ -58,10 +60,10 @@ pub(crate) fn run(args: &Reject, json: bool) -> Result<Outcome, Failure> {
             VerdictRequest { verdict: Verdict::Reject, reason, view_digest, signed: None }
         }
     };
-    approve::record(client, &args.id, &verdict, json)
+    approve::record(client, id, &verdict, json)
 }
 
-/// What is signed is what was shown.
+/// The signature covers what was shown.
 fn check_view(shown: &ActionStatus, digest: Option<&str>) -> Result<(), Failure> {
     if digest.is_none_or(|digest| digest == shown.view_digest) {
         return Ok(());

@@ -34,7 +34,7 @@ static ANSWERS: &[(&str, &str)] = &[
         "PARSE",
         "the text is not strict JSON; the message says what and where, docs/contracts/canonical.md why",
     ),
-    ("KIND", "the document's fields do not show what it is, or show several kinds; say it with `--kind`"),
+    ("KIND", "the document's fields do not show what it is, or show several kinds; `--kind` names it"),
     ("IO", "the file could not be read"),
 ];
 
@@ -197,7 +197,7 @@ fn explain(out: &mut impl Write, kind: Kind, rule: &Rule) -> std::io::Result<()>
     if let (Some(accept), Some(reject)) = (accept, reject) {
         writeln!(out, "\n{BOLD}From a valid document to one that breaks the rule{BOLD:#}")?;
         diff(out, accept, reject)?;
-        writeln!(out, "Both stand in conformance/{kind}/{}/.", rule.id)?;
+        writeln!(out, "Both are in conformance/{kind}/{}/.", rule.id)?;
     }
     if let Some(report) = report {
         writeln!(out, "\n{BOLD}What verify says{BOLD:#}\n{}", report.trim_end())?;

@@ -18,6 +18,7 @@ use ordain_state::{GateId, Home};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -27,8 +28,8 @@ Examples:
   ordain serve --listen unix:/run/ordain/gate.sock --socket-group ordain
 
 Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and \
-/.well-known/jwks.json. On another address than a loopback one it starts only if there are tokens; put a proxy with TLS \
-before it. Only `ordain policy push` puts policies in force: a policy folder that differs is noted in the log, in \
+/.well-known/jwks.json. An address that other machines can reach needs at least one token. Put a proxy with \
+TLS before it. Only `ordain policy push` puts policies in force: a policy folder that differs is noted in the log, in \
 /ready and in /metrics. A hangup signal reads the key again. Logs are JSON lines on standard error.", exit::PLAIN))]
 pub(crate) struct Serve {
     /// Where to listen: a TCP address, or unix:PATH for a socket; may be given several times
@@ -52,9 +53,15 @@ pub(crate) struct Serve {
     /// How many bytes of proposals, calls and evidence one principal may send in a day; kept in memory, per node
     #[arg(long, value_name = "BYTES", default_value_t = BYTES_PER_DAY_DEFAULT)]
     pub(crate) bytes_per_day: u64,
+    /// Leave the terminal, and stop after this many seconds without a connection. Hooks start their gate like this
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) until_idle: Option<u64>,
 }
 
 pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
+    if args.until_idle.is_some() {
+        ordain_hooks::leave_session();
+    }
     let place = match &args.gate {
         Some(gate) => Place::of_gate(gate)?,
         None => Place::find()?,
@@ -105,7 +112,8 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             && let Some(address) = args.listen.iter().find(is_public)
         {
             let problem = format!("other machines can reach {address}, and there are no tokens");
-            return Err(Failure::Usage(problem).with_hint("run `ordain token create NAME --role ROLE` first"));
+            return Err(Failure::Usage(problem)
+                .with_hint("run `ordain token create alice --role approver` first, with a name of yours"));
         }
         let app = match &args.public_url {
             Some(url) => app.with_public_url(url).ok_or_else(|| {
@@ -117,7 +125,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         let listening = listen(app, &listen_on).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
         let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
-        // Whoever reads the address may stop the server at once.
+        // The reader of the address may stop the server at once.
         let stopped = stopped();
         // Nobody may read it any more; the gate serves all the same.
         if let Err(error) = told(&addresses, tokens, json) {
@@ -126,7 +134,8 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         for address in addresses {
             tracing::info!(address, store = place.location.to_string(), "listening");
         }
-        listening.run(Background { checkpoint_file: Some(place.checkpoint()) }, stopped).await;
+        let idle = args.until_idle.map(Duration::from_secs);
+        listening.run(Background { checkpoint_file: Some(place.checkpoint()), idle }, stopped).await;
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })

@@ -4,13 +4,14 @@ use super::status;
 use crate::arguments::Connect;
 use crate::document::document_failure;
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::page;
+use crate::gate::{ids, page};
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use clap::Args;
 use ordain_api::{ActionState, ActionStatus};
+use ordain_spec::approval::Verdict;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 Examples:
   ordain submit proposal.json
   ordain submit proposal.json --wait 60
-  ordain submit edited.json --supersedes 4f1c
+  ordain submit edited.json --supersedes push-1
   agent | ordain submit - --server http://127.0.0.1:7171", &[
     Outcome::Ok.means("allowed"),
     Outcome::Hold.means("held"),
@@ -32,7 +33,7 @@ pub(crate) struct Submit {
     /// The action proposal or KernelRequest, JSON or by its name YAML; `-` is standard input, JSON
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The held, denied or expired proposal that this one takes the place of
+    /// The held, denied or expired proposal that this one replaces, or the beginning of its id
     #[arg(long, value_name = "ID")]
     pub(crate) supersedes: Option<String>,
     /// Wait up to this many seconds for approvals
@@ -48,7 +49,8 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let bytes = text.checked().map_err(|wrong| document_failure(&source, &wrong))?;
     let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let client = gateway.client();
-    let mut status = client.submit(bytes, args.supersedes.as_deref())?.status;
+    let supersedes = args.supersedes.as_ref().map(|id| ids::action_id(client, id)).transpose()?;
+    let mut status = client.submit(bytes, supersedes.as_deref())?.status;
     if let Some(seconds) = args.wait
         && status.state == ActionState::Held
     {
@@ -92,20 +94,23 @@ fn next(page: &mut Page, status: &ActionStatus) {
         resource_type == Some("patch_set") && ["apply-", "undo-"].iter().any(|verb| id.starts_with(verb));
     let items: Vec<String> = match status.state {
         ActionState::Held if of_files => vec![
-            format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
-            "then the same command again, which carries it out".to_owned(),
+            format!("to decide: ordain approve {id}"),
+            "once it is allowed: the same command again, which carries it out".to_owned(),
         ],
         ActionState::Allowed if of_files => {
             vec!["the command that asked for it, once more: it spends the permit, changes the files and reports".to_owned()]
         }
+        ActionState::Denied if rejected(status).is_some() => {
+            let by = rejected(status).unwrap_or_default();
+            vec![format!("before you propose anything like it again, ask {by}, who rejected it")]
+        }
         ActionState::Denied | ActionState::Expired if of_files => vec![
-            "put right what the reasons name, or have the policy changed, and give the same command again"
+            "fix what the reasons name, or have the policy changed, and run the same command again"
                 .to_owned(),
         ],
-        ActionState::Held => vec![
-            format!("somebody who may: ordain approve {id}, or ordain reject {id} --reason …"),
-            format!("wait for it: ordain status {id} --wait"),
-        ],
+        ActionState::Held => {
+            vec![format!("to decide: ordain approve {id}"), format!("wait for it: ordain status {id} --wait")]
+        }
         ActionState::Allowed => {
             let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
             vec![
@@ -114,7 +119,7 @@ fn next(page: &mut Page, status: &ActionStatus) {
             ]
         }
         ActionState::Denied => {
-            vec![format!("put right what the reasons name, and submit it with a new id: --supersedes {id}")]
+            vec![format!("fix what the reasons name, and submit it with a new id: --supersedes {id}")]
         }
         ActionState::Unknown => {
             let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
@@ -131,6 +136,12 @@ fn next(page: &mut Page, status: &ActionStatus) {
         page.section("Next");
         items.iter().for_each(|item| page.item(item));
     }
+}
+
+/// The approver who rejected it, if somebody did. A no is not a mistake that the proposer can fix.
+fn rejected(status: &ActionStatus) -> Option<String> {
+    let rejection = status.approvals.iter().find(|approval| approval.verdict == Verdict::Reject);
+    rejection.map(|approval| approval.approver.as_str().to_owned())
 }
 
 pub(crate) fn outcome(status: &ActionStatus) -> Outcome {

@@ -32,7 +32,7 @@ pub(crate) struct Transform {
     /// The intent, JSON or by its name YAML; `-` is standard input, JSON
     #[arg(value_name = "INTENT")]
     pub(crate) intent: Option<PathBuf>,
-    /// Take plain text as the goal: this text, or without it what stands in INTENT
+    /// Take plain text as the goal: this text, or without it the content of INTENT
     #[arg(long, value_name = "TEXT", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, without a value, and with one are three things")]
     pub(crate) goal: Option<Option<String>>,
@@ -102,7 +102,7 @@ fn transform_goal(goal: &str) -> Transformed {
     transform(&intent, goal.len())
 }
 
-/// A file that does not parse is refused like any other that is no intent.
+/// A file that does not parse is refused like any other that is not an intent.
 pub(crate) fn transform_file(source: &Source) -> Result<Transformed, Failure> {
     Ok(transform_text(&source.text()?))
 }

@@ -111,8 +111,8 @@ pub(crate) fn run(args: &Undo, json: bool) -> Result<Outcome, Failure> {
     Ok(Outcome::Ok)
 }
 
-/// The client that submits an undo. An owner signs the proposal at their terminal, after they have seen what changes; for
-/// everybody else the policies decide.
+/// The client that submits an undo. An owner signs the proposal at their terminal, after they have seen what
+/// changes; for everybody else the policies decide.
 fn sign(client: &Client, actor: &str, hash: &str, changes: &[Change]) -> Result<Client, Failure> {
     let plain = client.with_statements(&[]);
     let owner = client.act_terms(OwnerAct::Undo)?.owned.then(|| Signer::find(client)).transpose()?.flatten();

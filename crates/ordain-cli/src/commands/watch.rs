@@ -1,10 +1,14 @@
 //! `ordain watch`: a list of what waits, and a key that stays unlocked for a while.
 
-use super::approve::{Given, statement, whole_page};
-use super::status;
+use super::approve::{Given, about, rejection, signing_key, statement};
+use super::{approve, status};
 use crate::arguments::Connect;
+use crate::clock::now_ms;
+use crate::display;
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::held;
+use crate::gate::deciding::{self, Answer};
+use crate::gate::screen::Screen;
+use crate::gate::{held, poll};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::page::Page;
@@ -13,22 +17,33 @@ use crate::signing::{self, Signer, terminal_failure};
 use crate::wording::count;
 use clap::Args;
 use ordain_api::{ActionState, ActionStatus, SigningTerms, VerdictRequest};
+use ordain_client::Client;
 use ordain_presence::{
-    RECENT_MS_MAX, RecentKey, Terminal, multiplexer, protect_process, since_boot_ms, three_letters,
+    RECENT_MS_MAX, RECENT_SIGNATURES_MAX, RecentKey, Terminal, Typed, multiplexer, protect_process,
+    since_boot_ms, three_letters,
 };
 use ordain_spec::approval::Verdict;
-use ordain_spec::statement::Assurance;
+use ordain_spec::limits::{SESSION_MS_MAX, SESSION_SIGNATURES_MAX};
+use ordain_spec::statement::{Assurance, Session};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
-Asks for your passphrase once and keeps your key in this process, for 15 minutes and 20 signatures at most. You choose an \
-action by its number, see it, and type three letters that are shown. The signature says `recent`: it counts where policies ask \
-for `recent` or less and for one approval. For everything else run `ordain approve ID`.
+Lists the actions that wait for you, as they come, and rings the bell for a new one. Type its number to see it and to approve, reject \
+or skip it.
 
-It does not start under tmux, screen and the like, because any process of your user can type into their terminals.", &[
+Asks for your passphrase once and keeps your key in this process, for 15 minutes and 20 signatures at most. Where policies ask for \
+`recent` or less and for one approval, you approve with three letters that are shown. Everything else takes your passphrase again.
+
+It does not start under tmux, screen and the like, because any process of your user can type into their terminals.
+
+Examples:
+  ordain watch
+  ordain watch --server https://gate.example --token-file alice.token", &[
     Outcome::Ok.means("it is over, or you left"),
     Outcome::Failed.means("an error"),
 ]))]
@@ -37,8 +52,18 @@ pub(crate) struct Watch {
     pub(crate) connect: Connect,
 }
 
-/// How often the list is made again.
-const REFRESH: Duration = Duration::from_secs(2);
+// The gate refuses what the key would still sign otherwise.
+const _: () =
+    assert!(RECENT_MS_MAX == SESSION_MS_MAX && RECENT_SIGNATURES_MAX as u64 == SESSION_SIGNATURES_MAX);
+
+/// The list is not made more often than this, however fast things change.
+const REFRESH_MIN: Duration = Duration::from_secs(1);
+/// How long a failed poll waits before the next.
+const RETRY: Duration = Duration::from_secs(5);
+/// The list is made anew after this time, because what waits expires.
+const REFRESH_MAX: Duration = Duration::from_secs(60);
+const BELL: &str = "\u{7}";
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 /// Why the loop ends.
 enum Ended {
@@ -70,12 +95,19 @@ pub(crate) fn run(args: &Watch, json: bool) -> Result<Outcome, Failure> {
         let key = signer.unlock(&mut terminal)?;
         (signer, key)
     };
-    let mut watching =
-        Watching { args, json, signer, key: RecentKey::new(key, since_boot_ms()), terminal, listed: None };
-    let minutes = RECENT_MS_MAX / 60_000;
-    watching.say(&format!(
-        "\nYour key is unlocked for {minutes} minutes. Type a number to look at an action, `q` to leave.\n"
-    ))?;
+    let changes = Changes::follow(args)?;
+    let key = RecentKey::new(key, since_boot_ms())?;
+    let mut watching = Watching {
+        args,
+        json,
+        signer,
+        key,
+        started_at_ms: None,
+        terminal,
+        changes,
+        listed: None,
+        said: String::new(),
+    };
     let ended = watching.watch()?;
     watching.say(match ended {
         Ended::Left => "Your key is locked again.\n",
@@ -84,41 +116,96 @@ pub(crate) fn run(args: &Watch, json: bool) -> Result<Outcome, Failure> {
     Ok(Outcome::Ok)
 }
 
+/// Hears of changes: another thread polls the gate, and a byte comes for each.
+struct Changes(UnixStream);
+
+impl Changes {
+    fn follow(args: &Watch) -> Result<Self, Failure> {
+        let (here, mut there) = UnixStream::pair()?;
+        here.set_nonblocking(true)?;
+        let connect =
+            Connect { server: args.connect.server.clone(), token_file: args.connect.token_file.clone() };
+        let follow = move || {
+            let mut place = None;
+            loop {
+                // The gate is opened anew each time: a store of this machine is closed meanwhile.
+                let heard = Gateway::open(&connect, Purpose::Look).and_then(|gateway| match place {
+                    Some(place) => poll::changed(gateway.client(), place),
+                    None => poll::seen(gateway.client()),
+                });
+                match heard {
+                    Ok(seen) if place == Some(seen) => {}
+                    Ok(seen) => {
+                        place = Some(seen);
+                        if there.write_all(&[0]).is_err() {
+                            return;
+                        }
+                        std::thread::sleep(REFRESH_MIN);
+                    }
+                    Err(_) => std::thread::sleep(RETRY),
+                }
+            }
+        };
+        std::thread::Builder::new().name("changes".to_owned()).spawn(follow)?;
+        Ok(Self(here))
+    }
+
+    /// Forgets the changes until now.
+    fn clear(&mut self) {
+        let mut bytes = [0; 64];
+        while self.0.read(&mut bytes).is_ok_and(|count| count > 0) {}
+    }
+}
+
 struct Watching<'a> {
     args: &'a Watch,
     json: bool,
     signer: Signer,
     key: RecentKey,
+    /// When the key was unlocked, by the gate's clock.
+    started_at_ms: Option<u64>,
     terminal: Terminal,
+    changes: Changes,
     /// The ids that were listed last.
     listed: Option<BTreeSet<String>>,
+    /// The last thing that was done, for the line below the list.
+    said: String,
 }
 
 impl Watching<'_> {
     fn watch(&mut self) -> Result<Ended, Failure> {
+        let mut waiting = self.refresh()?;
         loop {
-            let waiting = self.refresh()?;
             let Some(remaining) = self.key.remaining(since_boot_ms()) else { return Ok(Ended::Over) };
-            let line = self.terminal.line_within(REFRESH.min(remaining)).map_err(terminal_failure)?;
-            let Some(line) = line else { continue };
-            match line.as_str() {
-                "q" | "quit" | "exit" => return Ok(Ended::Left),
-                "" => self.listed = None,
-                number => match held::chosen(number, waiting.len()).as_deref() {
-                    Ok([at]) => {
-                        if let Some(status) = waiting.get(*at) {
-                            self.look(&status.action_id)?;
+            let wait = remaining.min(REFRESH_MAX);
+            match self.terminal.line_or_wake(&self.changes.0, wait).map_err(terminal_failure)? {
+                Typed::Nothing => waiting = self.refresh()?,
+                Typed::Woken => {
+                    self.changes.clear();
+                    waiting = self.refresh()?;
+                }
+                Typed::Line(line) => match line.as_str() {
+                    "q" | "quit" | "exit" => return Ok(Ended::Left),
+                    number => {
+                        match held::chosen(number, waiting.len()).as_deref() {
+                            Ok([]) => {}
+                            Ok([at]) => {
+                                if let Some(status) = waiting.get(*at) {
+                                    self.look(&status.action_id)?;
+                                }
+                            }
+                            _ => self.said = "Type one number of the list, or `q`.".to_owned(),
                         }
                         self.listed = None;
+                        waiting = self.refresh()?;
                     }
-                    _ => self.say("Type one number of the list, or `q`.\n")?,
                 },
             }
         }
     }
 
     fn say(&mut self, text: &str) -> Result<(), Failure> {
-        self.terminal.say(text).map_err(terminal_failure)
+        deciding::say(&mut self.terminal, text)
     }
 
     /// Lists what waits, if it changed. The gate is opened anew each time: others change it meanwhile.
@@ -129,55 +216,121 @@ impl Watching<'_> {
         if self.listed.as_ref() == Some(&ids) {
             return Ok(waiting);
         }
-        let mut page = Page::default();
+        let is_new = self.listed.as_ref().is_some_and(|listed| !ids.is_subset(listed));
+        let size = self.terminal.size();
+        let mut page = Page::of_width(display::within(size.columns));
         if waiting.is_empty() {
             page.item("nothing waits for your approval");
         } else {
             held::numbered(&mut page, &waiting);
         }
-        let left = count(u64::from(self.key.signatures_left()), "signature");
-        self.say(&format!("\n{}{left} left\n> ", page.text()))?;
+        // The oldest are decided first, and the others fit on the screen then.
+        let rows: Vec<&str> = page.text().lines().collect();
+        let room = size.rows.saturating_sub(5).max(3);
+        let left_out = if rows.len() > room { "  … more below these\n" } else { "" };
+        let list: String = rows.iter().take(room).map(|row| format!("{row}\n")).collect();
+        let bell = if is_new { BELL } else { "" };
+        let (minutes, left) = self.room_left();
+        let said = std::mem::take(&mut self.said);
+        let said = if said.is_empty() { said } else { format!("{}\n", printable(&said)) };
+        self.say(&format!(
+            "{CLEAR}{bell}{list}{left_out}\n{said}Key unlocked for {minutes} min and {left}. A number shows an action, `q` ends.\n> "
+        ))?;
         self.listed = Some(ids);
         Ok(waiting)
     }
 
-    /// Shows one action, and approves it if the letters are typed.
+    /// The minutes and signatures that the key has left.
+    fn room_left(&mut self) -> (u64, String) {
+        let remaining = self.key.remaining(since_boot_ms()).unwrap_or_default();
+        let minutes = remaining.as_secs().div_ceil(60).min(RECENT_MS_MAX / 60_000);
+        (minutes, count(u64::from(self.key.signatures_left()), "signature"))
+    }
+
+    /// Shows one action, and does what its approver answers.
     fn look(&mut self, id: &str) -> Result<(), Failure> {
         let gateway = Gateway::open(&self.args.connect, Purpose::Decide)?;
         let client = gateway.client();
         let started = Instant::now();
         let shown = status::of(client, id)?;
-        self.say(whole_page(&shown).text())?;
-        let terms = match recent_suffices(&shown) {
-            Ok(terms) => terms,
-            Err(problem) => {
-                return self.say(&format!("\n{problem}. Run `ordain approve {}`.\n", printable(id)));
-            }
+        let recent = recent_suffices(&shown);
+        let takes =
+            if recent.is_some() { "unlocked; three letters approve" } else { approve::TAKES_PASSPHRASE };
+        let screen = Screen::of(&shown, &signing_key(Some(&self.signer), takes), now_ms());
+        let key = &mut self.key;
+        // Nobody is asked for longer than the key is unlocked.
+        let mut ask = |terminal: &mut Terminal, prompt: &str| match key.remaining(since_boot_ms()) {
+            Some(remaining) => terminal.ask_within(prompt, remaining).map_err(terminal_failure),
+            None => Ok(None),
         };
-        let given = Given { verdict: Verdict::Approve, reason: "", assurance: Assurance::Recent };
-        let statement = statement(&self.signer, &shown, terms, given, started);
+        let answer = deciding::decide(&mut self.terminal, &screen, &mut ask)?;
+        let request = match answer {
+            Answer::Approve => match recent {
+                Some(terms) => self.approved_by_letters(&shown, terms, started)?,
+                None => Some(approve::signed(client, &shown, Verdict::Approve, "", started)).transpose()?,
+            },
+            Answer::Reject(reason) => Some(rejection(&shown, reason)),
+            Answer::Skip | Answer::Leave => None,
+        };
+        match request {
+            Some(request) => self.record(client, id, &request),
+            None => {
+                self.said = format!("{id} is still held");
+                Ok(())
+            }
+        }
+    }
+
+    /// Three letters that are shown take the place of the passphrase.
+    fn approved_by_letters(
+        &mut self,
+        shown: &ActionStatus,
+        terms: &SigningTerms,
+        started: Instant,
+    ) -> Result<Option<VerdictRequest>, Failure> {
+        let session = self.session(terms, started);
+        let given = Given {
+            verdict: Verdict::Approve,
+            reason: "",
+            assurance: Assurance::Recent,
+            session: Some(&session),
+        };
+        let statement = statement(&self.signer, shown, terms, given, started);
         self.say(&signing::shown_statement(&statement)?)?;
+        self.say(&format!("{}\n", printable(&about(Verdict::Approve, shown))))?;
         let letters = three_letters()?;
-        let Some(remaining) = self.key.remaining(since_boot_ms()) else { return Ok(()) };
+        let Some(remaining) = self.key.remaining(since_boot_ms()) else { return Ok(None) };
         let prompt = format!("Type {letters} to approve this, or Enter to leave it: ");
         let answer = self.terminal.ask_within(&prompt, remaining).map_err(terminal_failure)?;
         if answer.as_deref() != Some(letters.as_str()) {
-            return self.say("Nothing was approved.\n");
+            return Ok(None);
         }
-        let Some(signed) = self.signer.sign_recent(&statement, &mut self.key)? else { return Ok(()) };
+        let signed = self.signer.sign_recent(&statement, &mut self.key)?;
         let view_digest = shown.view_digest.clone();
-        let request = VerdictRequest {
+        Ok(signed.map(|signed| VerdictRequest {
             verdict: Verdict::Approve,
             reason: String::new(),
             view_digest,
             signed: Some(signed),
+        }))
+    }
+
+    /// The next signature of this key, as its statement names it. The gate's clock counts, and it is asked once: a
+    /// session has one start.
+    fn session(&mut self, terms: &SigningTerms, asked: Instant) -> Session {
+        let now_ms = terms.at_ms.saturating_add(signing::elapsed_ms(asked));
+        let unlocked_ms = now_ms.saturating_sub(self.key.age_ms(since_boot_ms()));
+        let started_at_ms = *self.started_at_ms.get_or_insert(unlocked_ms);
+        let number = u64::from(self.key.next_number());
+        Session { id: self.key.session_id().to_owned(), started_at_ms, number }
+    }
+
+    fn record(&mut self, client: &Client, id: &str, request: &VerdictRequest) -> Result<(), Failure> {
+        let done = client.record_verdict(id, request).map_err(Failure::from);
+        self.said = match &done {
+            Ok(status) => format!("{id}: {}", status.state.name()),
+            Err(failure) => format!("{id} stays as it was: {}", failure.text()),
         };
-        let done = client.record_verdict(id, &request).map_err(Failure::from);
-        let said = match &done {
-            Ok(status) => format!("{}: {}\n", printable(id), status.state.name()),
-            Err(failure) => format!("{} was not approved: {}\n", printable(id), printable(&failure.text())),
-        };
-        self.say(&said)?;
         match &done {
             Ok(status) if self.json => print_json(&json!({"action_id": id, "state": status.state.name()})),
             Err(failure) if self.json => print_json(&json!({"action_id": id, "error": failure.text()})),
@@ -186,16 +339,9 @@ impl Watching<'_> {
     }
 }
 
-/// Whether a signature of a key that was unlocked a while ago is enough; if not, why.
-fn recent_suffices(status: &ActionStatus) -> Result<&SigningTerms, String> {
-    let required = status.decision.approvals.required;
-    match &status.signing {
-        _ if status.state != ActionState::Held => Err("It is no longer held".to_owned()),
-        None => Err("The gate takes no signature for it".to_owned()),
-        Some(terms) if terms.assurance > Assurance::Recent => {
-            Err("The policies ask for your passphrase for this one".to_owned())
-        }
-        Some(_) if required > 1 => Err(format!("It takes {required} approvals, each with a passphrase")),
-        Some(terms) => Ok(terms),
-    }
+/// The terms for a signature of a key that was unlocked a while ago, where one is enough.
+fn recent_suffices(status: &ActionStatus) -> Option<&SigningTerms> {
+    let single = status.decision.approvals.required <= 1;
+    let held = status.state == ActionState::Held;
+    status.signing.as_ref().filter(|terms| held && single && terms.assurance <= Assurance::Recent)
 }

@@ -11,7 +11,7 @@ use ordain_agent::{Acted, Agent, AgentError, FileOutcome, GatedWorkspace, Interr
 use ordain_harness::apply::OpenUse;
 use std::path::Path;
 
-/// Who asks, about which workspace, and which gate.
+/// The caller, the workspace and the gate.
 pub(crate) struct Asker<'a> {
     pub(crate) workspace: &'a Path,
     pub(crate) connect: &'a Connect,
@@ -27,7 +27,7 @@ pub(crate) struct Gated<'a> {
     by_person: bool,
 }
 
-/// What became of a change that the gate was asked about.
+/// The result of a change that the gate was asked about.
 pub(crate) enum Changed {
     /// It was tried.
     Tried(Acted),

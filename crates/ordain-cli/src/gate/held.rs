@@ -1,12 +1,12 @@
-//! What waits for the person who asks.
+//! The actions that wait for the person who asks.
 
 use super::page;
+use crate::clock::when;
 use crate::commands::status;
 use crate::exit::Failure;
 use crate::page::{Column, PLAIN, Page, Row};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{ActionState, ActionStatus, ActionsQuery};
-use ordain_canon::time::moment;
 use ordain_client::Client;
 use serde::Serialize;
 
@@ -36,12 +36,17 @@ impl<'a> HeldAction<'a> {
     }
 }
 
-/// The held actions that this principal can approve, oldest first: not their own, and not those that they approved already.
+/// The held actions that this principal can approve, oldest first: not their own, and not those that they
+/// approved already.
 pub(crate) fn for_approver(client: &Client, principal: &str) -> Result<Vec<ActionStatus>, Failure> {
     let owned = client.approver_keys()?.owned;
     let mut found = Vec::new();
-    let mut query =
-        ActionsQuery { state: Some(ActionState::Held), after: None, limit: Some(PAGE_MAX as u64) };
+    let mut query = ActionsQuery {
+        state: Some(ActionState::Held),
+        after: Some(0),
+        limit: Some(PAGE_MAX as u64),
+        ..ActionsQuery::default()
+    };
     loop {
         let listed = client.actions(&query)?;
         for action in &listed.actions {
@@ -70,11 +75,11 @@ pub(crate) fn numbered(page: &mut Page, held: &[ActionStatus]) {
         cells: vec![
             (number + 1).to_string(),
             status.action_id.clone(),
-            moment(status.submitted_at_ms),
+            when(status.submitted_at_ms),
             page::wants(status),
         ],
     };
-    let columns = [Column::Right("#"), Column::Left("id"), Column::Left("submitted"), Column::Left("wants")];
+    let columns = [Column::Right("#"), Column::Left("id"), Column::Spare("submitted"), Column::Left("wants")];
     page.table(&columns, held.iter().enumerate().map(row), |_, _, _| {});
 }
 

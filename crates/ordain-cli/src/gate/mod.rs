@@ -1,8 +1,14 @@
 //! Parts that the commands which ask the gate share.
 
+pub(crate) mod deciding;
+mod fields;
 pub(crate) mod files;
 pub(crate) mod held;
+pub(crate) mod ids;
 pub(crate) mod page;
+pub(crate) mod poll;
+pub(crate) mod screen;
+pub(crate) mod summary;
 
 use crate::report::printable;
 use ordain_api::Problem;

@@ -1,12 +1,14 @@
 //! How an action and a permit look to people.
 
+use super::fields::fields;
+use super::summary::deed;
+use crate::clock::{date, now_ms, when, when_exactly};
 use crate::page::{Column, PLAIN, Page, Row};
 use crate::report::{GREEN, RED, YELLOW};
 use crate::view;
-use crate::wording::word;
+use crate::wording::{short_hash, word};
 use anstyle::Style;
 use ordain_api::{ActionState, ActionStatus, PermitStatus};
-use ordain_canon::time::moment;
 use ordain_spec::approval::Verdict;
 use serde_json::Value as Json;
 
@@ -15,9 +17,9 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
     page.title("action", &status.action_id);
     page.styled_label("state", style(status.state), status.state.name());
     page.label("actor", &who(status));
-    page.label("submitted", &moment(status.submitted_at_ms));
+    page.label("submitted", &when_exactly(status.submitted_at_ms));
     if let Some(expires_at_ms) = status.expires_at_ms.filter(|_| status.state == ActionState::Held) {
-        page.label("expires", &moment(expires_at_ms));
+        page.label("expires", &when_exactly(expires_at_ms));
     }
     if let Some(id) = &status.supersedes {
         page.label("supersedes", id);
@@ -36,7 +38,16 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
             };
             let reason =
                 if approval.reason.is_empty() { String::new() } else { format!(": {}", approval.reason) };
-            page.item(&format!("{} {verdict}{reason}", approval.approver.as_str()));
+            let (who, when) = (approval.approver.as_str(), date(approval.at_ms));
+            page.item(&format!("{who} {verdict} on {when}{reason}"));
+            let seen = status.shown.iter().find(|it| it.view_digest == approval.view_digest.as_str());
+            if let Some(seen) = seen {
+                let (view, policy) = (short_hash(&seen.view_digest), short_hash(&seen.policy_hash));
+                page.item(&format!(
+                    "  saw the view {view} under the policies {policy} (entry {})",
+                    seen.index
+                ));
+            }
         }
     }
     if let Some(it) = &status.permit {
@@ -45,52 +56,61 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
     }
 }
 
-/// What an approver is shown.
+/// The view of an approver.
 pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
     if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
         page.label("project", path);
     }
-    page.section("What is proposed");
+    page.section("Proposed");
     let mut proposal = status.view.get("proposal").cloned().unwrap_or_default();
     let diff = match proposal.pointer_mut("/parameters").and_then(Json::as_object_mut) {
         Some(parameters) if parameters.get("diff").is_some_and(Json::is_string) => parameters.remove("diff"),
         _ => None,
     };
-    page.json(&proposal);
-    // What is redacted is there as well, as a hash.
+    members(page, &proposal);
+    // A redacted parameter is there as well, as a hash.
     let has = |name: &str| proposal.pointer("/parameters").is_some_and(|it| it.get(name).is_some());
     let lacks_diff = has("patch_hash") && !has("diff");
     match diff.as_ref().and_then(Json::as_str) {
         Some(diff) => {
-            page.section("What it changes, as the proposer says");
+            page.section("Changes, as the proposer says");
             page.diff(diff);
         }
         None if lacks_diff => {
-            page.section("What it changes");
+            page.section("Changes");
             page.item("no diff was sent, or there was no room for one; compare the patch set by its hash");
         }
         None => {}
     }
     if let Some(earlier) = status.view.get("earlier") {
-        page.section("Earlier: the same effect was rejected, or nobody knows how it ended");
-        page.json(earlier);
+        page.section("Earlier: the same effect was rejected, or its outcome is unknown");
+        members(page, earlier);
     }
     if let Some(labels) = status.view.get("labels") {
-        page.section("Evidence that nobody but the proposer vouches for");
-        page.json(labels);
+        page.section("Evidence on the proposer's word alone");
+        members(page, labels);
     }
     let evidence = status.view.get("evidence").and_then(|it| it.as_array()).filter(|it| !it.is_empty());
     if let Some(evidence) = evidence {
         page.counted_section("Evidence", evidence.len());
-        evidence.iter().for_each(|packet| page.json(packet));
+        evidence.iter().for_each(|packet| members(page, packet));
     }
     page.label("digest", &status.view_digest);
+}
+
+/// The members of a value from outside, one a line.
+fn members(page: &mut Page, value: &Json) {
+    for line in fields(value) {
+        page.prose("  ", "    ", PLAIN, &line);
+    }
 }
 
 pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
     page.label("permit", &permit.permit_id);
     page.label("action", &permit.action_id);
-    page.label("holds", &format!("{} to {}", moment(permit.valid_from_ms), moment(permit.valid_until_ms)));
+    let over = if now_ms() >= permit.valid_until_ms { ", expired" } else { "" };
+    page.label("valid from", &when_exactly(permit.valid_from_ms));
+    page.label("until", &format!("{}{over}", when_exactly(permit.valid_until_ms)));
     page.label("uses", &format!("{} of {}", permit.used, permit.max_executions));
     if let Some(limit) = permit.max_duration_ms {
         page.label("at most", &format!("{limit} ms for a use"));
@@ -106,7 +126,7 @@ pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
         vec![
             it.number.to_string(),
             it.worker.clone(),
-            moment(it.spent_at_ms),
+            when(it.spent_at_ms),
             it.outcome_name().to_owned(),
             reason,
         ]
@@ -114,7 +134,7 @@ pub(crate) fn permit(page: &mut Page, permit: &PermitStatus) {
     let columns = [
         Column::Right("use"),
         Column::Left("worker"),
-        Column::Left("spent"),
+        Column::Spare("spent"),
         Column::Left("outcome"),
         Column::Left(""),
     ];
@@ -127,31 +147,19 @@ pub(crate) fn list(page: &mut Page, actions: &[ActionStatus]) {
         style: if status.state == ActionState::Held { YELLOW } else { PLAIN },
         cells: vec![
             status.state.name().to_owned(),
-            moment(status.submitted_at_ms),
+            when(status.submitted_at_ms),
             status.action_id.clone(),
             wants(status),
         ],
     };
     let columns =
-        [Column::Left("state"), Column::Left("submitted"), Column::Left("id"), Column::Left("wants")];
+        [Column::Left("state"), Column::Spare("submitted"), Column::Left("id"), Column::Left("wants")];
     page.table(&columns, actions.iter().map(row), |_, _, _| {});
 }
 
 /// `agent-7: write the file src/main.rs of workspace`.
 pub(crate) fn wants(status: &ActionStatus) -> String {
-    let proposal = status.view.get("proposal");
-    let text = |pointer: &str| {
-        let found = proposal.and_then(|it| it.pointer(pointer)).and_then(|it| it.as_str());
-        found.unwrap_or("?").to_owned()
-    };
-    format!(
-        "{}: {} the {} {} of {}",
-        status.actor,
-        text("/action_type"),
-        text("/target/resource_type"),
-        text("/target/resource_id"),
-        text("/target/domain")
-    )
+    format!("{}: {}", status.actor, deed(status))
 }
 
 fn who(status: &ActionStatus) -> String {

@@ -27,7 +27,7 @@ pub(crate) fn show(page: &mut Page, decision: &Decision, wants: Option<&str>) {
     reasons(page, decision);
 }
 
-/// What a decision says, on the page of the action that it is about.
+/// The decision, on the page of the action that it is about.
 pub(crate) fn answer(page: &mut Page, decision: &Decision) {
     page.styled_label("decision", outcome_style(decision.outcome), decision.outcome.name());
     page.label("approvals", &approvals_line(&decision.approvals));
@@ -60,7 +60,7 @@ fn approvals_line(Approvals { class, required, have }: &Approvals) -> String {
 }
 
 fn reasons(page: &mut Page, decision: &Decision) {
-    // What denies comes first: the rest would not help before that is put right.
+    // Reasons that deny come first: the rest would not help before those are met.
     let mut reasons: Vec<&Reason> = decision.reasons.iter().collect();
     reasons.sort_by_key(|it| match weight(&it.rule_id, decision.outcome != Outcome::Deny) {
         Weight::Denies => 0,

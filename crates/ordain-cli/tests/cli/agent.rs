@@ -80,7 +80,7 @@ fn an_agent_asks_before_it_acts() {
     end(agent, stdout).ended(1).says("alice: reject, not this one").says("not allowed: denied");
     assert_eq!(example.email(), "new@example.org");
 
-    // What is not in the policy is not even held.
+    // An action outside the policy is not even held.
     let mut agent = example.agent(&["agent-2", "crm.json", "7", "evil@example.org"]);
     let stdout = BufReader::new(agent.stdout.take().unwrap());
     end(agent, stdout).ended(1).says("refused (403)");
@@ -105,8 +105,8 @@ fn an_agent_asks_before_it_acts() {
     example.room.sound();
 }
 
-/// Passes requests on to a server. Of the first that spends a permit the answer is lost, as after a timeout; `passed` says
-/// whether the server got it.
+/// Passes requests on to a server. The answer to the first that spends a permit is lost, as after a timeout;
+/// `passed` says whether the server got it.
 fn lossy(address: String, passed: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -154,7 +154,8 @@ fn request(client: &mut TcpStream) -> Vec<u8> {
     [head, body].concat()
 }
 
-/// After a lost answer the agent looks: it never spends a second use on top of one, and never acts on one it was not given.
+/// After a lost answer the agent looks: it never spends a second use on top of one, and never acts on one it
+/// was not given.
 #[test]
 fn an_agent_looks_before_it_spends_again() {
     for (passed, code, events, email) in

@@ -35,7 +35,7 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
     refused(|_| {}, ("create", "a.txt", "x"), "a.txt  is to be created, but it is there already");
     refused(|_| {}, ("modify", "b.txt", "x"), "b.txt  is to be changed, but it is not there");
     refused(|_| {}, ("delete", "no/b.txt", ""), "no/b.txt  is to be deleted, but it is not there");
-    refused(|_| {}, ("create", "a.txt/b", "x"), "what should be a folder on the way is none");
+    refused(|_| {}, ("create", "a.txt/b", "x"), "a part of its path is not a folder");
     refused(|_| {}, ("create", "A.TXT", "x"), "differs only by case or Unicode form from `a.txt`");
     refused(
         |ws| ws.file("src/x", ""),
@@ -303,7 +303,7 @@ fn several_changes_are_undone_one_by_one() {
     assert!(workspace.ordain(&["undo", "--list"]).stdout.contains("nothing was applied"));
 }
 
-/// What lies in `.ordain` may have come with somebody's repository.
+/// The content of `.ordain` may have come with somebody's repository.
 #[test]
 fn records_of_others_are_passed_over_or_refused() {
     let workspace = Workspace::new();

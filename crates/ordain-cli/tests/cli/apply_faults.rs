@@ -180,7 +180,8 @@ fn every_write_of_an_undo_fails() {
     every_write_fails(UNDO);
 }
 
-/// Whoever recovers can be killed as well: from the middle of the change, and in a long test from everywhere.
+/// The process that recovers can be killed as well: from the middle of the change, and in a long test from
+/// everywhere.
 #[test]
 fn recovery_killed_at_every_write() {
     let (workspace, old, new) = both();
@@ -206,7 +207,7 @@ fn recovery_killed_at_every_write() {
     }
 }
 
-/// What recovery does is told, once.
+/// Recovery is reported, once.
 #[test]
 fn recovery_is_told() {
     let (workspace, _, new) = both();
@@ -221,8 +222,8 @@ fn recovery_is_told() {
     assert_eq!(workspace.ordain(ANY).stderr, "");
 }
 
-/// What must be durable before the next thing begins: contents before the journal, the journal before the first
-/// target, the targets before the journal goes.
+/// The order of durable writes: contents before the journal, the journal before the first target, the targets
+/// before the journal goes.
 #[test]
 fn each_stage_is_durable_before_the_next() {
     let workspace = Workspace::new();

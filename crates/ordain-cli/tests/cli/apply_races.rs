@@ -1,4 +1,4 @@
-//! What others do to a workspace while it is changed, or after a change was interrupted.
+//! Changes by others to a workspace while it is changed, or after a change was interrupted.
 
 #![cfg(target_os = "linux")]
 
@@ -257,7 +257,7 @@ fn two_at_once() {
         second.stderr
     );
     assert_eq!(workspace.ordain(&["undo"]).code, 1);
-    // A change at work is no interrupted one.
+    // A change at work is not an interrupted one.
     assert_eq!(workspace.ordain(ANY).stderr, "");
     assert_eq!(stopped.go_on().0, 0);
     assert_eq!(workspace.text("README.md"), "# new\n");

@@ -1,5 +1,5 @@
-//! Others can check what the gate gives out, with programs that are not ours: permits with PyJWT and with npm's `jose`, proofs
-//! and checkpoints with Go. What was changed they refuse, and so do we.
+//! Others can check what the gate gives out, with programs that are not ours: permits with PyJWT and with
+//! npm's `jose`, proofs and checkpoints with Go. They refuse changed ones, and so do we.
 
 use crate::harness::{Kind, Project, Ran, fed, proposal, ran};
 use serde_json::{Value as Json, json};
@@ -52,7 +52,7 @@ fn permits_with_pyjwt_and_jose() {
     assert_eq!(jwks["keys"].as_array().unwrap().len(), 2);
     let mut tokens = vec![old.clone(), new.clone()];
     tokens.extend([&old, &new].into_iter().flat_map(|token| tampered(token)));
-    // Of another gate.
+    // The key of another gate.
     let other = Project::with_gate(Kind::File);
     other.write("p.json", &proposal("p", "crm", 1).to_string());
     let status = other.run(&["submit", "p.json", "--json"]).ended(0).json();

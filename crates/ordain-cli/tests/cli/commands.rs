@@ -286,7 +286,9 @@ fn rules_explain_the_gate() {
     let ran = ordain(&["rules", "--json", "--kind", "decision"], b"");
     let gates = ran.stdout.lines().filter(|line| line.contains("\"category\":\"gate\""));
     assert_eq!(gates.filter(|line| !line.contains("about")).count(), 16, "{}", ran.stdout);
-    assert!(ordain(&["rules", "--json", "G12"], b"").stdout.starts_with("{\"about\":\"What no policy"));
+    assert!(
+        ordain(&["rules", "--json", "G12"], b"").stdout.starts_with("{\"about\":\"An action that no policy")
+    );
     assert_eq!(ordain(&["rules", "G17"], b"").code, 64);
     assert_eq!(ordain(&["rules", "G5", "--kind", "patch"], b"").code, 64);
 }
@@ -306,6 +308,18 @@ fn completions_manuals_and_schemas() {
         assert!(ran.code == 0 && ran.stdout.contains("verify"), "{shell}");
     }
     assert!(ordain(&["man"], b"").stdout.contains(".TH ordain"));
+    // Closed lists are completed, and so are the ids of held actions.
+    let bash = ordain(&["completions", "bash"], b"").ended(0).stdout;
+    for list in ["held allowed denied expired", "actor approver operator", "completions --ids held"] {
+        assert!(bash.contains(list), "{list}");
+    }
+    let complete = r#"eval "$(ordain completions bash)"; COMP_WORDS=(ordain status --state ""); COMP_CWORD=3
+        _ordain_with_ids ordain "" --state; echo "${COMPREPLY[@]}""#;
+    let path =
+        format!("{}:/usr/bin:/bin", Path::new(env!("CARGO_BIN_EXE_ordain")).parent().unwrap().display());
+    let completed = Command::new("bash").args(["-c", complete]).env("PATH", path).output().unwrap();
+    let completed = String::from_utf8(completed.stdout).unwrap();
+    assert!(completed.starts_with("held allowed denied"), "{completed}");
     for kind in [
         "intent", "bundle", "plan", "patch", "action", "packet", "approval", "decision", "profile",
         "evidence", "run", "note", "routing",
@@ -313,6 +327,35 @@ fn completions_manuals_and_schemas() {
         let ran = ordain(&["schema", kind], b"");
         let schema: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{kind}");
+    }
+}
+
+#[test]
+fn help_is_grouped_and_fits() {
+    let help = ordain(&["--help"], b"").ended(0).stdout;
+    let heads: Vec<&str> =
+        help.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
+    assert!(
+        heads.len() >= 10 && heads.contains(&"Propose and decide:") && !heads.contains(&"More:"),
+        "{heads:?}"
+    );
+    assert!(!help.contains("Exit codes"), "{help}");
+    assert_eq!(ordain(&["help"], b"").ended(0).stdout, help);
+    ordain(&["help", "--help"], b"").ended(0).says("ordain help ledger verify");
+    ordain(&["help", "ledger", "show"], b"").ended(0).says_all(&[
+        "Usage: ordain ledger show",
+        "Gate options:",
+        "--server",
+    ]);
+    ordain(&["help", "nonsense"], b"").ended(64).says("run `ordain help` for the list");
+    let narrow =
+        Command::new(env!("CARGO_BIN_EXE_ordain")).arg("--help").env("COLUMNS", "60").output().unwrap();
+    let narrow = String::from_utf8(narrow.stdout).unwrap();
+    let long: Vec<&str> = narrow.lines().filter(|line| line.chars().count() > 60).collect();
+    assert!(long.is_empty(), "{long:?}");
+    let man = ordain(&["man"], b"").ended(0).stdout;
+    for part in ["ENVIRONMENT", "NO_COLOR", "FILES", "approver.key", "EXIT", "SEE", "fBordain\\-approve"] {
+        assert!(man.contains(part), "{part}: {man}");
     }
 }
 
@@ -327,7 +370,7 @@ fn reports_for_people() {
     assert!(colored.stdout.contains('\u{1b}'));
 }
 
-/// What a document says cannot pass for what ordain says.
+/// A document's text cannot pass for the words of ordain.
 #[test]
 fn terminals_are_safe_from_documents() {
     let text = br#"{"goal":"a","x\u001b[2J\u202e\nvalid  other.json: intent":1}"#;

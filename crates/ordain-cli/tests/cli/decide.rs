@@ -109,7 +109,7 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
         .ended(1)
         .says_all(&["packet.json: expected an approval or an array of them, found an evidence packet"]);
     project.run(&["decide", "none.json"]).ended(1).says_all(&["none.json"]);
-    // What cannot be read is denied, as YAML and as JSON.
+    // An unreadable proposal is denied, as YAML and as JSON.
     project.write("half.json", "{\"a\": [\n");
     project.write("twice.yaml", "a: 1\nb: 2\na: 3\n");
     for (file, place) in [("broken.yaml", "line"), ("half.json", "line"), ("twice.yaml", "line 3")] {
@@ -122,7 +122,7 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
         );
         project.run(&["policy", "explain", file]).ended(0).says_all(&["PARSE", "none was asked"]);
     }
-    // What is no JSON is denied: it is what an agent sent.
+    // A text that is not JSON is denied: an agent sent it.
     project.run(&["decide", "broken.json"]).ended(21).says_all(&["PARSE", "line 3"]);
     project.run(&["decide", "-", "--evidence", "-"]).ended(64).says_all(&["only once"]);
     for now in ["0", "-1", "yesterday", "2026-01-05T12:00:00"] {

@@ -1,5 +1,5 @@
-//! The agent has its owner's shell: it runs every command, with the arguments that would help it, and gets nothing that the
-//! pushed policies hold or deny.
+//! The agent has its owner's shell: it runs every command, with the arguments that would help it, and gets
+//! nothing that the pushed policies hold or deny.
 
 use crate::approving::{about_file, owned_solo};
 use crate::harness::{Project, Ran, copy_folder, count, os_user, ran};
@@ -16,13 +16,14 @@ const PERMIT_ALL: &str = "@id(\"all\") permit (principal, action, resource);\n";
 const GUESS: &str = "correct horse battery stable";
 
 /// Commands that only have others below them.
-const GROUPS: [&str; 11] = [
-    "approver", "evidence", "gate", "keys", "ledger", "note", "permit", "policy", "sandbox", "service",
-    "token",
+const GROUPS: [&str; 12] = [
+    "approver", "evidence", "gate", "keys", "ledger", "mcp", "note", "permit", "policy", "sandbox",
+    "service", "token",
 ];
 
-/// The arguments that an agent would choose, for every command. `USER` is the owner, `VIEW` the digest of what is held, `GATE` the
-/// gate, `CLONE` a copy of the project beside it, `KEY` the id of the owner's key, and `PERMIT` a permit of the agent.
+/// The arguments that an agent would choose, for every command. `USER` is the owner, `VIEW` the digest of
+/// what is held, `GATE` the gate, `CLONE` a copy of the project beside it, `KEY` the id of the owner's key,
+/// and `PERMIT` a permit of the agent.
 const CASES: &[(&str, &[&str])] = &[
     ("apply", &["apply evil.patch.json", "apply delete.patch.json", "apply delete.patch.json --actor USER"]),
     ("approve", &["approve", "approve held-1 --view VIEW", "approve held-1", "approve held-2 --view VIEW"]),
@@ -38,11 +39,12 @@ const CASES: &[(&str, &[&str])] = &[
     ("approver revoke", &["approver revoke KEY"]),
     ("canon", &["canon delete.json"]),
     ("clarify", &["clarify intent.json"]),
-    ("completions", &["completions bash"]),
+    ("completions", &["completions bash", "completions --ids held"]),
     ("decide", &["decide delete.json", "decide delete.json --policy CLONE/policy"]),
     ("demo", &["demo --json"]),
     ("diff", &["diff delete.json delete.json"]),
     ("doctor", &["doctor"]),
+    ("dossier", &["dossier held-1", "dossier held-1 -o held.json"]),
     ("evidence add", &["evidence add packet.json"]),
     ("evidence pack", &["evidence pack --sensor ordain-sandbox -- true"]),
     ("gate export", &["gate export stolen"]),
@@ -55,7 +57,9 @@ const CASES: &[(&str, &[&str])] = &[
         &["gate register CLONE --gate GATE", "gate register --worktrees CLONE", "gate register src"],
     ),
     ("hash", &["hash --kind action delete.json"]),
+    ("hook", &["hook claude", "hook claude --gate GATE"]),
     ("id", &["id --kind plan delete.json"]),
+    ("help", &["help approve"]),
     (
         "init",
         &[
@@ -67,17 +71,26 @@ const CASES: &[(&str, &[&str])] = &[
             "init src --solo",
             "init src/inner --keep",
             "init --solo ..",
+            "init --team --me USER --agent mine",
         ],
     ),
     ("keys list", &["keys list"]),
     ("keys rotate", &["keys rotate"]),
     ("ledger checkpoint", &["ledger checkpoint"]),
+    ("ledger document", &["ledger document VIEW"]),
     ("ledger export", &["ledger export exported"]),
     ("ledger fsck", &["ledger fsck"]),
     ("ledger prove", &["ledger prove 0"]),
     ("ledger show", &["ledger show"]),
     ("ledger verify", &["ledger verify"]),
     ("man", &["man"]),
+    ("mcp entry", &["mcp entry mine -- true", "mcp entry mine --actor USER -- true"]),
+    (
+        "mcp gateway",
+        &[
+            "mcp gateway mine --gate GATE --state /nonexistent/ordain --key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo --actor USER -- true",
+        ],
+    ),
     ("note apply", &["note apply delete.json"]),
     ("note draft", &["note draft secret"]),
     ("note show", &["note show delete.json"]),
@@ -98,6 +111,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("recover", &["recover", "recover --even-if-copied"]),
     ("reject", &["reject held-2 --reason mine", "reject held-2 --reason mine --sign"]),
     ("replay", &["replay", "replay --policy CLONE/policy"]),
+    ("report", &["report held-1", "report --from 7d"]),
     ("rules", &["rules"]),
     ("run", &["run --patch delete.patch.json --apply"]),
     ("sandbox exec", &["sandbox exec -- true"]),
@@ -107,6 +121,15 @@ const CASES: &[(&str, &[&str])] = &[
     // Only root installs a service, and root may do everything.
     ("service install", &["service install --dry-run --owner USER"]),
     ("service uninstall", &["service uninstall --dry-run"]),
+    (
+        "setup",
+        &[
+            "setup claude --remove",
+            "setup claude --refresh",
+            "setup claude",
+            "setup claude --project --actor USER",
+        ],
+    ),
     ("show", &["show delete.json"]),
     ("status", &["status", "status held-1"]),
     (
@@ -155,7 +178,12 @@ struct Attack {
     project: Project,
     places: BTreeMap<&'static str, String>,
     clone: tempfile::TempDir,
+    /// The settings with the owner's hook.
+    settings: String,
 }
+
+/// Where the owner has installed a hook.
+const SETTINGS: &str = ".claude/settings.local.json";
 
 impl Attack {
     /// A project that somebody owns; everything that the agent can edit is edited.
@@ -207,6 +235,8 @@ impl Attack {
         let held = project.run(&["status", "held-1", "--json"]).ended(20).json();
         let keys = project.run(&["approver", "list", "--json"]).ended(0).lines();
         let text = |json: &Json| json.as_str().unwrap().to_owned();
+        let settings = hooked(&project);
+        project.write(SETTINGS, &settings);
         let clone = tempfile::tempdir().unwrap();
         // Whatever is edited in the workspace decides nothing.
         project.write("policy/solo.cedar", PERMIT_ALL);
@@ -224,7 +254,7 @@ impl Attack {
             ("KEY", text(&keys[0]["key_id"])),
             ("PERMIT", text(&permit["permit"]["permit_id"])),
         ]);
-        Self { project, places, clone }
+        Self { project, places, clone, settings }
     }
 
     fn words(&self, line: &str) -> Vec<String> {
@@ -243,6 +273,31 @@ impl Attack {
         // An attack that is misspelt shows nothing.
         assert!(!ran.stderr.contains("For more information, try"), "{line}: {}", ran.stderr);
         ran
+    }
+}
+
+/// Settings of Claude Code with a hook that asks the project's gate, installed by another ordain.
+fn hooked(project: &Project) -> String {
+    let keys = project.run(&["keys", "list", "--json"]).ended(0).lines();
+    let state = project.state();
+    let words = [
+        "claude",
+        "--gate",
+        state.file_name().unwrap().to_str().unwrap(),
+        "--state",
+        state.parent().unwrap().to_str().unwrap(),
+        "--key",
+        keys[0]["public_key"].as_str().unwrap(),
+        "--actor",
+        "agent-1",
+        "--wait",
+        "590",
+    ];
+    let pins = ordain_hooks::Pins::parse(&words.map(str::to_owned)).unwrap();
+    let installed = ordain_hooks::Installed { program: Path::new("/usr/local/bin/ordain"), pins: &pins };
+    match ordain_hooks::install(&installed, None).unwrap() {
+        ordain_hooks::Edit::Added(text) => text,
+        edit => panic!("{edit:?}"),
     }
 }
 
@@ -272,7 +327,7 @@ fn commands(project: &Project) -> BTreeSet<String> {
     names.filter(|name| !GROUPS.contains(&name.as_str())).collect()
 }
 
-/// What only the owner changes.
+/// The acts of the owner alone.
 fn owned_state(project: &Project) -> Json {
     let lines = |arguments: &[&str]| project.run(arguments).ended(0).lines();
     let path = project.state_home().join("ordain/registry.json");
@@ -326,6 +381,7 @@ fn an_agent_with_its_owners_shell_gets_nothing_that_is_held_or_denied() {
             }
         }
     }
+    assert_eq!(project.read(SETTINGS), attack.settings, "only the owner changes the hook");
     // A state directory of its own is a world of its own: what happens there, happens there.
     let variables = [("XDG_STATE_HOME", own_world.path()), ("XDG_CONFIG_HOME", own_world.path())];
     for line in ["init --keep", "policy push", "token create USER --role operator", "submit delete-2.json"] {
@@ -334,7 +390,7 @@ fn an_agent_with_its_owners_shell_gets_nothing_that_is_held_or_denied() {
     assert!(own_world.path().join("ordain/registry.json").exists());
     // A terminal of its own, with a passphrase that is not the owner's, and with a key of its own.
     for arguments in [&["approve", "held-1"][..], &["policy", "push"], &["undo"]] {
-        let steps = [("[y/N] ", "y"), ("Passphrase: ", GUESS)];
+        let steps = [("[q]uit: ", "a"), ("Passphrase: ", GUESS)];
         let steps = if arguments[0] == "approve" { &steps[..] } else { &steps[1..] };
         let refused = on_terminal(project, steps, arguments);
         assert_ne!(refused.code, 0, "{arguments:?}: {}", refused.all());

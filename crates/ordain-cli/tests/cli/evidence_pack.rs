@@ -107,7 +107,7 @@ fn long_outputs_are_cut_and_hashed_whole() {
     assert_eq!((&payload["stdout_truncated"], &payload["stdout_bytes"]), (&json!(true), &json!(300_001)));
     assert_eq!(payload["stderr"].as_str().unwrap().len(), 65_536);
     assert_eq!(payload["stderr_truncated"], true);
-    // What fits is not said to be cut.
+    // Output that fits is not called cut.
     let packet = pack(&project, &["--", "sh", "-c", "yes b | tr -d '\\n' | head -c 65536"], "");
     assert_eq!(packet["payload"]["stdout"].as_str().unwrap().len(), 65_536);
     assert_eq!(packet["payload"].get("stdout_truncated"), None);

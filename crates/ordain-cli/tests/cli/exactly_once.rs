@@ -1,4 +1,5 @@
-//! The last use of a permit, wanted by many at once, is got by one: over HTTP on two servers, and by processes of their own.
+//! The last use of a permit, wanted by many at once, is got by one: over HTTP on two servers, and by
+//! processes of their own.
 
 use crate::harness::{Kind, Project, Server, count, proposal, soaking, use_of};
 use serde_json::Value as Json;
@@ -9,7 +10,7 @@ use std::sync::Barrier;
 const CLIENTS: usize = 64;
 const PROCESSES: usize = 8;
 
-/// Of one use, or of eight.
+/// A permit with one use, or with eight.
 fn domain(seed: u64) -> (&'static str, usize) {
     if seed.is_multiple_of(2) { ("crm", 1) } else { ("archive", 8) }
 }

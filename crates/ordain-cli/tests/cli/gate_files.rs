@@ -67,7 +67,7 @@ fn a_patch_set_waits_for_its_approval_and_leaves_its_entries() {
     assert_eq!(approve(&project, "alice"), 0);
     project.run(&["apply", "patch.json"]).ended(0).says_all(&["applied", "2 files"]);
     assert_eq!(project.read("docs/a.md"), "a\n");
-    // What cannot be done is not asked for.
+    // An impossible change is not asked for.
     project.run(&["apply", "patch.json"]).ended(1).says_all(&["it is there already"]);
     // Taking it back deletes files, which takes two.
     project.run(&["undo"]).ended(20).says_all(&["delete-listed"]);
@@ -85,8 +85,8 @@ fn a_patch_set_waits_for_its_approval_and_leaves_its_entries() {
     project.run(&["replay"]).ended(0);
 }
 
-/// A person takes back what their agent changed: one decision with their own authority, on the ledger. Nobody owns this gate, so
-/// that they need no signature.
+/// A person takes back what their agent changed: one decision with their own authority, on the ledger. Nobody
+/// owns this gate, so that they need no signature.
 #[test]
 fn a_person_undoes_an_agents_change_with_one_decision() {
     let project = Project::started();
@@ -175,7 +175,7 @@ fn a_run_of_an_intent_can_be_approved() {
             "commands": [{"argv": ["test", "-s", "docs/port.md"]}]}});
     project.write("intent.json", &intent.to_string());
     project.run(&["run", "intent.json", "--apply"]).ended(20);
-    // What was run is shown, and it is the same evidence when it is applied later.
+    // The run is shown, and it is the same evidence when it is applied later.
     let payload = &held(&project)["view"]["evidence"][0]["payload"];
     let command = json!({"command": "test -s docs/port.md", "exit_code": 0, "status": "success"});
     assert_eq!((&payload["commands"], &payload["commands_in_all"]), (&json!([command]), &json!(1)));
@@ -231,7 +231,7 @@ fn a_git_diff_waits_for_its_approval() {
     assert_eq!(project.read("docs/a.md"), "new\n");
 }
 
-/// Whoever approves sees the lines that change, and what is applied then is that or nothing.
+/// An approver sees the lines that change, and exactly those are applied, or nothing.
 #[test]
 fn an_approver_sees_the_lines() {
     let project = Project::started();
@@ -246,7 +246,11 @@ fn an_approver_sees_the_lines() {
     let id = held_first["action_id"].as_str().unwrap();
     // On a page of its own and not as JSON, and whatever could move the cursor is escaped.
     let shown = project.run(&["status", id]).ended(20);
-    let shown = shown.says_all(&["What it changes", "\n    -old\n", "\n    +new \\u{1b}[2J\\u{3164}\n"]);
+    let shown = shown.says_all(&[
+        "Changes, as the proposer says",
+        "\n    -old\n",
+        "\n    +new \\u{1b}[2J\\u{3164}\n",
+    ]);
     assert!(!shown.stdout.contains("\"diff\""), "{}", shown.stdout);
     assert_eq!(approve(&project, "alice"), 0);
     // Somebody else changes the same lines meanwhile: nobody has seen what would happen now.
@@ -257,7 +261,7 @@ fn an_approver_sees_the_lines() {
     project.run(&["apply", "patch.json"]).ended(0);
 }
 
-/// Somebody writes to the file after the gate was asked and before it is changed: that stands in no diff.
+/// Somebody writes to the file after the gate was asked and before it is changed: no diff has that.
 #[test]
 fn what_is_written_meanwhile_is_not_overwritten() {
     let project = approved();
@@ -319,7 +323,8 @@ fn of_a_long_change_the_beginning_is_shown() {
     assert_eq!(proposed()["action_id"], first["action_id"]);
 }
 
-/// An undo does the same kind of thing to the same files; what may be applied may not be taken back, and the other way round.
+/// An undo does the same kind of thing to the same files; what may be applied may not be taken back, and the
+/// other way round.
 #[test]
 fn an_undo_is_another_action_than_the_change() {
     let project = Project::started();
@@ -414,7 +419,8 @@ fn a_change_that_was_killed_is_reported_by_the_next_command() {
         assert_eq!(leaves, usize::from(changed), "{what}: {state}: {}", recovered.stderr);
         match &*state {
             "succeeded" => assert!(changed, "{what}"),
-            // `running`: killed before it was noted that the use has to be reported, and so before anything was changed.
+            // `running`: killed before it was noted that the use has to be reported, and so before anything
+            // was changed.
             "allowed" | "running" | "failed" => assert!(!changed, "{what}"),
             other => panic!("{what}: {other}"),
         }
@@ -428,7 +434,7 @@ fn a_change_that_was_killed_is_reported_by_the_next_command() {
     assert!(count("succeeded") > 5 && count("failed") > 3 && count("running") < 5, "{seen:?}");
 }
 
-/// What is stuck between two states is not known to have failed, until somebody put it right.
+/// A workspace between two states is not known to have failed, until somebody repairs it.
 #[test]
 fn what_is_half_made_is_unknown() {
     let project = approved();

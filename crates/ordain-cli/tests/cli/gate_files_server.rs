@@ -11,7 +11,7 @@ const FILES: &str = r#"
 permit (principal in Group::"agents", action, resource in Domain::"workspace");
 "#;
 
-/// A folder that is no project, with a patch set in it.
+/// A folder that is not a project, with a patch set in it.
 struct Folder(Project);
 
 impl Folder {
@@ -59,7 +59,7 @@ fn the_server_is_asked_and_told() {
     let undone = folder.run(&["undo", "--actor", "agent-1", "--server", &url], &[("ORDAIN_TOKEN", &token)]);
     undone.ended(0).says("undone");
     assert_eq!(folder.text(), "old\n");
-    // Whom the token is not of is refused, and nothing happens.
+    // The owner of another token is refused, and nothing happens.
     folder.run(&["apply", "patch.json", "--actor", "agent-2"], &environment).ended(1).says("may not propose");
     let gone = [("ORDAIN_SERVER", "http://127.0.0.1:1"), ("ORDAIN_TOKEN", token.as_str())];
     folder.run(&["apply", "patch.json", "--actor", "agent-1"], &gone).ended(1).says("127.0.0.1:1");
@@ -73,7 +73,7 @@ fn the_server_is_asked_and_told() {
     room.sound();
 }
 
-/// What was interrupted is reported to the server that gave the permit, and to no other.
+/// An interrupted use is reported to the server that gave the permit, and to no other.
 #[test]
 fn an_interrupted_change_is_reported_to_its_server() {
     let room = room();

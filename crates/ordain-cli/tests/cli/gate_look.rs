@@ -29,7 +29,7 @@ permit (principal, action, resource);
 fn looking_writes_nothing() {
     let room = Project::with_gate(Kind::File);
     let permit = used(&room);
-    // What is in the folder now is not in force, and looking does not put it in force.
+    // The folder's present content is not in force, and looking does not put it in force.
     room.write("policy/other.cedar", OTHER_POLICY);
     let before = bytes(&room);
     let looks: [&[&str]; 9] = [
@@ -57,7 +57,7 @@ fn looking_writes_nothing() {
     room.write("more.json", &proposal("p2", "crm", 2).to_string());
     room.run(&["submit", "more.json"]).ended(0).says("policy differs from the policies in force");
     assert_eq!(policy_hash(&room), hash);
-    // Only a push does, and what is as it was is no difference.
+    // Only a push does, and an unchanged folder makes no difference.
     room.push();
     assert_ne!(policy_hash(&room), hash);
     let again = room.run(&["submit", "more.json"]).ended(0);

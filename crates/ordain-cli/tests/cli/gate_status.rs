@@ -1,7 +1,8 @@
 //! `ordain status`: its exit codes, its waiting, and lists that are longer than a page.
 
-use crate::harness::{Kind, Project, proposal};
+use crate::harness::{Kind, Project, proposal, ran};
 use serde_json::Value as Json;
+use std::time::{Duration, Instant};
 
 /// Spends the permit of a new action and reports how it went.
 fn went(room: &Project, id: &str, number: u64, outcome: &str) {
@@ -60,6 +61,7 @@ fn a_list_is_followed_to_its_end() {
     let listed = |ran: crate::harness::Ran| -> Vec<String> {
         ran.ended(0).lines().iter().map(|it| it["action_id"].as_str().unwrap().to_owned()).collect()
     };
+    let ids: Vec<String> = ids.into_iter().rev().collect();
     assert_eq!(listed(room.run(&["status", "--json"])), ids);
     let mut remote = room.command(&["status", "--json", "--server", &server.url()]);
     assert_eq!(listed(crate::harness::ran(remote.env("ORDAIN_TOKEN", token))), ids);
@@ -73,7 +75,7 @@ fn what_is_asked_of_the_wrong_place_is_told() {
     room.run(&["submit", "p.json"]).ended(0);
     room.run(&["halt", "--reason", "smoke in the room"]).ended(0);
     for status in [&["status"][..], &["status", "p"]] {
-        room.run(status).ended(0).says("halted by olga since 20").says("smoke in the room");
+        room.run(status).ended(0).says("halted by olga just now (20").says("smoke in the room");
     }
     room.run(&["ledger", "show", "99"]).ended(0).says("there are no entries from 99 on; the ledger has");
     room.run(&["init", "other", "--store", "mysql://db/ordain"]).ended(1).says("lies in a registered folder");
@@ -87,4 +89,81 @@ fn what_is_asked_of_the_wrong_place_is_told() {
     remote(&format!("{url}/v1")).says("name the server by its address alone");
     remote(&url.replace("http:", "https:")).says("does not speak TLS");
     server.stop();
+}
+
+/// Submits a proposal that is held.
+fn hold(room: &Project, id: &str, number: u64) {
+    let file = format!("{id}.json");
+    room.write(&file, &proposal(id, "sales", number).to_string());
+    room.run(&["submit", &file]).ended(20);
+}
+
+#[test]
+fn the_next_action_in_a_state_is_waited_for() {
+    let room = Project::with_gate(Kind::File);
+    hold(&room, "before", 1);
+    // One that was there before is not the next one.
+    let started = Instant::now();
+    room.run(&["status", "--state", "held", "--wait", "1"])
+        .ended(1)
+        .says("no other action was held within 1 s");
+    assert!(started.elapsed() >= Duration::from_secs(1));
+    let token = room.token("audrey", &["auditor"]);
+    let server = room.serve();
+    for (number, at_server) in [(2, false), (3, true)] {
+        let id = format!("next-{number}");
+        let mut command = room.command(&["status", "--state", "held", "--wait", "60", "--json"]);
+        if at_server {
+            command.env("ORDAIN_SERVER", server.url()).env("ORDAIN_TOKEN", &token);
+        }
+        let waiting = std::thread::spawn(move || ran(&mut command));
+        std::thread::sleep(Duration::from_millis(700));
+        hold(&room, &id, number);
+        let found = waiting.join().unwrap().ended(0).json();
+        assert_eq!((&found["action_id"], &found["state"]), (&id.into(), &"held".into()));
+    }
+    server.stop();
+    for wrong in [&["status", "--wait", "5"][..], &["status", "--wait"]] {
+        room.run(wrong).ended(64).says("ID");
+    }
+    room.run(&["status", "--state", "nonsense"]).ended(64).says_all(&["held", "superseded"]);
+}
+
+#[test]
+fn ids_can_be_abbreviated() {
+    let room = Project::with_gate(Kind::File);
+    hold(&room, "push", 1);
+    hold(&room, "push-again", 2);
+    for number in 0..12 {
+        hold(&room, &format!("many-{number:02}"), 10 + number);
+    }
+    for (named, id) in
+        [("push", "push"), ("push-", "push-again"), ("push-ag…", "push-again"), ("many-03", "many-03")]
+    {
+        assert_eq!(room.run(&["status", named, "--json"]).ended(20).json()["action_id"], id, "{named}");
+    }
+    // An ambiguous one names its candidates, but not all of them.
+    let many = room.run(&["status", "m"]).ended(64).says_all(&[
+        "`many-00`",
+        "`many-09`",
+        "and more",
+        "type more of the id",
+    ]);
+    assert!(!many.all().contains("many-10"), "{}", many.all());
+    room.run(&["approve", "p", "--view", "x"]).ended(64).says_all(&["`push`", "`push-again`"]);
+    room.run(&["status", "nobody"]).ended(1).says_all(&["no action `nobody`", "`ordain status`"]);
+    for nothing in ["", "…", "%", "_"] {
+        room.run(&["status", nothing]).ended(1);
+    }
+    let user = room.run_as("alice", &["approver"], &["reject", "push-", "--reason", "no"]);
+    user.ended(21);
+    // A proposal that takes the place of another one.
+    room.write("new.json", &proposal("new", "sales", 99).to_string());
+    room.run(&["submit", "new.json", "--supersedes", "many-11"]).ended(20);
+    assert_eq!(room.run(&["status", "many-11", "--json"]).json()["state"], "superseded");
+    // Shells are offered the ids of what is held.
+    let offered = room.run(&["completions", "--ids", "held"]).ended(0);
+    assert!(offered.stderr.is_empty() && offered.stdout.contains("many-03\n"), "{}", offered.all());
+    assert!(!offered.stdout.contains("push-again"), "{}", offered.stdout);
+    Project::empty().run(&["completions", "--ids", "held"]).ended(0);
 }

@@ -35,7 +35,7 @@ fn check_constraints(name: &str, constraint: impl Fn(usize) -> String) {
     });
 }
 
-/// A word of letters for a number, so that it is no number to the reader of constraints.
+/// A word of letters for a number, so that the reader of constraints does not see a number.
 fn letters(mut number: usize) -> String {
     let mut word = String::from("w");
     for _ in 0..4 {

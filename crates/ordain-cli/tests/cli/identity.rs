@@ -1,4 +1,4 @@
-//! Who asks: the user of the operating system, and nobody whom an option or a variable names.
+//! Callers: the user of the operating system, and nobody whom an option or a variable names.
 
 use crate::harness::{Kind, Project, count, ordain, proposal, ran};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,11 @@ use std::net::{TcpListener, TcpStream};
 /// The help of a command and of those below it.
 fn help_of_all(command: &[&str], seen: &mut Vec<(String, String)>) {
     let help = ordain(&[command, &["--help"]].concat(), "").ended(0).stdout;
-    let listed = help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap());
+    // The program itself lists its commands in groups.
+    let listed = match command {
+        [] => help.split("\nOptions:\n").next(),
+        _ => help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap()),
+    };
     for line in listed.unwrap_or_default().lines() {
         let name =
             line.split_whitespace().next().filter(|_| line.starts_with("  ") && !line.starts_with("   "));

@@ -30,7 +30,7 @@ fn the_starter_is_valid_without_a_warning() {
     let project = Project::started();
     let checked = project.run(&["policy", "check", "--deny-warnings", "--json"]).ended(0).json();
     assert_eq!(checked["problems"], json!([]));
-    assert_eq!((checked["permits"].as_u64(), checked["forbids"].as_u64()), (Some(7), Some(4)));
+    assert_eq!((checked["permits"].as_u64(), checked["forbids"].as_u64()), (Some(9), Some(4)));
     project.run(&["policy", "fmt", "--check"]).ended(0);
 }
 
@@ -89,7 +89,7 @@ fn the_solo_starter_is_small_and_valid() {
     assert_eq!(checked["problems"], json!([]));
     project.run(&["policy", "fmt", "--check"]).ended(0);
     project.run(&["policy", "test"]).ended(0);
-    assert!(files(&project.path("policy")).len() <= 10);
+    assert!(files(&project.path("policy")).len() <= 11);
     assert!(project.read("policy/README.md").lines().count() <= 50);
     // An agent edits; to delete or to run it needs a signature, and the person is not the agent.
     let room = |name: &str, proposal: Json| project.write(name, &proposal.to_string());
@@ -104,7 +104,7 @@ fn the_solo_starter_is_small_and_valid() {
     project.run(&["submit", "delete.json"]).ended(20).says_all(&["presence"]);
 }
 
-/// Names stand in one place: whoever changes them there has nothing else to change.
+/// Names have one place: changing them there is enough.
 #[test]
 fn people_and_agents_of_the_solo_starter_can_be_renamed() {
     let project = solo();
@@ -204,8 +204,67 @@ fn every_file_of_the_starters_is_written() {
 }
 
 fn is_written(project: &Project, mut expected: Vec<(String, String)>) {
-    for (_, content) in &mut expected {
+    for (name, content) in &mut expected {
         *content = content.replace("@OS_USER@", &crate::harness::os_user());
+        if name == "policy/tools.toml" {
+            content.push_str(&ordain_hooks::tools_toml(&ordain_hooks::Agent::ALL));
+        }
     }
     assert_eq!(files(&project.path("")), expected);
+}
+
+/// Whatever the names, everything that was written agrees with them.
+#[test]
+fn the_shipped_tests_hold_with_any_names() {
+    let long = "n".repeat(256);
+    for (me, agent) in [
+        ("anna", "claude"),
+        ("Ágnes 東京", "агент-7"),
+        ("alice", "bob"),
+        ("Carol", "EMIL"),
+        ("Alice-Oncall", "a"),
+        ("agent-1", "olga"),
+        ("o'brien \"bo\" \\", "a,b:c/d"),
+        (long.as_str(), "-"),
+    ] {
+        for starter in ["--solo", "--team"] {
+            let project = Project::empty();
+            let me_option = format!("--me={me}");
+            let agent_option = format!("--agent={agent}");
+            project.run(&["init", starter, &me_option, &agent_option]).ended(0);
+            project.run(&["policy", "check", "--deny-warnings"]).ended(0);
+            project.run(&["policy", "test"]).ended(0).says("all as expected");
+            let entities: Vec<Json> = serde_json::from_str(&project.read("policy/entities.json")).unwrap();
+            let of =
+                |id: &str| entities.iter().find(|entity| entity["uid"]["id"] == id).unwrap()["attrs"].clone();
+            assert_eq!(of(me)["os_user"], json!(crate::harness::os_user()));
+            assert_eq!(of(agent)["agent_of"], json!(me));
+            let example = if starter == "--solo" { "push" } else { "delete" };
+            let file = format!("policy/tests/proposals/{example}.json");
+            let held = project.run(&["submit", &file, "--json"]).ended(20).json();
+            assert_eq!(held["actor"], json!(agent));
+        }
+    }
+}
+
+#[test]
+fn names_that_cannot_be_are_refused() {
+    let project = Project::empty();
+    let long = format!("--me={}", "n".repeat(257));
+    for (arguments, said) in [
+        (&["--me", ""][..], "must not be empty"),
+        (&["--me", "a\nb"], "control character"),
+        (&["--agent", " a"], "space"),
+        (&["--agent", "a\u{202e}b"], "invisible"),
+        (&[long.as_str()], "more than 256"),
+        (&["--me", "x", "--agent", "x"], "at once"),
+        (&["--me", "agent-1"], "at once"),
+    ] {
+        let refused = project.run(&[&["init", "--solo"], arguments].concat()).ended(64).says(said);
+        assert!(refused.stderr.contains("hint: "), "{}", refused.stderr);
+    }
+    for conflict in [&["--solo", "--team"][..], &["--keep", "--me", "x"], &["--claim", "--agent", "x"]] {
+        project.run(&[&["init"], conflict].concat()).ended(64);
+    }
+    assert!(!project.path("policy").exists() && !project.path("ordain.toml").exists());
 }

@@ -18,7 +18,7 @@ fn kills() -> u64 {
 /// A step that the server has answered for: what it is called on the ledger, of which action, and which use.
 type Step = (&'static str, String, u64);
 
-/// What all clients share.
+/// The state that all clients share.
 struct Load {
     address: Mutex<String>,
     over: AtomicBool,
@@ -26,7 +26,7 @@ struct Load {
     alice: String,
 }
 
-/// What one client was told.
+/// The answers to one client.
 #[derive(Default)]
 struct Told {
     acknowledged: Vec<Step>,
@@ -77,7 +77,7 @@ fn killed(kind: Kind) {
     let mut client = server.client(&load.agent);
     for (permit, proposal) in told.iter().flat_map(|it| &it.spent) {
         let again = spend(&mut client, permit, proposal).unwrap();
-        // Of many kills the first permits have expired by now, which is as good.
+        // After many kills the first permits have expired by now, which is as good.
         let expired = again.status == 403 && again.text.contains("expired");
         assert!(again.status == 409 || expired, "{}", again.text);
     }

@@ -1,4 +1,5 @@
-//! `ordain ledger verify --server`: an auditor needs the ledger's key and what the server sends, and believes none of it.
+//! `ordain ledger verify --server`: an auditor needs the ledger's key and what the server sends, and believes
+//! none of it.
 
 use crate::harness::http::{Answer, Client};
 use crate::harness::{Kind, Project, Ran, Server, proposal, ran};
@@ -118,7 +119,8 @@ fn a_servers_ledger_is_checked_from_elsewhere() {
     let size = audited.room.entries().len();
     assert!(size > 500, "one page has them all: {size}");
     let said = audited.verify(&url, &[]).ended(0).stdout;
-    let expected = format!("verified  {size} entries, agrees with what the server signs now; no earlier");
+    let expected =
+        format!("verified  {size} entries, agrees with the present checkpoint of the server; no earlier");
     assert!(said.starts_with(&expected), "{said}");
     let audit = audited.verify(&url, &["--checkpoint", "old.txt", "--keep", "kept.txt", "--json"]);
     let audit = audit.ended(0).json();
@@ -128,9 +130,9 @@ fn a_servers_ledger_is_checked_from_elsewhere() {
         (Some(size as u64), Some(2)),
         "{audit}"
     );
-    // What was compared can be compared with again; what was not is not kept, and what is no checkpoint is left alone.
+    // A compared checkpoint can be compared with again; others are not kept, and other files are left alone.
     audited.room.write("notes.txt", "remember the milk");
-    audited.verify(&url, &["--keep", "notes.txt"]).ended(2).says("is no checkpoint");
+    audited.verify(&url, &["--keep", "notes.txt"]).ended(2).says("is not a checkpoint");
     assert_eq!(std::fs::read_to_string(audited.room.path("notes.txt")).unwrap(), "remember the milk");
     audited.verify(&url, &["--checkpoint", "kept.txt"]).ended(0);
     audited.verify(&audited.forger(|page| entries(page).clear()), &["--keep", "forged.txt"]).ended(1);
@@ -143,10 +145,11 @@ fn a_servers_ledger_is_checked_from_elsewhere() {
     audited
         .run(&[&verify[..], &["--key", &other]].concat())
         .ended(2)
-        .says("what the server signs now: the note is signed by no key");
+        .says("the present checkpoint of the server: the note is signed by no key");
     audited.run(&verify).ended(64).says("--key VERIFIER");
     audited.room.run(&["ledger", "verify", "--key", &audited.key]).ended(64).says("--server");
-    audited.run(&["ledger", "fsck", "--server", &url]).ended(64).says("ordain ledger verify --server");
+    let mut fsck = audited.room.command(&["ledger", "fsck"]);
+    ran(fsck.env("ORDAIN_SERVER", &url)).ended(64).says("ordain ledger verify --server");
     // Not everybody reads a ledger.
     let actor = audited.room.token("agent-2", &["actor"]);
     let mut command = audited.room.command(&[&verify[..], &["--key", &audited.key]].concat());
@@ -154,7 +157,10 @@ fn a_servers_ledger_is_checked_from_elsewhere() {
     // A checkpoint of an earlier key needs that key.
     audited.room.run(&["keys", "rotate"]).ended(0);
     let new = verifier(&audited.room, &audited.key);
-    audited.verify(&url, &[]).ended(2).says("what the server signs now: the note is signed by no key");
+    audited
+        .verify(&url, &[])
+        .ended(2)
+        .says("the present checkpoint of the server: the note is signed by no key");
     audited
         .verify(&url, &["--key", &new, "--checkpoint", "old.txt"])
         .ended(0)
@@ -240,10 +246,109 @@ fn an_old_checkpoint_does_not_replace_a_newer_one() {
     let keep = ["--keep", "kept.txt"];
     audited.verify(&replayed, &keep).ended(1).says("this is an older state");
     assert_eq!(read("kept.txt"), kept);
-    // Who has kept nothing cannot know.
+    // An auditor who kept nothing cannot know.
     audited.verify(&replayed, &[]).ended(0);
     audited.room.token("auditor-3", &["auditor"]);
     audited.verify(&audited.server.url(), &keep).ended(0);
     assert_ne!(read("kept.txt"), kept);
+    audited.server.stop();
+}
+
+/// The rest of the record, from elsewhere: decisions, files, documents, a report and a dossier.
+#[test]
+fn an_auditor_reads_the_whole_record_from_elsewhere() {
+    let audited = Audited::new();
+    let url = audited.server.url();
+    let at = |arguments: &[&str]| audited.run(&[arguments, &["--server", &url]].concat());
+    // Every decision again, from documents that were checked by their hashes.
+    let replayed = at(&["replay", "--json"]).ended(0).json();
+    let proposals = CLIENTS * PROPOSALS_EACH;
+    assert_eq!(
+        (replayed["decisions"].as_u64(), replayed["same"].as_u64()),
+        (Some(proposals), Some(proposals))
+    );
+    let lying = audited.between(|_, text| {
+        *text = text.replace("\\\"outcome\\\":\\\"ALLOW\\\"", "\\\"outcome\\\":\\\"HOLD\\\"")
+    });
+    let lied = audited.run(&["replay", "--json", "--server", &lying]).ended(1).json();
+    assert_eq!(lied["same"].as_u64(), Some(0), "a document that was changed has another hash");
+    // Files that are made here are those that are made there.
+    at(&["ledger", "export", "elsewhere", "--key", &audited.key]).ended(0);
+    audited.room.run(&["ledger", "export", "here"]).ended(0);
+    for file in ["tile/0/000", "tile/entries/000", "tile/entries/001"] {
+        let read = |folder: &str| std::fs::read(audited.room.path(&format!("{folder}/{file}"))).unwrap();
+        assert_eq!(read("elsewhere"), read("here"), "{file}");
+    }
+    let forged = audited.forger(|page| {
+        if let Some(page) = page.get_mut("entries").and_then(Json::as_array_mut) {
+            page.iter_mut().for_each(|entry| entry["entry"]["by"] = json!("somebody-else"));
+        }
+    });
+    let forged = audited.run(&["ledger", "export", "forged", "--server", &forged, "--key", &audited.key]);
+    forged.ended(1).says("not those that the checkpoint signed");
+    assert!(!audited.room.path("forged/checkpoint").exists());
+    // Filters.
+    let ids = |ran: Ran| -> Vec<String> {
+        ran.ended(0).lines().iter().map(|it| it["action_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = ids(at(&["status", "--json", "--limit", "1000"]));
+    assert_eq!(all.len() as u64, proposals);
+    assert_eq!(ids(at(&["status", "--json", "--limit", "3"])), all[..3]);
+    let one = ids(at(&["status", "--json", "--target", "contact-3007"]));
+    assert_eq!(one, ["p-3-7"]);
+    assert_eq!(ids(at(&["status", "--json", "--since", "1h", "--actor", "agent-1", "--limit", "1000"])), all);
+    assert_eq!(ids(at(&["status", "--json", "--until", "1h"])), [""; 0]);
+    assert_eq!(ids(at(&["status", "--json", "--approver", "nobody"])), [""; 0]);
+    at(&["status", "--since", "yesterday"]).ended(64).says("2026-01-05");
+    at(&["status", "p-3-7", "--actor", "agent-1"]).ended(64).says("do not go together");
+    let entries = at(&["ledger", "show", "--target", "contact-3007", "--json"]).ended(0).lines();
+    let kinds: Vec<&str> = entries.iter().map(|it| it["entry"]["event"]["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["permit_minted", "decided", "submitted"]);
+    let newest = at(&["ledger", "show", "--limit", "2", "--json"]).ended(0).lines();
+    assert!(newest[0]["index"].as_u64() > newest[1]["index"].as_u64());
+    // A document by its hash.
+    let hash = entries[1]["entry"]["event"]["decision_document"].as_str().unwrap();
+    let found = at(&["ledger", "document", hash, "--json"]).ended(0).json();
+    assert_eq!(found["kind"], "decision");
+    at(&["ledger", "document", hash]).ended(0);
+    at(&["ledger", "document", "4f1c"]).ended(64).says("not the hash of a document");
+    at(&["ledger", "document", &format!("sha256:{}", "0".repeat(64))]).ended(1);
+    let lying = audited.between(|path, text| {
+        if path.contains("/documents/") {
+            *text = text.replace("ALLOW", "DENY");
+        }
+    });
+    audited.run(&["ledger", "document", hash, "--server", &lying]).ended(1).says("another document");
+    // One file that proves it, and one to read.
+    at(&["dossier", "p-3-7", "-o", "p.dossier.json"]).ended(0);
+    let verify =
+        audited.room.run(&["verify", "p.dossier.json", "--key", &audited.key, "--json"]).ended(0).json();
+    assert_eq!(verify["dossier"]["decisions"], 1, "{verify}");
+    audited.room.run(&["verify", "p.dossier.json"]).ended(3).says("--key VERIFIER");
+    let text = std::fs::read_to_string(audited.room.path("p.dossier.json")).unwrap();
+    audited.room.write("changed.json", &text.replacen("agent-1", "agent-2", 1));
+    audited
+        .room
+        .run(&["verify", "changed.json", "--key", &audited.key])
+        .ended(3)
+        .says("is not the hash of its text");
+    let page = at(&["report", "p-3-7"]).ended(0).stdout;
+    for words in ["<h1>Action p-3-7</h1>", "permit minted", "@id(&quot;"] {
+        assert!(page.contains(words), "{words} is not in {page}");
+    }
+    assert!(!page.contains("<script"), "{page}");
+    let quarter = at(&["report", "--from", "1h", "--json"]).ended(0).json();
+    assert_eq!(quarter["counts"]["actor"]["agent-1"].as_u64(), Some(proposals));
+    assert_eq!(quarter["actions"].as_array().unwrap().len() as u64, proposals);
+    at(&["report", "--from", "1h", "-o", "hour.html"]).ended(0);
+    at(&["report"]).ended(64);
+    // Not everybody reads the record.
+    let actor = audited.room.token("agent-2", &["actor"]);
+    for arguments in
+        [&["replay"][..], &["dossier", "p-3-7"], &["report", "p-3-7"], &["ledger", "document", hash]]
+    {
+        let mut command = audited.room.command(&[arguments, &["--server", &url]].concat());
+        assert_ne!(ran(command.env("ORDAIN_TOKEN", &actor)).code, 0, "{arguments:?}");
+    }
     audited.server.stop();
 }

@@ -30,11 +30,14 @@ mod gate_look;
 mod gate_status;
 mod growth;
 mod growth_transform;
+mod hooks;
+mod hooks_live;
 mod identity;
 mod init;
 mod kernel_request;
 mod kills;
 mod ledger_server;
+mod mcp;
 mod note;
 mod note_hostile;
 mod ownership;
@@ -48,6 +51,7 @@ mod proposals;
 mod robust;
 mod run;
 mod sandbox;
+mod screens;
 mod service;
 mod show;
 mod socket;
@@ -61,7 +65,7 @@ mod work;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A file that is no module here is never compiled, and its tests never run.
+/// A file that is not a module here is never compiled, and its tests never run.
 #[test]
 fn no_test_file_is_forgotten() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");

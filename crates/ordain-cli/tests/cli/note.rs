@@ -242,3 +242,17 @@ fn what_changed_since_it_was_shown_is_not_overwritten() {
     project.run(&["note", "apply", "new.json"]).ended(1).says_all(&["PATH_COLLISION", "`M.md`"]);
     assert!(!project.path("m.md").exists());
 }
+
+/// A draft that the vault does not take ends with 1, and nobody is sent to apply it.
+#[test]
+fn a_draft_that_collides_does_not_fit() {
+    let room = crate::harness::Project::empty();
+    let prompt = "Write a note about idempotency keys in payment APIs.";
+    room.run(&["note", "draft", prompt, "-o", "note.json"]).ended(0).says("ordain note apply note.json");
+    room.run(&["note", "apply", "note.json"]).ended(0);
+    let again = room
+        .run(&["note", "draft", prompt, "-o", "again.json"])
+        .ended(1)
+        .says_all(&["PATH_COLLISION", "note show again.json"]);
+    assert!(!again.all().contains("note apply again.json"), "{}", again.all());
+}

@@ -1,5 +1,5 @@
-//! Hostile note proposals: nothing of them reaches the disk unescaped or outside the vault, and what does is read by others
-//! as what it was.
+//! Hostile note proposals: nothing of them reaches the disk unescaped or outside the vault, and what does is
+//! read by others as what it was.
 
 #![cfg(target_os = "linux")]
 
@@ -170,7 +170,7 @@ fn scripts_are_text() {
     assert!(written.contains("<b>code</b>") && written.contains("<https://example.org>"), "{written}");
 }
 
-/// What PyYAML makes of the front matter of each note: title, status, tags, aliases.
+/// PyYAML's reading of the front matter of each note: title, status, tags, aliases.
 fn read_by_python(project: &Project, paths: &[String]) -> Vec<Json> {
     const PROGRAM: &str = "import json, sys, yaml\n\
         for path in json.load(sys.stdin):\n\

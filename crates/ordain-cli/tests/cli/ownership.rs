@@ -1,5 +1,5 @@
-//! Whose gate it is: nothing in a workspace, a clone or a store from elsewhere takes a gate over, and policies change only by
-//! an act.
+//! Ownership: nothing in a workspace, a clone or a store from elsewhere takes a gate over, and policies
+//! change only by an act.
 
 use crate::harness::{Kind, Project, proposal, ran};
 use serde_json::{Value as Json, json};
@@ -86,7 +86,7 @@ fn a1_a_clone_names_no_gate() {
     std::fs::remove_dir_all(clone).unwrap();
 }
 
-/// Moving or replacing the folder is no way round the gate either.
+/// Moving or replacing the folder does not lead round the gate either.
 #[test]
 fn a1_a_moved_project_keeps_its_gate() {
     let top = Project::empty();
@@ -291,7 +291,7 @@ fn worktrees_belong_to_a_project_where_somebody_said_so() {
     run("shop", &["gate", "list", "--json"]).ended(0).says("/trees");
 }
 
-/// What agents are held by is no file that they may change, and neither are secrets.
+/// Agents may not change the files that hold them, nor secrets.
 #[test]
 fn a31_guard_files_and_secrets_are_protected() {
     let project = Project::started();

@@ -1,7 +1,8 @@
 //! The commands of README.md and of every guide page are run, in the order of the page, and their output is compared.
 //!
-//! A `console` block is run. A command with output below it must print exactly that, with anything in the places of `…`; one without
-//! must succeed. Commands that need a terminal or another machine stand in `text` blocks.
+//! A `console` block is run. A command with output below it must print exactly that, with anything in the
+//! places of `…`; one without must succeed. Commands that need a terminal or another machine are in `text`
+//! blocks.
 
 use crate::harness::{folder, repository};
 use std::path::Path;
@@ -141,17 +142,25 @@ pages! {
     readme: "README.md",
     agents: "docs/guide/agents.md",
     approvals: "docs/guide/approvals.md",
+    audit: "docs/guide/audit.md",
+    claude: "docs/guide/claude.md",
+    codex: "docs/guide/codex.md",
+    coding_agents: "docs/guide/coding-agents.md",
     duties: "docs/guide/duties.md",
     gates: "docs/guide/gates.md",
     intents: "docs/guide/intents.md",
     ledger: "docs/guide/ledger.md",
+    mcp: "docs/guide/mcp.md",
     notes: "docs/guide/notes.md",
+    operate: "docs/guide/operate.md",
+    other_agents: "docs/guide/other-agents.md",
     patches: "docs/guide/patches.md",
     policies: "docs/guide/policies.md",
     sandbox: "docs/guide/sandbox.md",
     serve: "docs/guide/serve.md",
     service: "docs/guide/service.md",
     solo: "docs/guide/solo.md",
+    start: "docs/guide/start.md",
     verify: "docs/guide/verify.md",
     work: "docs/guide/work.md",
 }

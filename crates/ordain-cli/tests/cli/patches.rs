@@ -89,7 +89,7 @@ fn a_folder_becomes_a_patch_set() {
         [""; 0],
         "nothing differs any more"
     );
-    // What no patch set can carry is named.
+    // A change that no patch set can carry is named.
     symlink("/etc/passwd", other_path.join("link")).unwrap();
     bench.patch(&["--from", &other]).ended(1).says("`link` is a symbolic link");
     fs::remove_file(other_path.join("link")).unwrap();

@@ -98,7 +98,7 @@ fn what_is_there_is_changed() {
     folder.fails(&args, 1, "config/rate_limit.toml  is a folder, and only files can be changed");
     fs::remove_dir_all(folder.path("work/config")).unwrap();
     fs::write(folder.path("work/config"), "").unwrap();
-    folder.fails(&args, 1, "cannot be reached: what should be a folder on the way is none");
+    folder.fails(&args, 1, "cannot be reached: a part of its path is not a folder");
     folder.fails(
         &["plan", BUNDLE, "--intent", INTENT, "--workspace", "none"],
         1,

@@ -1,19 +1,23 @@
-//! Owner acts and signed approvals: a key under a passphrase, which is typed on a terminal. Each test has a pty of its own.
+//! Owner acts and signed approvals: a key under a passphrase, which is typed on a terminal. Each test has a
+//! pty of its own.
 
 use crate::harness::{Kind, Project, Ran, count, proposal, ran};
 use serde_json::{Value as Json, json};
 use std::process::Command;
 
+/// The question of `approve` and `watch` below the screen.
+pub(crate) const ASKED: &str = "[q]uit: ";
 pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 
-/// Runs a command on a new terminal. Of each step it waits for a text and then types a line: `{letters}` are the three that were
-/// shown last, and a line that starts with `!` is run in a shell instead. With a watcher, a process of another
-/// session has the terminal open.
+/// Runs a command on a new terminal. In each step it waits for a text and then types a line: `{letters}` are
+/// the three that were shown last, and a line that starts with `!` is run in a shell instead. With a watcher,
+/// a process of another session has the terminal open.
 pub(crate) const ON_TERMINAL: &str = r#"
-import json, os, pty, re, subprocess, sys, time
+import fcntl, json, os, pty, re, struct, subprocess, sys, termios, time
 steps, watched, command = json.loads(sys.argv[1]), sys.argv[2] == "watched", sys.argv[3:]
 pid, master = pty.fork()
 if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     time.sleep(0.7 if watched else 0)
     os.execv(command[0], command)
 watcher = None
@@ -62,7 +66,10 @@ pub(crate) fn on_terminal(room: &Project, steps: &[(&str, &str)], arguments: &[&
 }
 
 fn terminal(room: &Project, watched: &str, steps: &[(&str, &str)], arguments: &[&str]) -> Ran {
-    let inner = room.command(arguments);
+    of_terminal(watched, steps, &room.command(arguments), room)
+}
+
+fn of_terminal(watched: &str, steps: &[(&str, &str)], inner: &Command, room: &Project) -> Ran {
     let mut command = Command::new("python3");
     command.args(["-c", ON_TERMINAL, &json!(steps).to_string(), watched]);
     command.arg(inner.get_program()).args(inner.get_args()).current_dir(&room.root);
@@ -163,11 +170,34 @@ fn an_approval_is_signed_as_it_is_shown() {
     room.push();
     let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE), ("[y/N] ", "y")];
     on_terminal(&room, &steps, &["init", "--claim"]).ended(0);
-    room.write("p.json", &proposal("p1", "sales", 1).to_string());
+    // Longer than a screen of 24 rows: it is shown as a whole before it can be approved.
+    let mut long = proposal("p1-long", "sales", 1);
+    let text: Vec<String> = (1..=60).map(|line| format!("line {line}")).collect();
+    long["parameters"]["text"] = json!(text.join("\n"));
+    room.write("p.json", &long.to_string());
     room.run(&["submit", "p.json"]).ended(20);
-    let said =
-        on_terminal(&room, &[("[y/N] ", "y"), ("Passphrase: ", PASSPHRASE)], &["approve", "p1"]).ended(0);
-    said.says_all(&["ordain/approval/v1", "presence", "To be signed"]);
+    let steps = [
+        (ASKED, "a"),
+        ("for more, q to answer -- ", ""),
+        ("for more, q to answer -- ", ""),
+        ("for more, q to answer -- ", ""),
+        ("Enter to answer -- ", ""),
+        (ASKED, "a"),
+        ("Passphrase: ", PASSPHRASE),
+    ];
+    // An id can be abbreviated.
+    let said = on_terminal(&room, &steps, &["approve", "p1"]).ended(0);
+    let first = said.stdout.split(ASKED).next().unwrap().replace('\r', "");
+    let screen: Vec<&str> = first.lines().rev().take(24).collect();
+    assert!(screen.iter().any(|line| line.contains("agent-1 wants to write")), "{first}");
+    assert!(screen.iter().any(|line| line.contains("more lines; `v` shows all")), "{first}");
+    said.says_all(&[
+        "ordain/approval/v1",
+        "presence",
+        "To be signed",
+        "line 60",
+        "approve p1-long: agent-1 wants",
+    ]);
     let entries = room.entries();
     assert_eq!(count(&entries, "approved"), 1);
     assert_eq!(how_of(&entries, "approved"), [&json!("signed")]);
@@ -197,6 +227,30 @@ fn a_weak_passphrase_makes_no_key() {
         .map(|point| point["name"].as_str().unwrap())
         .collect();
     assert!(names.contains(&"open_gate") && names.contains(&"key"), "{names:?}");
+    // On a terminal of 24 rows a long page goes through the pager that the person names, and only there.
+    let paged = |name: &str, arguments: &[&str]| {
+        let mut command = room.command(arguments);
+        command.env(name, "sed s/^/paged:/").env_remove(if name == "PAGER" {
+            "ORDAIN_PAGER"
+        } else {
+            "PAGER"
+        });
+        of_terminal("alone", &[], &command, &room).ended(0).stdout.replace('\r', "")
+    };
+    assert!(
+        paged("ORDAIN_PAGER", &["help", "apply"]).starts_with("paged:")
+            && paged("PAGER", &["help", "apply"]).starts_with("paged:")
+    );
+    for arguments in [&["help", "apply", "--no-pager"][..], &["gate", "list"]] {
+        assert!(!paged("ORDAIN_PAGER", arguments).contains("paged:"), "{arguments:?}");
+    }
+    let plain = on_terminal(&room, &[], &["help", "apply"]).ended(0).stdout.replace('\r', "");
+    let visible = |line: &str| {
+        line.split("\u{1b}[")
+            .map(|part| part.split_once('m').map_or(part, |(_, it)| it).chars().count())
+            .sum::<usize>()
+    };
+    assert!(plain.lines().count() > 24 && plain.lines().all(|line| visible(line) <= 80 + 8), "{plain}");
 }
 
 /// A gate whose only owner's key is lost. An agent has every command and a terminal of its own, too.
@@ -209,6 +263,7 @@ fn a_lost_gate_is_replaced_after_it_was_moved_aside() {
     let owner = room.run(&["approver", "list", "--json"]).ended(0).lines()[0]["public_key"].clone();
     let replace = ["init", "--replace"];
     let aside = old.with_file_name(format!("{old_id}.replaced"));
+    let entries_before = room.entries().len();
     // While the gate is in its place, the command only says what to do, with a terminal and without.
     let refused = detached(&room, &replace);
     assert_ne!(refused.code, 0);
@@ -248,6 +303,15 @@ fn a_lost_gate_is_replaced_after_it_was_moved_aside() {
     let listed = room.run(&["gate", "list"]).ended(0);
     let new_id = new.file_name().unwrap().to_str().unwrap();
     listed.says_all(&[&old_id, &format!("replaced by {new_id}"), new_id]);
+    // Its record is still there to be read and checked, by its id, and nothing is written to it.
+    let of_old = |arguments: &[&str]| room.run(&[arguments, &["--gate", &old_id]].concat());
+    let shown = of_old(&["ledger", "show", "--json"]).ended(0).lines();
+    assert_eq!(shown.len(), entries_before, "the record of the old gate");
+    of_old(&["ledger", "verify"]).ended(0).says("verified");
+    of_old(&["ledger", "fsck"]).ended(0).says("verified");
+    let export = room.path("old-ledger");
+    of_old(&["ledger", "export", export.to_str().unwrap()]).ended(0).says("exported");
+    room.run(&["ledger", "show", "--gate", "0123456789abcdef"]).ended(1).says("gate list");
     // The old record can still be checked, and is not changed any more.
     let verify = ["verify", "--owner", owner.as_str().unwrap(), aside.to_str().unwrap()];
     room.run(&verify).ended(0).says("every owner act");

@@ -1,5 +1,5 @@
-//! The note service as a client meets it: `ordain serve`, a provider that somebody else wrote, and everything that such a
-//! provider can do wrong, over each of the three APIs.
+//! The note service as a client meets it: `ordain serve`, a provider that somebody else wrote, and everything
+//! that such a provider can do wrong, over each of the three APIs.
 
 #[path = "../../../ordain-model/tests/model/program.rs"]
 mod program;
@@ -9,7 +9,7 @@ use crate::harness::{Kind, Project, Server, count};
 use program::Program;
 use serde_json::{Value as Json, json};
 
-/// What is planted where a key belongs, and must be seen nowhere else.
+/// The key that is planted, and must be seen nowhere else.
 const KEY: &str = "sk-planted-0123456789abcdefghijklmnopqrstuvwxyz";
 
 const WIRES: [&str; 3] = ["openai", "anthropic", "ollama"];
@@ -216,6 +216,29 @@ fn every_answer_over(wire: &str, fixtures: &Json) {
     assert_eq!(count(&entries, "drafted"), 5, "{wire}: each proposal that was returned, and nothing else");
 }
 
+/// Only the status was wrong; the repair also changes the title and moves the note.
+#[test]
+fn a_repair_that_changes_more_is_refused() {
+    let mut drifted = changed("/frontmatter/title", json!("Currents"));
+    drifted["target"]["path"] = json!("sea/currents.md");
+    let fixtures = json!([
+        says("drifting repair", &changed("/frontmatter/status", json!("done")).to_string()),
+        says("/frontmatter/status: ", &drifted.to_string()),
+        says("faithful repair", &changed("/target/path", json!("../tides.md")).to_string()),
+        says("/target/path: ", &good().to_string()),
+        says("valid answer", &drifted.to_string()),
+    ]);
+    let service = Service::new("openai", &fixtures);
+    let problem = service.refused("a drifting repair", 422, "REPAIR_DRIFT", 2);
+    let errors = problem["errors"].as_array().unwrap();
+    let paths: Vec<&str> = errors.iter().map(|error| error["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["/frontmatter/title", "/target/path"], "{problem}");
+    // The same answer is a good one where nothing was to be repaired.
+    assert_eq!(service.drafted("a valid answer", 1)["target"], drifted["target"]);
+    assert_eq!(service.drafted("a faithful repair", 2)["target"], good()["target"]);
+    assert_eq!(count(&service.end(), "drafted"), 2);
+}
+
 /// The answer of a failed draft can be read once, by whoever asked.
 fn once(service: &Service, problem: &Json) {
     let path = format!("/proposal/failures/{}", problem["correlation_id"].as_str().unwrap());
@@ -308,7 +331,7 @@ fn a_slow_provider_is_given_up() {
     });
 }
 
-/// What a hostile answer or context asks for reaches neither the disk nor another path.
+/// The demands of a hostile answer or context reach neither the disk nor another path.
 #[test]
 fn a_hostile_answer_changes_nothing() {
     let room = Project::with_gate(Kind::File);
@@ -387,7 +410,7 @@ fn a_vault_elsewhere_does_not_get_round_the_gate() {
     assert!(files(&elsewhere.root).is_empty());
 }
 
-/// What is wrong with the model's settings concerns only whoever asks a model, and never shows a key.
+/// Errors in the model's settings concern only callers of a model, and never show a key.
 #[test]
 fn a_fault_in_the_settings_of_a_model_stops_nothing_else() {
     let room = Project::with_gate(Kind::File);
@@ -450,7 +473,7 @@ fn five_hundred_at_once_are_answered_or_refused() {
         memory.push(crate::harness::memory_kib(service.server.pid()));
     }
     println!("{memory:?} KiB");
-    // What fills once is filled in the first round.
+    // Caches that fill once are filled in the first round.
     assert!(memory[2] < memory[1] + 16 * 1024, "{memory:?} KiB");
     service.end();
 }

@@ -57,7 +57,7 @@ fn a6_strangers_cannot_fill_the_log() {
         assert_eq!(stranger.get("/v1/gate").unwrap().status, 401);
         assert_eq!(stranger.get("/health").unwrap().status, 200);
     }
-    // Whoever has a token is logged every time.
+    // A caller with a token is logged every time.
     let mut known = server.client(&auditor);
     for _ in 0..10 {
         known.get("/v1/gate").unwrap().is(200);
@@ -97,4 +97,27 @@ fn a14_one_principal_cannot_grow_the_store_without_end() {
     theirs["actor"] = "agent-2".into();
     server.client(&other).post("/v1/actions", &theirs).unwrap().is(201);
     server.stop();
+}
+
+/// Failures of a start are lines of the log, and an empty proposal leaves nothing behind.
+#[test]
+fn what_fails_early_is_said_and_leaves_nothing() {
+    let room = Project::with_gate(Kind::File);
+    let before = room.entries().len();
+    room.run_with(&["submit", "-"], "").ended(1).says("invalid JSON");
+    assert_eq!(room.entries().len(), before);
+    let refused = room.run(&["serve", "--json", "--listen", "0.0.0.0:0"]).ended(64);
+    for line in refused.stderr.lines() {
+        let line: serde_json::Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(line["timestamp"].is_string() && line["fields"]["message"].is_string(), "{line}");
+    }
+    assert!(refused.stderr.contains("\"level\":\"ERROR\"") && refused.stderr.contains("\"hint\""));
+    // A missing store is not begun anew, also without the checkpoint.
+    std::fs::rename(room.file(), room.path("saved.db")).unwrap();
+    room.write("p.json", &proposal("p", "crm", 1).to_string());
+    room.run(&["submit", "p.json"]).ended(1).says("there is no store");
+    std::fs::remove_file(room.state().join("checkpoint")).unwrap();
+    assert_ne!(room.run(&["ledger", "verify"]).code, 0);
+    assert!(!room.file().exists());
 }

@@ -169,7 +169,7 @@ fn the_page_says_what_came_of_it_and_what_to_do_next() {
     );
     assert!(!workspace.path.join("a.txt").exists());
     assert_eq!(fs::read_to_string(workspace.path.join(".ordain/.gitignore")).unwrap(), "*\n");
-    // What it names can be typed.
+    // The names in it can be typed.
     let applied = ordain(&["apply", folder.to_str().unwrap()], "");
     assert_eq!(applied.code, 0, "{}", applied.stderr);
     assert_eq!(fs::read_to_string(workspace.path.join("a.txt")).unwrap(), "one\n");

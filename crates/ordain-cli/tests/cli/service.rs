@@ -7,7 +7,25 @@ use std::path::Path;
 const PASSPHRASE: &str = "correct horse battery staple";
 const SOCKET: &str = "unix:/run/ordain/gate.sock";
 
+/// Asks to register the folder above all others as a project, with a statement that nobody signed, and prints the
+/// answer.
+const FORGED_REGISTRATION: &str = r#"
+import base64, json, os, socket
+statement = [{"statement": "x", "method": "ed25519", "key_id": "k", "signature": "s"}]
+header = base64.urlsafe_b64encode(json.dumps(statement).encode()).rstrip(b"=")
+body = json.dumps({"path": "/tmp"}).encode()
+peer = socket.socket(socket.AF_UNIX)
+peer.connect("/run/ordain/gate.sock")
+socket.send_fds(peer, [b"\0"], [os.open("/", os.O_PATH)])
+peer.sendall(b"POST /v1/projects HTTP/1.1\r\nHost: gate\r\nContent-Type: application/json\r\nConnection: close\r\nordain-statement: %s\r\nContent-Length: %d\r\n\r\n" % (header, len(body)) + body)
+answer = b""
+while data := peer.recv(65536):
+    answer += data
+print(answer.partition(b"\r\n\r\n")[2].decode())
+"#;
+
 /// Agents of olga may change contacts at once, and in `sales` when she has approved. `agent` is a user of its own.
+/// Where the agent is one, olga may also read the record.
 fn policies(agent: Option<&str>) -> [(&'static str, String); 2] {
     let cedar = r#"
 @id("change-contact")
@@ -21,6 +39,10 @@ permit (principal in Group::"agents", action == Action::"write", resource in Dom
     if let Some(user) = agent {
         attributes["os_user"] = user.into();
     }
+    let mut olga = json!({"os_user": "olga"});
+    if agent.is_some() {
+        olga["roles"] = json!(["auditor"]);
+    }
     let entity = |kind: &str, id: &str, attributes: Json, groups: &[&str]| {
         let parents: Vec<Json> = groups.iter().map(|id| json!({"type": "Group", "id": id})).collect();
         json!({"uid": {"type": kind, "id": id}, "attrs": attributes, "parents": parents})
@@ -31,7 +53,7 @@ permit (principal in Group::"agents", action == Action::"write", resource in Dom
         entity("Domain", "crm", json!({}), &[]),
         entity("Domain", "sales", json!({}), &[]),
         entity("Actor", "agent-1", attributes, &["agents"]),
-        entity("Actor", "olga", json!({"os_user": "olga"}), &["people"]),
+        entity("Actor", "olga", olga, &["people"]),
     ]);
     [("crm.cedar", cedar.to_owned()), ("entities.json", entities.to_string())]
 }
@@ -67,7 +89,8 @@ fn a_dry_run_prints_a_unit_that_systemd_takes_and_changes_nothing() {
     ordain(&["service", "uninstall", "--dry-run"], "").ended(0).says("no policy is asked there");
 }
 
-/// One long story, because each passphrase takes a second: install, claim, register, propose; and an agent that tries the rest.
+/// One long story, because each passphrase takes a second: install, claim, register, propose; and an agent
+/// that tries the rest.
 #[test]
 fn a_service_lets_other_users_only_ask() {
     let machine = Machine::new();
@@ -87,6 +110,15 @@ fn a_service_lets_other_users_only_ask() {
         .ordain("root", &shop, &mallory)
         .ended(1)
         .says("no actor in entities.json has the `os_user` `mallory`");
+    // An account of somebody with the service's name would have the gate.
+    machine.root(&["useradd", "--no-create-home", "ordain"]).ended(0);
+    machine.ordain("root", &shop, &install).ended(64).says("is somebody's account");
+    machine.root(&["userdel", "ordain"]).ended(0);
+    // A folder that somebody else can write to could have root write elsewhere.
+    let trap = "mkdir -p /opt/ordain && chown agent /opt/ordain && touch /opt/target && ln -s /opt/target /opt/ordain/ordain.new";
+    machine.root(&["sh", "-c", trap]).ended(0);
+    machine.ordain("root", &shop, &install).ended(1).says_all(&["/opt/ordain", "others than root"]);
+    machine.root(&["sh", "-c", "test ! -s /opt/target && rm -r /opt/ordain"]).ended(0);
     machine.ordain("root", &shop, &install).ended(0).says_all(&["/opt/ordain/ordain", "ordain init --claim"]);
     let again = machine.ordain("root", &shop, &[&install[..], &["--json"]].concat()).ended(0).json();
     assert!(again["steps"].as_array().unwrap().iter().all(|step| step["state"] == "unchanged"), "{again}");
@@ -107,12 +139,22 @@ fn a_service_lets_other_users_only_ask() {
     let claim = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE), ("[y/N] ", "y")];
     machine.on_terminal("olga", &shop, &claim, &["init", "--claim"]).ended(0).says("olga owns this gate");
 
+    // A person may halt, whatever the policies say. To read the record, they must say so.
+    machine.ordain("olga", &shop, &["halt", "--reason", "tea", "--server", SOCKET]).ended(0).says("halted");
+    machine
+        .ordain("olga", &shop, &["ledger", "show", "--server", SOCKET])
+        .ended(1)
+        .says_all(&["lacks the roles `auditor`", "entities.json"]);
+    let resume = ["resume", "--reason", "tea is over", "--server", SOCKET];
+    machine.ordain("olga", &shop, &resume).ended(64).says("terminal");
+    let pass = [("Passphrase: ", PASSPHRASE)];
+    machine.on_terminal("olga", &shop, &pass, &resume).ended(0);
+
     // Owner acts over the socket take the owner's passphrase.
     let more = machine.path("more");
     write_policies(&more, Some("agent"));
     let push = ["policy", "push", more.to_str().unwrap(), "--server", SOCKET];
     machine.ordain("olga", &shop, &push).ended(64).says("terminal");
-    let pass = [("Passphrase: ", PASSPHRASE)];
     machine.on_terminal("olga", &shop, &pass, &push).ended(0).says_all(&[
         "To be signed",
         "push_policy",
@@ -131,11 +173,51 @@ fn a_service_lets_other_users_only_ask() {
         .ordain("agent", &shop, &asked)
         .ended(1)
         .says_all(&["belongs to no project", "ordain gate register"]);
-    machine.ordain("agent", &shop, &["gate", "register"]).ended(64).says("no key of yours is enrolled");
+    machine.ordain("agent", &shop, &["gate", "register"]).ended(1).says("ask the person whose agent it is");
     machine
         .on_terminal("olga", &shop, &pass, &["gate", "register"])
         .ended(0)
         .says("with the gate of the service");
+
+    // Worktrees outside the project belong to it, and the record says so.
+    let trees = machine.path("trees");
+    std::fs::create_dir_all(trees.join("one/deep")).unwrap();
+    std::fs::write(trees.join("one/.git"), "gitdir: elsewhere\n").unwrap();
+    machine.root(&["chown", "-R", "agent", trees.to_str().unwrap()]).ended(0);
+    let worktrees = ["gate", "register", "--worktrees", trees.to_str().unwrap()];
+    machine.ordain("agent", &shop, &worktrees).ended(1).says("ask the person whose agent it is");
+    machine.on_terminal("olga", &shop, &pass, &worktrees).ended(0).says_all(&["worktrees in", "trees"]);
+    std::fs::write(trees.join("one/p.json"), proposal("w1", "crm", 9).to_string()).unwrap();
+    machine.ordain("agent", &trees.join("one/deep"), &["submit", "../p.json"]).ended(0).says("w1");
+    let listed = machine.ordain("olga", &shop, &["gate", "list"]).ended(0);
+    listed.says_all(&[shop.to_str().unwrap(), &format!("worktrees in {}", trees.display()), "gate.sock"]);
+    let listed = machine.ordain("olga", &shop, &["gate", "list", "--json"]).ended(0).json();
+    assert_eq!(
+        (&listed["service"], &listed["projects"][0]["path"]),
+        (&json!(true), &json!(shop)),
+        "{listed}"
+    );
+    let stranger = machine.ordain("agent", &shop, &["gate", "list"]).ended(0);
+    assert!(!stranger.all().contains(trees.to_str().unwrap()), "{}", stranger.all());
+    stranger.says("are not listed");
+    // A registration ends by an owner's signature too.
+    let docs = machine.path("docs");
+    std::fs::create_dir_all(&docs).unwrap();
+    machine.on_terminal("olga", &docs, &pass, &["gate", "register"]).ended(0);
+    machine
+        .ordain("agent", &shop, &["gate", "forget", docs.to_str().unwrap()])
+        .ended(1)
+        .says("lacks the role");
+    machine.ordain("olga", &shop, &["gate", "forget", docs.to_str().unwrap()]).ended(64).says("terminal");
+    let forget = ["gate", "forget", docs.to_str().unwrap()];
+    machine.on_terminal("olga", &shop, &pass, &forget).ended(0).says_all(&["forget_project", "forgotten"]);
+    machine.ordain("olga", &shop, &forget).ended(1).says("is not registered");
+
+    // A statement that nobody signed tells nothing about the projects of others.
+    let mut forged = machine.command("agent", &shop, &["python3", "-c", FORGED_REGISTRATION]);
+    let answer = crate::harness::ran(&mut forged).ended(0).json();
+    assert_eq!(answer["code"], "presence", "{answer}");
+    assert!(!answer.to_string().contains(machine.path("").to_str().unwrap()), "{answer}");
 
     // The agent proposes, from any folder of the project, and that is all.
     machine.ordain("agent", &shop, &["submit", "p.json"]).ended(20).says("p1");
@@ -155,7 +237,10 @@ fn a_service_lets_other_users_only_ask() {
         &["resume", "--reason", "go"],
         &["halt", "--reason", "x"],
         &["ledger", "show"],
+        &["ledger", "export", "out"],
+        &["ledger", "checkpoint", "--gate", "0123456789abcdef"],
         &["token", "list"],
+        &["status", "--server", SOCKET, "--token-file", "/dev/null"],
         &["init"],
         &["init", "--claim"],
         &["gate", "forget", "."],
@@ -187,7 +272,7 @@ fn a_service_lets_other_users_only_ask() {
     }
 
     // Olga approves at her terminal. The ledger says who did what, and for which project.
-    let approve = [("[y/N] ", "y"), ("Passphrase: ", PASSPHRASE)];
+    let approve = [("[q]uit: ", "a"), ("Passphrase: ", PASSPHRASE)];
     let approved = machine.on_terminal("olga", &shop, &approve, &["approve", "p1"]).ended(0);
     approved.says_all(&["project", shop.to_str().unwrap(), "ordain/approval/v1"]);
     let gate = |arguments: &[&str]| {
@@ -195,13 +280,36 @@ fn a_service_lets_other_users_only_ask() {
         crate::harness::ran(&mut machine.command("ordain", &shop, &program))
     };
     let entries = gate(&["ledger", "show", "--json"]).ended(0).lines();
+    // Over the socket olga reads the same, by the role that the policies give her.
+    let read = machine.ordain("olga", &shop, &["ledger", "show", "--json"]).ended(0).lines();
+    assert_eq!(read, entries);
+    machine.ordain("olga", &shop, &["token", "list"]).ended(0);
+    let key = machine.ordain("olga", &shop, &["keys", "list", "--json"]).ended(0).json();
+    let key = key["verifier"].as_str().unwrap().to_owned();
+    machine.ordain("olga", &shop, &["ledger", "verify"]).ended(64).says("--key VERIFIER");
+    machine.ordain("olga", &shop, &["ledger", "verify", "--key", &key]).ended(0).says("verified");
+    let kept = machine.path("kept");
+    std::fs::create_dir_all(&kept).unwrap();
+    machine.root(&["chown", "olga", kept.to_str().unwrap()]).ended(0);
+    let exported = kept.join("ledger");
+    machine
+        .ordain("olga", &shop, &["ledger", "export", exported.to_str().unwrap()])
+        .ended(0)
+        .says("exported");
+    let owner = machine.ordain("olga", &shop, &["approver", "list", "--json"]).ended(0).json();
+    let owner = owner["public_key"].as_str().unwrap().to_owned();
+    let verify = ["verify", "--owner", &owner, exported.to_str().unwrap()];
+    machine.ordain("olga", &kept, &verify).ended(0).says("verified");
     let of = |kind: &str| -> Vec<&Json> {
-        let of_kind = entries.iter().map(|entry| &entry["entry"]);
+        let of_kind = entries.iter().rev().map(|entry| &entry["entry"]);
         of_kind.filter(|entry| entry["event"]["kind"] == kind).collect()
     };
     let submitted = of("submitted");
     let project = &of("project_registered")[0]["event"]["project_id"];
-    assert_eq!(submitted.len(), 2);
+    assert_eq!(submitted.len(), 3);
+    assert_eq!(of("project_registered")[1]["event"]["worktrees_of"], json!(shop));
+    assert_eq!(of("project_forgotten")[0]["how"], "signed");
+    assert_eq!((&of("halted")[0]["by"], &of("halted")[0]["how"]), (&json!("olga"), &json!("peer")));
     assert!(submitted.iter().all(|entry| entry["by"] == "agent-1" && entry["how"] == "peer"));
     assert!(submitted.iter().all(|entry| entry["event"]["project"]["project_id"] == *project));
     assert!(project.is_string());
@@ -222,6 +330,13 @@ fn a_service_lets_other_users_only_ask() {
     gate(&["gate", "export", "/var/lib/ordain/backup"]).ended(0);
     server.stop();
 
+    // While the service is down, its projects do not seem to have no gate.
+    machine
+        .ordain("agent", &shop, &["submit", "p.json"])
+        .ended(1)
+        .says_all(&["is not running", "systemctl start"]);
+    machine.ordain("mallory", &machine.path("home"), &["gate", "list"]).ended(0);
+
     // A17, with a second user: a key that another user owns, or a link, is refused.
     machine
         .root(&[
@@ -234,13 +349,14 @@ fn a_service_lets_other_users_only_ask() {
     machine.root(&["sh", "-c", "rm -r /var/lib/ordain/backup && cd /var/lib/ordain/*/ && chown ordain signing.key && chmod 600 signing.key && mv signing.key moved && ln -s moved signing.key"]).ended(0);
     machine.start_service().err().unwrap().ended(1).says("link");
 
-    // Uninstalling keeps the record unless it is told otherwise.
+    // Uninstalling keeps the record unless an option says otherwise.
     machine
         .ordain("root", &shop, &["service", "uninstall", "--no-start"])
         .ended(0)
         .says_all(&["stay", "/var/lib/ordain"]);
     machine.root(&["test", "-d", "/var/lib/ordain"]).ended(0);
     machine.root(&["test", "!", "-e", "/opt/ordain/ordain"]).ended(0);
+    machine.ordain("agent", &shop, &["submit", "p.json"]).ended(1).says("no gate is registered");
     machine.ordain("root", &shop, &["service", "uninstall", "--no-start", "--purge"]).ended(0);
     machine.root(&["test", "!", "-e", "/var/lib/ordain"]).ended(0);
 }

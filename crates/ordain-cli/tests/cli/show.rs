@@ -480,7 +480,7 @@ fn what_cannot_be_read_is_an_error() {
     for (input, args, message) in [
         ("{", vec!["show", "-"], "error: standard input: the text ends before"),
         ("[]", vec!["show", "-"], "error: standard input: a document is an object, found an array"),
-        ("{\"a\":1}", vec!["show", "-"], "say what it is with `--kind`"),
+        ("{\"a\":1}", vec!["show", "-"], "`--kind` names the kind"),
         ("\u{feff}{\"operations\":[]}", vec!["show", "-"], "byte order mark"),
         ("", vec!["show", "no-such-file.json"], "error: no-such-file.json: No such file"),
         ("", vec!["show", "conformance"], "error: conformance: Is a directory"),
@@ -501,7 +501,8 @@ fn yaml_and_canonical_json() {
     assert_eq!(ran.stdout, "{\"constraints\":[\"b\",\"a\"],\"goal\":\"Add a changelog\"}\n");
 }
 
-/// What a document says cannot pass for what ordain says: no text can move the cursor, start a line, or turn around.
+/// A document's text cannot pass for the words of ordain: no text can move the cursor, start a line, or turn
+/// around.
 #[test]
 fn hostile_strings_are_harmless() {
     let hostile = "a\u{1b}[2J\u{202e}b\u{61c}\u{e0041}\nvalid  other.json\r\u{9b}31m";

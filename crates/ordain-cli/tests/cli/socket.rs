@@ -51,13 +51,16 @@ fn a_socket_knows_its_peer_without_a_token() {
     foreign["actor"] = "alice".into();
     room.write("q.json", &foreign.to_string());
     as_user(&["submit", "q.json"]).ended(1).says("may not propose as `alice`");
-    // The agent's user can only ask: no tokens, no ledger, no other keys.
-    for arguments in [&["token", "list"][..], &["ledger", "show"], &["halt", "--reason", "x"]] {
+    // A user can only ask: no tokens, no ledger, no other keys. A person may halt, which only makes the gate stricter.
+    for arguments in [&["token", "list"][..], &["ledger", "show"]] {
         as_user(arguments).ended(1).says("lacks the role");
     }
     for arguments in [&["token", "create", "mallory", "--role", "operator"][..], &["keys", "rotate"]] {
         as_user(arguments).ended(1).says("nobody owns this gate yet");
     }
+    as_user(&["halt", "--reason", "x"]).ended(0).says("halted  by olga");
+    as_user(&["resume", "--reason", "x"]).ended(1).says("nobody owns this gate yet");
+    room.run(&["resume", "--reason", "x"]).ended(0);
     // A stranger to the policies is nobody.
     let entities = room.read("policy/entities.json");
     room.write("policy/entities.json", &entities.replace("\"os_user\":\"", "\"os_user\":\"x"));

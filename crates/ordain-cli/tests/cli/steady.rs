@@ -1,4 +1,4 @@
-//! What grows with the number of decisions and what does not: the server's memory stays, checking the ledger is linear.
+//! Growth with the number of decisions: the server's memory stays, checking the ledger is linear.
 
 use crate::harness::{Kind, Project, Server, memory_kib, proposal, soaking};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const CLIENTS: usize = 16;
 /// How often the memory is looked at.
 const LOOKS: u64 = 10;
-/// What fills once: a cache of 2 MiB for each of SQLite's five connections, and what the allocator keeps for its threads.
+/// Memory that fills once: a cache of 2 MiB for each of SQLite's five connections, and what the allocator
+/// keeps for its threads.
 const CACHES_KIB: u64 = 40 * 1024;
 
 /// Has the server decide so many more proposals.

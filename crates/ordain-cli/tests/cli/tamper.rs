@@ -1,5 +1,5 @@
-//! Whatever somebody changes in a store, `ordain ledger verify` or `fsck` says so, names the first bad entry, and leaves the
-//! store as it is.
+//! Whatever somebody changes in a store, `ordain ledger verify` or `fsck` says so, names the first bad entry,
+//! and leaves the store as it is.
 
 use crate::harness::{Dice, Kind, Project, proposal, soaking, use_of};
 use ordain_ledger::{Edge, Hash};
@@ -205,7 +205,7 @@ fn entries_and_tree(store: &Store) {
         let text = String::from_utf8(blob(it, "bytes", "entries", &at(200))).unwrap();
         forge(it, 200, text.replacen("agent-1", "agent-2", 1).as_bytes());
     });
-    check(Some(200), "is no entry", &|it| forge(it, 200, b"{}"));
+    check(Some(200), "is not an entry", &|it| forge(it, 200, b"{}"));
 }
 
 fn documents(store: &Store) {
@@ -338,20 +338,20 @@ fn other_ledgers(store: &Store) {
     );
     std::fs::write(forks[0].state().join("checkpoint"), std::fs::read(&checkpoint).unwrap()).unwrap();
     forks[0].run(&["ledger", "verify"]).ended(1);
-    forks[0].run(&["submit", "p.json"]).ended(1).says("some are others");
-    // A checkpoint of nobody, and one that is none.
+    forks[0].run(&["submit", "p.json"]).ended(1).says("entries are others");
+    // A checkpoint of nobody, and a text that is not one.
     let forged = std::fs::read_to_string(&checkpoint).unwrap().replacen("\n5", "\n4", 1);
     std::fs::write(&checkpoint, forged).unwrap();
     forks[1].run(&arguments).ended(1).says("checkpoint");
     std::fs::write(&checkpoint, "checkpoint").unwrap();
-    forks[1].run(&arguments).ended(2).says("is no checkpoint");
+    forks[1].run(&arguments).ended(2).says("is not a checkpoint");
 }
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// What is hardly a database any more.
+/// Files that are hardly databases any more.
 fn broken_files(store: &Store) {
     let whole = std::fs::read(store.room.file()).unwrap();
     let copy = store.room.copy();

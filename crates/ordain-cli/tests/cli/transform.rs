@@ -181,7 +181,7 @@ fn answers_come_from_the_terminal_or_from_a_file() {
     let ran = ordain(&["clarify", &intent, "--answers", &file_of_answers], "");
     assert_eq!((ran.code, parsed(&ran.stdout)), (0, answered), "{}", ran.stderr);
 
-    // What is left open is said, and nothing that was answered is lost.
+    // Open points are named, and no answer is lost.
     let ran = ordain(&["clarify", &intent], "start\n");
     assert_eq!(ran.code, 1);
     assert_eq!(parsed(&ran.stdout)["context"]["answers"].as_object().unwrap().len(), 1);
@@ -197,6 +197,54 @@ fn answers_come_from_the_terminal_or_from_a_file() {
     let text = text.to_string();
     let ran = ordain(&["clarify", "-", "--answers", &file_of_answers], text);
     assert_eq!(parsed(&ran.stdout)["context"]["answers"].as_object().unwrap().len(), 2, "{}", ran.stderr);
+}
+
+/// The hint below an intent on standard input can be followed to the end.
+#[test]
+fn the_hint_for_standard_input_works() {
+    let folder = folder();
+    for goal in [
+        "Rename `run` to <name> in `src/a.rs`",
+        "Set the session timeout in `auth.rs` to [X] minutes",
+        "Set the retention of `logs` to ??? days",
+        "Deploy `api` to __REGION__",
+        "Increase the price in `plans.json` by xx%",
+        "Send the report of `sales.csv` to TBD",
+        "Use the colour #?????? in `theme.css`",
+        "Greet {{user}} in `mail.txt`",
+        "Add `[insert title here]` to `index.html` and set its width to ____ pixels",
+        "Set the colour of `a.css` to ??? Remove the file `b.txt`. Rename `c.txt` to `d.txt`.",
+    ] {
+        let mut intent = json!({"goal": goal}).to_string();
+        let mut answers = serde_json::Map::new();
+        let mut rounds = 0;
+        let bundle = loop {
+            let ran = ordain(&["transform", "-"], &intent);
+            let bundle = parsed(&ran.stdout);
+            if ran.code == 0 {
+                break bundle;
+            }
+            assert_eq!(ran.code, 10, "{goal}: {}", ran.stderr);
+            assert!(ran.stderr.contains("`ordain clarify - --answers FILE`"), "{goal}: {}", ran.stderr);
+            rounds += 1;
+            assert!(rounds < 5, "{goal}: {}", ran.stderr);
+            for question in bundle["unresolved_questions"].as_array().unwrap() {
+                let answer = match question["expected_answer_type"].as_str().unwrap() {
+                    "choice" => question["options"][0].clone(),
+                    "boolean" => json!(true),
+                    "number" => json!(7),
+                    _ => json!("seven"),
+                };
+                answers.insert(question["id"].as_str().unwrap().to_owned(), answer);
+            }
+            let answers = file(&folder, "answers.json", Json::Object(answers.clone()).to_string());
+            intent = ordain(&["clarify", "-", "--answers", &answers], &intent).stdout;
+        };
+        assert!(rounds > 0, "nothing was asked: {goal}");
+        let bundle = file(&folder, "bundle.json", bundle.to_string());
+        let ran = ordain(&["verify", &bundle], "");
+        assert_eq!(ran.code, 0, "{goal}: {} {}", ran.stdout, ran.stderr);
+    }
 }
 
 #[test]

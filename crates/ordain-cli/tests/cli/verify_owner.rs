@@ -75,6 +75,7 @@ fn owned() -> Project {
             verdict: Verdict::Approve,
             reason: "checked",
             assurance: Assurance::Presence,
+            session: None,
         };
         let statement = Statement::Approval(status.signing.unwrap().statement(&approving, 0));
         let request = VerdictRequest {
@@ -147,7 +148,9 @@ fn a_ledger_is_verified_by_the_key_of_its_owner() {
     let kept = kept.to_str().unwrap();
     verify(&room, &[]).ended(0).says("every owner act and signed verdict");
     verify(&room, &["--checkpoint", kept]).ended(0).says("agrees with 2 checkpoints");
-    verify(&room, &[&folder]).ended(0).says_all(&["no checkpoint was compared", "was not decided again"]);
+    verify(&room, &[&folder])
+        .ended(0)
+        .says_all(&["no checkpoint was compared", "decisions were not made again"]);
     verify(&room, &[&folder, "--checkpoint", kept]).ended(0).says("agrees with 1 checkpoint");
     let found = verify(&room, &["--json"]).ended(0).json();
     assert_eq!((&found["ok"], &found["damage"], &found["unchecked"]), (&json!(true), &json!([]), &json!([])));
@@ -240,7 +243,7 @@ fn forged_and_removed_records_are_found() {
             let found = verify(&room, &[]).ended(3);
             assert!(found.all().contains(says), "{name}: {}", found.all());
         }
-        // Whoever makes every hash anew makes another tree than the one that was signed.
+        // A forger who makes every hash anew makes another tree than the one that was signed.
         let found = verify(&room, &["--checkpoint", kept]).ended(3);
         assert!(found.all().contains("a checkpoint was signed over"), "{name}: {}", found.all());
         if in_export && !says.is_empty() {

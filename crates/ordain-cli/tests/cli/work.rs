@@ -220,7 +220,8 @@ fn a_protected_file_cannot_turn_a_failure_into_success() {
         let feedback = bench.folder(&result).join("rounds/1/feedback.md");
         assert!(fs::read_to_string(feedback).unwrap().contains(protected), "the agent is told");
     }
-    // A file that the criterion runs judges the work, whatever it is called; one that the goal names is what to work on.
+    // A file that the criterion runs judges the work, whatever it is called; one that the goal names is what
+    // to work on.
     let bench = Bench::new();
     fs::write(bench.workspace.join("verdict.py"), "import calc\nassert calc.add(1, 1) == 2\n").unwrap();
     bench.intent(&json!({"tests": [test("python3 verdict.py")]}));
@@ -292,6 +293,28 @@ fn the_intent_brings_and_deletes_files() {
     bench.work(&["--", "true"]).ended(2).says("`none.py` is to be deleted, and is not there");
 }
 
+/// A link that goes up through another one leads out of the copy though its text does not: files of the intent are not
+/// written there.
+#[test]
+fn files_of_the_intent_are_not_written_through_links() {
+    let bench = Bench::new();
+    let deep = bench.workspace.join("s/p/q");
+    fs::create_dir_all(&deep).unwrap();
+    symlink("../../..", deep.join("top")).unwrap();
+    symlink("s/p/q/top/..", bench.workspace.join("docs")).unwrap();
+    fs::create_dir(bench.workspace.join("real")).unwrap();
+    symlink("../s/p/q/top/../stolen.md", bench.workspace.join("real/plan.md")).unwrap();
+    for path in ["docs/stolen.md", "real/plan.md"] {
+        bench.intent(&json!({"tests": [test(CRITERION)], "files": [{"path": path, "content": "x"}]}));
+        let refused = bench.work(&["--", "true"]);
+        assert_ne!(refused.code, 0, "{}", refused.all());
+        refused.says("leads through the symbolic link");
+        let found: Vec<PathBuf> = listing(bench.top.path()).into_iter().map(|(path, _)| path).collect();
+        let stolen = found.iter().any(|path| path.ends_with("stolen.md") && !path.is_symlink());
+        assert!(!stolen, "{found:?}");
+    }
+}
+
 #[test]
 fn hostile_trees_become_no_patch_set() {
     let bench = Bench::new();
@@ -316,7 +339,7 @@ fn hostile_trees_become_no_patch_set() {
         refused(&result, reason);
         fs::remove_dir_all(bench.path("order")).unwrap();
     }
-    // What never counts does not stop the work: `.git`, caches, and files by which agents are held.
+    // Files that never count do not stop the work: `.git`, caches, and files by which agents are held.
     let script = format!(
         "test ! -e leads-out || exit 1; git init -q .; mkdir -p .claude __pycache__ .ordain; echo '{{}}' > .claude/settings.json; \
          printf '\\000' > __pycache__/x.pyc; echo x > .ordain/x; {RIGHT}"
@@ -484,7 +507,8 @@ fn ignored_files_are_left_out() {
     assert_eq!(read(&bench.folder(&result), "patch.json")["operations"].as_array().unwrap().len(), 1);
 }
 
-/// Codex, headless, with its own home, a key that is none, and a scripted model on loopback: wrong at first, then right.
+/// Codex, headless, with its own home, an invented key, and a scripted model on loopback: wrong at first,
+/// then right.
 #[test]
 fn a_real_agent_is_accepted_in_round_two() {
     let bench = Bench::new();

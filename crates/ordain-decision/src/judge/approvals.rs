@@ -1,4 +1,4 @@
-//! Who approved, who must, and whether waiting would help.
+//! The approvals that were given and are needed, and whether waiting would help.
 
 use super::reasons::Reasons;
 use crate::limits::{APPROVAL_MS_MAX, APPROVALS_MAX};
@@ -21,7 +21,7 @@ pub(crate) struct Approved<'s> {
     actor: &'s str,
     /// People in scope, without the actor, and an id that each may use.
     in_scope: BTreeMap<&'s str, &'s str>,
-    /// Whose approval counts: the person, and the id they used.
+    /// An approval that counts: the person, and the id they used.
     pub(crate) by: BTreeMap<&'s str, &'s str>,
     /// How sure it is that the person is behind it.
     assurance: BTreeMap<&'s str, Assurance>,
@@ -32,7 +32,7 @@ pub(crate) struct Given<'a> {
     pub(crate) documents: &'a [Value<'a>],
     pub(crate) keys: &'a ApproverKeys,
     pub(crate) now_ms: u64,
-    /// What the permits in scope ask of each approver.
+    /// The demands of the permits in scope on each approver.
     pub(crate) asked: BTreeMap<String, Asked>,
 }
 
@@ -291,8 +291,8 @@ impl Demand<'_> {
     }
 }
 
-/// Why an approval does not reach what is asked. A key that stays unlocked signs alone: where several people must approve, each
-/// of them is there for it.
+/// Why an approval does not reach what is asked. A key that stays unlocked signs alone: where several people
+/// must approve, each of them is there for it.
 fn shortfall(least: Assurance, approvals: usize, given: Assurance) -> Option<String> {
     if given < least {
         return Some(format!(
@@ -315,7 +315,7 @@ fn named(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What the matching permits and the proposal ask for.
+/// The demands of the matching permits and of the proposal.
 #[derive(Default)]
 pub(crate) struct Demands<'s> {
     pub(crate) all: Vec<Demand<'s>>,
@@ -354,7 +354,7 @@ impl<'s> Demands<'s> {
             ApprovalClass::Threshold => thresholds.map(|demand| demand.count).max().unwrap_or_default(),
         };
         demands.unsaid = class == ApprovalClass::Threshold && count == 0;
-        // Who gives a permit as many has given the proposal its own.
+        // An approval that satisfies a permit also counts for the proposal itself.
         if demands.all.iter().all(|demand| demand.count < count) && count > 0 {
             let people =
                 statements.iter().flat_map(|it| approved.people_of(set, &it.terms.approvers)).collect();
@@ -409,7 +409,7 @@ impl<'s> Demands<'s> {
         self.all.iter().map(|demand| demand.count).max().unwrap_or_default()
     }
 
-    /// What is missing, and what can never be.
+    /// The missing approvals, and those that can never be given.
     pub(crate) fn say_missing(&self, approved: &Approved<'_>, reasons: &mut Reasons) {
         if self.unsaid {
             let message =
@@ -434,8 +434,8 @@ pub(crate) struct Seen<'s> {
     pub(crate) number: usize,
 }
 
-/// Steps that a search for who could approve may take, for one number of approvals and for all of them. What is not found by
-/// then is not found: doubt denies.
+/// Steps that a search for who could approve may take, for one number of approvals and for all of them. A set
+/// that is not found by then counts as not found: doubt denies.
 const STEPS_MAX: usize = 500;
 pub(crate) const STEPS_ALL_MAX: usize = STEPS_MAX * APPROVALS_MAX;
 
@@ -480,8 +480,8 @@ fn can_meet(
     })
 }
 
-/// Takes people of one sort after another until nothing is missing, those first who serve most of what is. Of those who serve
-/// `exact`, not one more than are missing.
+/// Takes people of one sort after another until nothing is missing, those first who serve most of what is. No
+/// more of those who serve `exact` than are missing.
 fn choose(
     groups: &mut [(Vec<bool>, usize)],
     missing: Vec<usize>,

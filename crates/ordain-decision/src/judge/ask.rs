@@ -1,4 +1,4 @@
-//! What the policies say, and whether more approvals would change it.
+//! The answer of the policies, and whether more approvals would change it.
 
 use super::Judge;
 use super::approvals::{self, Approved, Asked, Demands, STEPS_ALL_MAX, Seen, counted};
@@ -14,7 +14,7 @@ use ordain_spec::action::{ApprovalClass, Proposal};
 use ordain_spec::decision::gate;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the policies say about all subjects together, at one number of approvals.
+/// The answer of the policies about all subjects together, at one number of approvals.
 #[derive(Clone, Default)]
 pub(super) struct Answer {
     /// All permits that match somewhere, and the first subject where.
@@ -45,7 +45,7 @@ impl Answer {
     }
 }
 impl<'a> Judge<'a> {
-    /// Whom the permits in scope of each subject name as approvers.
+    /// The approvers that the permits in scope of each subject name.
     pub(super) fn scopes(&self, asker: &Asker<'_>) -> BTreeSet<BTreeSet<String>> {
         let statements = &self.case.policies.statements;
         let approvers = |permits: Vec<usize>| {
@@ -85,7 +85,8 @@ impl<'a> Judge<'a> {
     {
         let set = self.case.policies;
         let count = approved.by.len();
-        // Of a patch set, an approval counts for an operation only if a permit in scope of that operation names its author.
+        // In a patch set, an approval counts for an operation only if a permit in scope of that operation
+        // names its author.
         let people: Vec<BTreeSet<&str>> = scopes.iter().map(|ids| approved.people_of(set, ids)).collect();
         let number = |more: usize| {
             people.iter().map(|people| approved.count_in(people, more)).min().unwrap_or_default()
@@ -104,13 +105,13 @@ impl<'a> Judge<'a> {
             self.tell_permits(subjects, &now);
             return now;
         }
-        // Would it be allowed with more approvals? The first number at which everything fits; else the first at which the
-        // policies and the approvers would agree, so that what else is wrong is said of that.
+        // Would it be allowed with more approvals? The first number at which everything fits; else the first
+        // at which the policies and the approvers would agree, so that what else is wrong is said of that.
         let mut agreed: Option<(usize, Answer)> = None;
         let mut asked: BTreeMap<usize, Answer> = BTreeMap::new();
         let mut steps = STEPS_ALL_MAX;
         'search: for more in 1..=approved.available().len().min(APPROVALS_MAX) {
-            // What policies see: in one scope everybody counts, in several it depends on who approves.
+            // The view of the policies: in one scope everybody counts, in several it depends on who approves.
             let numbers = match (counting, people.len()) {
                 (false, _) => 0..=0,
                 (true, 0..=1) => number(more)..=number(more),
@@ -187,7 +188,7 @@ impl<'a> Judge<'a> {
         let wanted = Demands::of(self.case.policies, proposal, &then.permit_ids, approved);
         wanted.say_missing(approved, &mut self.reasons);
         self.assurance = wanted.assurance_wanted(approved);
-        // What policies ask for is said at once, not only when everybody else is content.
+        // The demands of policies are reported at once, not only when everybody else is content.
         if !wanted.some_unmet(approved) || (!now.allows() && required > wanted.largest()) {
             let mut policies: Vec<&str> = now.forbids.iter().map(|(id, _)| id.as_str()).collect();
             policies.extend(then.permit_ids.difference(&now.permit_ids).map(String::as_str));

@@ -11,7 +11,7 @@ use ordain_spec::decision::gate;
 use ordain_spec::{Facts, Kind, verify_value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What policies may know about the evidence.
+/// The part of the evidence that policies may read.
 pub(crate) struct Observed {
     pub(crate) packets: usize,
     pub(crate) types: BTreeSet<String>,
@@ -80,7 +80,7 @@ pub(crate) fn observe(
         let packet = match given.get(id) {
             None => Packet::Absent,
             Some(given) if given.twice => Packet::Twice,
-            // What the verifier looked at and had nothing to say about need not be looked at again.
+            // Evidence that the verifier looked at without a finding need not be looked at again.
             Some(given) if !doubted && needed.contains(id) => Packet::Valid(given.packet),
             Some(given) => checked(facts, id, given.packet, reference, reasons),
         };
@@ -107,11 +107,11 @@ pub(crate) fn observe(
             _ => {}
         }
     }
-    // What is not asked is not answered, and what is too much to ask is not either.
+    // A question that was not asked gets no answer, and neither does one that is too large.
     let mut preconditions_hold = !preconditions.is_empty() && preconditions.len() <= PRECONDITIONS_MAX;
     if preconditions.len() > PRECONDITIONS_MAX {
         let message = format!(
-            "there are {} preconditions, and at most {PRECONDITIONS_MAX} are compared; ask for less, or in several proposals",
+            "there are {} preconditions, and at most {PRECONDITIONS_MAX} are compared in one proposal",
             preconditions.len()
         );
         reasons.deny(gate::PRECONDITION, "/preconditions", message);
@@ -205,7 +205,7 @@ fn precondition_problem(
         Operator::Contains => "contains",
         Operator::Matches => "matches",
     };
-    // What a secret is compared with can give it away: that it is not unequal to something says what it is.
+    // A comparison can give a secret away: a value that is not unequal to another is that value.
     let secret = set.names_secret(field);
     if secret {
         return Some(format!(

@@ -1,4 +1,4 @@
-//! What would have to change: the permits that come closest, and why a forbid applies.
+//! The changes that would help: the permits that come closest, and why a forbid applies.
 
 use super::subject::Asker;
 use crate::limits::{MISSES_LOOKED_AT, MISSES_TOLD};
@@ -18,7 +18,7 @@ pub struct Check {
     /// Whether it could not be evaluated, as when an attribute is missing that an earlier condition asks for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
-    /// What the compared value is, where the condition compares one and nothing forbids to show it.
+    /// The compared value, where the condition compares one and nothing forbids to show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
 }
@@ -56,13 +56,13 @@ impl Examined {
         self.checks.iter().filter(|check| !check.holds)
     }
 
-    /// How many conditions keep it from applying. One that cannot be evaluated follows from another that does not hold, so it
-    /// does not count.
+    /// How many conditions keep it from applying. One that cannot be evaluated follows from another that does
+    /// not hold, so it does not count.
     pub fn distance(&self) -> usize {
         self.failing().filter(|check| !check.failed).count()
     }
 
-    /// What is missing, in words.
+    /// The missing part, in words.
     pub fn would_if(&self) -> String {
         let missing: Vec<String> = self
             .failing()
@@ -139,7 +139,8 @@ impl<'a> Examiner<'a> {
     }
 }
 
-/// The permits that come closest, without those that can never match: those with the fewest conditions that do not hold.
+/// The permits that come closest, without those that can never match: those with the fewest conditions that
+/// do not hold.
 pub fn nearest(mut permits: Vec<Examined>) -> Vec<Examined> {
     permits.retain(|permit| !permit.applies() && permit.failing().all(Check::can_change));
     let least = permits.iter().map(Examined::distance).min().unwrap_or_default();
@@ -176,7 +177,7 @@ fn plain(condition: &Condition) -> &str {
     }
 }
 
-/// Whether the compared value may stand in a message.
+/// Whether a message may contain the compared value.
 fn may_show(set: &PolicySet, condition: &Condition) -> bool {
     let text = condition.compared.as_deref().unwrap_or_default();
     !set.redact.iter().any(|name| text.contains(name.as_str()))

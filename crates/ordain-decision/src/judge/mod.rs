@@ -53,7 +53,7 @@ pub struct Case<'a> {
 /// A decision, and what follows from it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Judgement {
-    /// What goes on record.
+    /// The decision for the record.
     pub decision: Decision,
     /// With an ALLOW: what a permit can be made of.
     pub grant: Option<Grant>,
@@ -110,8 +110,9 @@ pub fn decide_text(text: &[u8], case: &Case<'_>) -> Judgement {
     judge.finish()
 }
 
-/// Decides about a proposal by which somebody takes back the change of an action, with their own authority. The caller has made
-/// sure that they may; the policies are not asked. Everything else that is wrong with the proposal denies it as ever.
+/// Decides about a proposal by which somebody takes back the change of an action, with their own authority.
+/// The caller has made sure that they may; the policies are not asked. Everything else that is wrong with the
+/// proposal denies it as ever.
 pub fn decide_own_undo(case: &Case<'_>, undoes: &str) -> Judgement {
     let mut judge = Judge::new(case);
     judge.undoes = Some(undoes.to_owned());
@@ -119,8 +120,9 @@ pub fn decide_own_undo(case: &Case<'_>, undoes: &str) -> Judgement {
     judge.finish()
 }
 
-/// Why the policies say what they say: every policy about the action, condition by condition, with the approvals that count.
-/// Of a patch set, for each operation that a reason of the decision points to.
+/// Why the policies say what they say: every policy about the action, condition by condition, with the
+/// approvals that count. For a patch set it does so for each operation that a reason of the decision points
+/// to.
 pub fn explain(case: &Case<'_>) -> Vec<Examined> {
     let mut judge = Judge::new(case);
     judge.explaining = Some(Vec::new());
@@ -229,7 +231,7 @@ impl<'a> Judge<'a> {
         self.proposal_hash = Some(hash);
         let Ok(proposal) = document.to_typed::<Proposal>() else {
             if report.ok() {
-                self.reasons.deny(Kind::Action.rule(0), "", "is no action proposal");
+                self.reasons.deny(Kind::Action.rule(0), "", "is not an action proposal");
             }
             return;
         };

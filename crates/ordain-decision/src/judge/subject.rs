@@ -1,4 +1,4 @@
-//! What Cedar is asked about: one subject for a proposal, one for each operation of a patch set.
+//! Subjects that Cedar is asked about: one for a proposal, one for each operation of a patch set.
 
 use super::evidence::Observed;
 use super::reasons::Reasons;
@@ -107,8 +107,8 @@ pub(crate) fn subjects<'p>(
     if whole { subjects } else { Vec::new() }
 }
 
-/// What is wrong with the path of a file of the workspace. Policies compare paths as texts, so there is one way to write each,
-/// and it shows.
+/// The error in the path of a file of the workspace. Policies compare paths as texts, so there is one way to
+/// write each, and it shows.
 fn file_problem(path: &str) -> Option<String> {
     if let Some(problem) = path_problem(path) {
         Some(problem)
@@ -174,7 +174,8 @@ impl<'a> Asker<'a> {
         Self { set, actor, principal, subjects, resources, found, parameters, fixed, evaluated: 0 }
     }
 
-    /// Makes ready what conditions read. What policies could not read rightly is denied, and then nothing can be asked.
+    /// Makes ready what conditions read. A value that policies could misread is denied, and then nothing can
+    /// be asked.
     pub(crate) fn make_ready(
         &mut self,
         proposal: &Proposal,
@@ -226,7 +227,7 @@ impl<'a> Asker<'a> {
         self.found.iter().map(|in_scope| in_scope.permits().collect())
     }
 
-    /// What the policies say about a subject when that many approvals count.
+    /// The answer of the policies about a subject when that many approvals count.
     pub(crate) fn ask(&mut self, at: usize, approvals: usize) -> Result<Verdicts, String> {
         let in_scope = self.found.get(at).ok_or("there is no such subject")?;
         let (request, entities) = self.question(at, approvals, in_scope.reads)?;
@@ -253,7 +254,7 @@ impl<'a> Asker<'a> {
         self.set.people.groups_of(self.actor)
     }
 
-    /// What Cedar needs to answer, as far as conditions read it.
+    /// The input that Cedar needs to answer, as far as conditions read it.
     pub(crate) fn question(
         &self,
         at: usize,
@@ -405,7 +406,7 @@ fn fixed_context(set: &PolicySet, proposal: &Proposal, observed: &Observed) -> V
         ("approval_class", &class),
         ("rollback", &rollback),
     ];
-    // What no policy reads need not be made.
+    // A value that no policy reads need not be made.
     let read = all.into_iter().filter(|(name, _)| set.reads.context(name));
     read.filter_map(|(name, make)| Some((name.to_owned(), make()?))).collect()
 }
@@ -421,7 +422,7 @@ pub(crate) fn rollback(set: &PolicySet, proposal: &Proposal) -> RollbackStrategy
     }
 }
 
-/// What `effects.toml` says that the subjects do besides.
+/// The side effects of the subjects, by `effects.toml`.
 pub(crate) fn table_effects(
     set: &PolicySet,
     proposal: &Proposal,

@@ -1,4 +1,4 @@
-//! What the annotations of a policy say. Cedar does not look at them, so all of it is checked here.
+//! The annotations of a policy. Cedar does not look at them, so all of it is checked here.
 
 use super::people::People;
 use super::problem::Problem;
@@ -8,7 +8,7 @@ use ordain_spec::action::ApprovalClass;
 use ordain_spec::statement::Assurance;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a policy asks for beyond its condition.
+/// The demands of a policy beyond its condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub(crate) reason: Option<String>,
@@ -72,11 +72,11 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
     }
     let effects = get("effects").map(list).unwrap_or_default();
     if get("effects").is_some() && effects.is_empty() {
-        wrong("`@effects` names none; leave it out where there are none".to_owned());
+        wrong("`@effects` is empty".to_owned());
     }
     let persons = people.persons(&approvers).len();
     if approvals > 0 && get("approvers").is_none() {
-        wrong("asks for approvals and does not say whose; add `@approvers(\"…\")`".to_owned());
+        wrong("asks for approvals without `@approvers(\"…\")`".to_owned());
     } else if approvals > persons && all_known && !approver_names.is_empty() {
         wrong(format!("asks for {approvals} approvals, and `@approvers` names fewer people: {persons}"));
     }
@@ -90,7 +90,7 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
         }
     };
     if get("assurance").is_some() && approvals == 0 {
-        wrong("`@assurance` says nothing without approvals; add `@approval(\"…\")`".to_owned());
+        wrong("`@assurance` has no effect without `@approval(\"…\")`".to_owned());
     }
     let max_executions = match get("max_executions").map(str::parse::<u64>) {
         None => 1,
@@ -130,7 +130,7 @@ fn parse_approval(text: &str) -> Result<(ApprovalClass, usize), String> {
     }
 }
 
-/// The id of a policy, if it has one that can stand in a decision.
+/// The id of a policy, if it has one that a decision can name.
 pub(crate) fn policy_id(policy: &Policy) -> Result<&str, String> {
     let Some(id) = policy.annotation("id") else {
         return Err(

@@ -59,7 +59,7 @@ impl Declared {
         }
     }
 
-    /// The value as Cedar sees it. What does not fit is listed, and the value left out.
+    /// The value as Cedar sees it. A value that does not fit is listed and left out.
     pub(crate) fn convert(
         &self,
         value: &Value<'_>,
@@ -76,7 +76,7 @@ impl Declared {
             (Self::Long, Value::Number(_)) => match value.as_integer() {
                 Some(integer) => Some(RestrictedExpression::new_long(integer)),
                 None => refuse(
-                    "the policy declares a `Long`, and this is no whole number between -9007199254740991 and \
+                    "the policy declares a `Long`, and this is not a whole number between -9007199254740991 and \
                      9007199254740991 (2^53 - 1)"
                         .to_owned(),
                 ),

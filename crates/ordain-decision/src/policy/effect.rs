@@ -1,12 +1,12 @@
-//! The key of an effect: by it, earlier rejections and unknown outcomes of the same thing are found. It can warn, hold or block; it
-//! never joins, permits or covers.
+//! The key of an effect: by it, earlier rejections and unknown outcomes of the same thing are found. It can
+//! warn, hold or block; it never joins, permits or covers.
 
 use super::PolicySet;
 use ordain_canon::{Canonicalizer, ContentHash, SHA256_PREFIX, Value};
 use ordain_spec::action::{ActionType, field_value};
 use serde::{Deserialize, Serialize};
 
-/// What becomes of an action while the outcome of an equal one is unknown.
+/// The treatment of an action while the outcome of an equal one is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OnUnknown {
@@ -16,7 +16,7 @@ pub(crate) enum OnUnknown {
     Note,
 }
 
-/// What a proposal does, as far as it matters whether it was done before.
+/// The effect of a proposal, as far as it matters whether it was done before.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EffectKey {
     /// 32 hexadecimal digits. Half of a hash is enough, since a collision can only warn or block.
@@ -35,8 +35,8 @@ struct Covered<'a> {
 }
 
 impl PolicySet {
-    /// The effect of a proposal: action type, target, and the parameters that `effects.toml` names, all of them where it names
-    /// none. Actor, constraints and everything else make no other effect.
+    /// The effect of a proposal: action type, target, and the parameters that `effects.toml` names, all of
+    /// them where it names none. Actor, constraints and everything else make no other effect.
     pub fn effect_key(&self, proposal: &Value<'_>) -> EffectKey {
         const DIGITS: usize = 32;
         let text =
@@ -64,7 +64,7 @@ impl PolicySet {
             resource_id: &target("resource_id"),
             parameters,
         };
-        // What has no canonical form is no proposal that could be allowed.
+        // A proposal without a canonical form could not be allowed.
         let hash = Canonicalizer::new()
             .value(&covered)
             .map(ContentHash::of)
@@ -76,7 +76,8 @@ impl PolicySet {
     }
 }
 
-/// Reading, and what stays in the workspace, can be done again. Whatever reaches others must not happen twice by accident.
+/// Reading, and what stays in the workspace, can be done again. Whatever reaches others must not happen twice
+/// by accident.
 fn by_default(action: Option<ActionType>, domain: &str) -> OnUnknown {
     use ActionType::{
         Approve, Communicate, Create, Custom, Delete, Execute, Navigate, Read, Transact, Write,

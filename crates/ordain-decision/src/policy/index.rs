@@ -1,9 +1,9 @@
 //! Finds the policies that can apply to a request without looking at the others.
 //!
-//! A policy is found by its action, by the entity of its principal scope and by that of its resource scope. A request
-//! looks under its own entities, all their ancestors, and under the policies that have no such scope. What it finds is in
-//! scope, so Cedar is asked about conditions alone. That the answers are those of Cedar's plain `Authorizer` over the whole
-//! set is checked by a test.
+//! A policy is found by its action, by the entity of its principal scope and by that of its resource scope. A
+//! request looks under its own entities, all their ancestors, and under the policies that have no such scope.
+//! The policies that it finds are in scope, so Cedar is asked about conditions alone. That the answers are
+//! those of Cedar's plain `Authorizer` over the whole set is checked by a test.
 
 use super::statement::{EntityReads, Scope, Statement};
 use cedar_policy::{Authorizer, Effect, Entities, EntityUid, EvaluationError, PolicySet, Request};
@@ -38,8 +38,8 @@ impl<T: Default> ByScope<T> {
         }
     }
 
-    /// Of the scopes that an entity with these ancestors fits: no scope, the entity itself, the entity as one that is in
-    /// itself, and what it is in.
+    /// The scopes that an entity with these ancestors fits: no scope, the entity itself, the entity as one
+    /// that is in itself, and what it is in.
     fn find<'s, 'e>(
         &'s self,
         entity: &'e EntityUid,
@@ -56,7 +56,7 @@ pub(crate) struct Index {
     by_action: BTreeMap<&'static str, ByScope<ByScope<Slice>>>,
 }
 
-/// What policies say about a request.
+/// The answer of policies to a request.
 #[derive(Default, Debug)]
 pub(crate) struct Verdicts {
     /// The ids of the permits that apply, sorted.
@@ -79,7 +79,7 @@ pub(crate) struct Place<'r> {
 }
 
 impl Index {
-    /// Of all policies of a set.
+    /// The index of all policies of a set.
     pub(crate) fn of(statements: &[Statement]) -> Result<Self, String> {
         let mut index = Self::default();
         for (position, statement) in statements.iter().enumerate() {
@@ -120,7 +120,7 @@ impl Index {
 /// Policies whose scope a request fits.
 pub(crate) struct InScope<'i> {
     slices: Vec<&'i Slice>,
-    /// What their conditions look at.
+    /// The values that their conditions read.
     pub(crate) reads: EntityReads,
 }
 
@@ -158,8 +158,8 @@ impl InScope<'_> {
     }
 }
 
-/// What is wrong with a policy's evaluation. Cedar quotes values, which may be secrets, where a sum is too large or a text is
-/// not what a function takes.
+/// The error in a policy's evaluation. Cedar quotes values, which may be secrets, where a sum is too large or
+/// a text is not what a function takes.
 fn without_values(error: &EvaluationError) -> String {
     match error {
         EvaluationError::IntegerOverflow(_) => "a number is too large to be computed".to_owned(),

@@ -6,8 +6,8 @@ use super::statement::{Condition, Scope, Statement};
 use cedar_policy::{Context, Effect, Entities, EvalResult, Expression, Request, eval_expression};
 use std::str::FromStr;
 
-/// Policies that never apply. Cedar finds those whose types say so, and these are left out; `1 > 2` has the type of any other
-/// comparison.
+/// Policies that never apply. Cedar finds those whose types say so, and these are left out; `1 > 2` has the
+/// type of any other comparison.
 pub(crate) fn never(statements: &[Statement], known: &[Problem]) -> Vec<Problem> {
     let says_it = |problem: &&Problem| {
         problem.severity == Severity::Error || problem.message.contains("policy is impossible")
@@ -64,12 +64,12 @@ fn shadows(other: &Statement, statement: &Statement) -> bool {
     }
     match (statement.effect, other.effect) {
         (_, Effect::Forbid) => {
-            // Of two forbids that cover each other one is enough; the later one in the folder is named.
+            // If two forbids cover each other, one is enough; the later one in the folder is named.
             statement.effect == Effect::Permit || !shadowed_back(other, statement)
         }
         (Effect::Permit, Effect::Permit) => {
-            // The strictest of all permits that match holds, so a permit with terms of its own still matters. So does one that
-            // names other approvers: who may approve is asked of all permits in scope.
+            // The strictest of all permits that match holds, so a permit with terms of its own still matters.
+            // So does one that names other approvers: who may approve is asked of all permits in scope.
             let plain = |it: &Statement| it.terms.approvals == 0 && it.terms.effects.is_empty();
             plain(statement)
                 && statement.terms.approvers.is_subset(&other.terms.approvers)

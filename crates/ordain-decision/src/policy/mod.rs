@@ -38,7 +38,8 @@ pub(crate) use statement::{Condition, EntityReads, Reads, Statement, depends_on_
 /// The files of a policy folder: names and texts, without its tests.
 pub type PolicyFiles = BTreeMap<String, String>;
 
-/// Policies, and everything that decisions need to know about the folder they come from. Only a valid folder becomes one.
+/// Policies, and everything that decisions need to know about the folder they come from. Only a valid folder
+/// becomes one.
 pub struct PolicySet {
     hash: PolicyHash,
     pub(crate) statements: Vec<Statement>,
@@ -55,12 +56,12 @@ pub struct PolicySet {
     pub(crate) tools: BTreeMap<String, ToolMapping>,
     pub(crate) redact: BTreeSet<String>,
     pub(crate) known: KnownNames,
-    /// What conditions look at, all policies together.
+    /// The values that conditions read, all policies together.
     pub(crate) reads: Reads,
     warnings: Vec<Problem>,
 }
 
-/// What the set knows of an action type.
+/// The properties of an action type in this set.
 pub(crate) struct ActionSet {
     pub(crate) uid: cedar_policy::EntityUid,
     pub(crate) entity: Entity,
@@ -110,7 +111,7 @@ impl PolicySet {
         for name in files.keys().filter(|name| !is_policy_file(name)) {
             problems.push(Problem::error(
                 name,
-                format!("is no file of a policy folder; there are `*.cedar`, {}", OTHER_FILES.join(", ")),
+                format!("unknown file in a policy folder; expected `*.cedar`, {}", OTHER_FILES.join(", ")),
             ));
         }
         let set = Self::load_into(files, &mut problems);
@@ -240,10 +241,20 @@ impl PolicySet {
         self.people.has_actor(name)
     }
 
-    /// The actor that a user of the operating system is, by `os_user` of `entities.json`. A user whom no actor names is the
-    /// actor of the same name, unless that actor is another user.
+    /// The actor that a user of the operating system is, by `os_user` of `entities.json`. A user whom no
+    /// actor names is the actor of the same name, unless that actor is another user.
     pub fn actor_of_user(&self, user: &str) -> Option<&str> {
         self.people.actor_of_user(user)
+    }
+
+    /// Whether an actor is somebody's agent, by `agent_of` of `entities.json`.
+    pub fn is_agent(&self, actor: &str) -> bool {
+        self.people.is_agent(actor)
+    }
+
+    /// Whether the user that an actor is has a role over a socket, by `roles` of `entities.json`.
+    pub fn has_role(&self, actor: &str, role: &str) -> bool {
+        self.people.has_role(actor, role)
     }
 
     /// The names of a person.
@@ -267,7 +278,7 @@ impl PolicySet {
         self.people.first_agent()
     }
 
-    /// What does not make the folder invalid, but somebody should know.
+    /// Problems that do not make the folder invalid, but that somebody should know.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
     }
@@ -310,11 +321,11 @@ fn parse_all(files: &PolicyFiles, problems: &mut Vec<Problem>) -> Vec<Parsed> {
         if set.num_of_templates() > 0 {
             problems.push(Problem::error(
                 file,
-                "has a template (`?principal` or `?resource`); write the policy out",
+                "has a template (`?principal` or `?resource`), which policy folders do not support",
             ));
         }
         let mut policies: Vec<_> = set.policies().cloned().collect();
-        // Cedar numbers the policies of a text as they stand in it.
+        // Cedar numbers the policies of a text in their order.
         policies.sort_by_key(|policy| number_of(policy.id()));
         for policy in policies {
             let number = number_of(policy.id());
@@ -387,7 +398,7 @@ fn validate(
         }
         None => problem,
     };
-    // Cedar looks at each action by itself. What is wrong with all that a policy is about is said once.
+    // Cedar looks at each action by itself. A problem with all actions of a policy is reported once.
     let mut by_action: BTreeMap<Problem, BTreeSet<String>> = BTreeMap::new();
     for error in result.validation_errors() {
         let text = place(error.policy_id()).and_then(|statement| files.get(&statement.file));
@@ -470,8 +481,9 @@ fn known_names(
                             names.push(("ResourceType", kind, Some(statement)));
                         }
                         _ => {
-                            let message =
-                                format!("`Resource::\"{id}\"` is no resource; write `domain/type/id`");
+                            let message = format!(
+                                "`Resource::\"{id}\"` is not a resource of the form `domain/type/id`"
+                            );
                             problems.push(
                                 Problem::error(&statement.file, message)
                                     .at(statement.line)

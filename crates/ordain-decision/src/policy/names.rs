@@ -51,8 +51,8 @@ impl Known {
     }
 }
 
-/// Two names look alike when one of these is equal. Case and look-alikes are folded in both orders: `I` is a capital `i`,
-/// and it looks like an `l`.
+/// Two names look alike when one of these is equal. Case and look-alikes are folded in both orders: `I` is a
+/// capital `i`, and it looks like an `l`.
 fn looks(name: &str) -> [String; 2] {
     [look(&name.to_lowercase()), look(&look(name).to_lowercase())]
 }

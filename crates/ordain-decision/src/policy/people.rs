@@ -9,10 +9,13 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
+/// The roles that an actor may have over a socket.
+const ROLES: [&str; 2] = ["auditor", "operator"];
+
 /// The file with the entities.
 pub(crate) const FILE: &str = "entities.json";
 
-/// Who and what the policy knows.
+/// The people, groups and agents that the policy knows.
 pub(crate) struct People {
     /// Actors, by id.
     actors: BTreeMap<String, Actor>,
@@ -30,13 +33,15 @@ struct Actor {
     person: String,
     /// The user of the operating system that it is.
     os_user: Option<String>,
+    /// The roles of that user over a socket besides what everybody may do.
+    roles: BTreeSet<String>,
     ancestors: Vec<EntityUid>,
     /// The actor's entity and those that its attributes lead to.
     reach: Vec<Entity>,
 }
 
 impl People {
-    /// Of the folder's entities; without a file there are none.
+    /// Reads the folder's entities; without a file there are none.
     pub(crate) fn load(text: Option<&str>, schema: &Schema, problems: &mut Problems) -> Option<Self> {
         let mut people = Self {
             actors: BTreeMap::new(),
@@ -97,14 +102,16 @@ impl People {
             let entity = entities.get(&actor_uid(&id));
             let person = entity.and_then(|actor| text_of(actor, "person")).unwrap_or_else(|| id.clone());
             let os_user = entity.and_then(|actor| text_of(actor, "os_user"));
+            let roles = entity.map(|actor| texts_of(actor, "roles")).unwrap_or_default();
             if let Some(owner) = entity.and_then(|actor| text_of(actor, "agent_of")) {
                 people.owners.entry(id.clone()).or_default().insert(owner);
             }
             let reach = people.reach(&actor_uid(&id));
-            people.actors.insert(id, Actor { person, os_user, ancestors, reach });
+            people.actors.insert(id, Actor { person, os_user, roles, ancestors, reach });
         }
         people.close(problems);
         people.check_users(problems);
+        people.check_roles(problems);
         let mut persons = Known::default();
         for person in people.actors.values().map(|actor| &actor.person).chain(people.actors.keys()) {
             if let Some(other) = persons.insert(person) {
@@ -141,8 +148,33 @@ impl People {
         }
     }
 
-    /// The actor that a user of the operating system is. A user whom nobody names is the actor of the same name, unless that
-    /// actor is another user.
+    /// Roles are for people: an agent reads no record and settles nothing.
+    fn check_roles(&self, problems: &mut Problems) {
+        for (id, actor) in self.actors.iter().filter(|(_, actor)| !actor.roles.is_empty()) {
+            if let Some(role) = actor.roles.iter().find(|role| !ROLES.contains(&role.as_str())) {
+                let message = format!("`{id}` has the role `{role}`; there are {}", ROLES.join(" and "));
+                problems.push(Problem::error(FILE, message));
+            }
+            if self.is_agent(id) {
+                let message = format!("`{id}` is an agent and has `roles`, which are for people");
+                problems.push(Problem::error(FILE, message));
+            }
+        }
+    }
+
+    /// Whether an actor, or the person that it is, is somebody's agent.
+    pub(crate) fn is_agent(&self, actor: &str) -> bool {
+        let person = self.person(actor);
+        self.owners.get(person).is_some_and(|owners| owners.iter().any(|owner| owner != person))
+    }
+
+    /// Whether an actor has a role over a socket.
+    pub(crate) fn has_role(&self, actor: &str, role: &str) -> bool {
+        self.actors.get(actor).is_some_and(|known| known.roles.contains(role))
+    }
+
+    /// The actor that a user of the operating system is. A user whom nobody names is the actor of the same
+    /// name, unless that actor is another user.
     pub(crate) fn actor_of_user(&self, user: &str) -> Option<&str> {
         let named = self.actors.iter().find(|(_, actor)| actor.os_user.as_deref() == Some(user));
         let same_name = || self.actors.get_key_value(user).filter(|(_, actor)| actor.os_user.is_none());
@@ -176,12 +208,12 @@ impl People {
             (Some(members), false) if members.is_empty() => Err(format!("the group `{name}` has no members")),
             (Some(members), false) => Ok(members.clone()),
             (None, true) => Ok(BTreeSet::from([name.to_owned()])),
-            (None, false) => Err(format!("`{name}` is no group and no actor of {FILE}")),
+            (None, false) => Err(format!("`{name}` is neither a group nor an actor of {FILE}")),
         }
     }
 
-    /// Follows `person` to its end: whoever is behind a name may themselves be a name of somebody. Of people who name each other the
-    /// first stands for all. `agent_of` leads to people in the same way.
+    /// Follows `person` to its end: the person behind a name may in turn be a name of somebody. If people
+    /// name each other, the first represents all. `agent_of` leads to people in the same way.
     fn close(&mut self, problems: &mut Problems) {
         let direct: BTreeMap<String, String> =
             self.actors.iter().map(|(id, actor)| (id.clone(), actor.person.clone())).collect();
@@ -330,6 +362,15 @@ fn text_of(actor: &Entity, attribute: &str) -> Option<String> {
         EvalResult::String(text) => Some(text),
         _ => None,
     }
+}
+
+fn texts_of(actor: &Entity, attribute: &str) -> BTreeSet<String> {
+    let Some(Ok(EvalResult::Set(set))) = actor.attr(attribute) else { return BTreeSet::new() };
+    let text = |value: &EvalResult| match value {
+        EvalResult::String(text) => Some(text.clone()),
+        _ => None,
+    };
+    set.iter().filter_map(text).collect()
 }
 
 /// The entities that a value refers to, in Cedar's JSON form.

@@ -1,4 +1,4 @@
-//! What is wrong with a policy folder.
+//! Problems of a policy folder.
 
 use serde::Serialize;
 use std::error::Error;
@@ -18,7 +18,7 @@ pub struct Problem {
     /// The policy, where it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// What is wrong and what to do.
+    /// The problem, in words.
     pub message: String,
     /// Whether the folder can be used all the same.
     pub severity: Severity,
@@ -57,14 +57,14 @@ impl Problem {
         Self { policy: Some(policy.into()), ..self }
     }
 
-    /// Of an error of Cedar's, with its cause, its help and its place.
+    /// Makes a problem of an error of Cedar's, with its cause, its help and its place.
     pub(crate) fn of_diagnostic<E: miette::Diagnostic>(file: &str, text: &str, error: &E) -> Self {
         let offset = error.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
         let mut message = sentence(error);
         if let Some(help) = error.help() {
             let help = help.to_string();
             message.push_str("; ");
-            // Of actions that are equally near Cedar names any one, and another the next time.
+            // If several actions are equally near, Cedar names any one, and another the next time.
             let is_guess = help.starts_with("did you mean `Action::");
             message.push_str(if is_guess { "`ordain schema policy` lists the actions" } else { &help });
         }

@@ -13,7 +13,7 @@ pub(crate) const FILE: &str = "schema.cedarschema";
 
 /// The part that does not depend on the folder.
 const ENTITIES: &str = r#"entity Group in [Group];
-entity Actor in [Group] = { person?: String, agent_of?: String, os_user?: String, attributes?: ActorAttributes };
+entity Actor in [Group] = { person?: String, agent_of?: String, os_user?: String, roles?: Set<String>, attributes?: ActorAttributes };
 entity Domain in [Domain] = { attributes?: DomainAttributes };
 entity ResourceType;
 entity Resource in [Domain, ResourceType] = { id: String, type: String, domain: String, path?: String, folded?: String };

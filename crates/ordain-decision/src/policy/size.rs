@@ -27,7 +27,8 @@ pub(super) fn check_folder(files: &PolicyFiles) -> Vec<Problem> {
     problems
 }
 
-/// How many entities lie in each other at most. A text that is no list of entities has none; reading it says what is wrong.
+/// How many entities lie in each other at most. A text that is not a list of entities has none; reading it
+/// says what is wrong.
 fn longest_chain(text: &str) -> usize {
     let name = |uid: &Json| uid.get("__entity").unwrap_or(uid).to_string();
     let Ok(Json::Array(entities)) = serde_json::from_str(text) else { return 0 };
@@ -59,7 +60,7 @@ fn longest_chain(text: &str) -> usize {
     length
 }
 
-/// Checks how long a text is, how deep its brackets go, and how many operators stand in one statement.
+/// Checks how long a text is, how deep its brackets go, and how many operators one statement has.
 pub(crate) fn check(file: &str, text: &str) -> Result<(), Problem> {
     let at =
         |offset: usize, message: String| Err(Problem::error(file, message).at(Some(line_at(text, offset))));

@@ -23,7 +23,7 @@ pub(crate) struct Statement {
     /// All must hold for the policy to apply.
     pub(crate) conditions: Vec<Condition>,
     pub(crate) terms: Terms,
-    /// What its conditions look at.
+    /// The values that its conditions read.
     pub(crate) reads: Reads,
     /// The entities that its conditions look into by name, beyond comparing with them.
     pub(crate) named: Vec<EntityUid>,
@@ -31,7 +31,7 @@ pub(crate) struct Statement {
     pub(crate) unscoped: Policy,
 }
 
-/// What conditions look at. Nothing else needs to be made ready for them.
+/// The values that conditions read. Nothing else needs to be made ready for them.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Reads {
     pub(crate) entities: EntityReads,
@@ -161,7 +161,7 @@ fn is_of_context(operands: &Json) -> bool {
     variable.is_some_and(|variable| variable == "context")
 }
 
-/// Whom or what a policy is about.
+/// The principals, actions or resources of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Scope {
     Any,
@@ -198,7 +198,7 @@ impl Scope {
 /// One condition that must hold. Its expressions are read when somebody asks why, which is seldom.
 pub(crate) struct Condition {
     pub(crate) text: String,
-    /// What is compared, where the condition is a comparison: its value says how far off it is.
+    /// The comparison, where the condition is one: its value says how far off it is.
     pub(crate) compared: Option<String>,
     /// Whether it comes from `unless`.
     pub(crate) negated: bool,
@@ -404,7 +404,7 @@ mod tests {
     use super::Reads;
     use cedar_policy::Policy;
 
-    /// What a condition reads of `evidence` and `envelope`.
+    /// The parts of `evidence` and `envelope` that a condition reads.
     fn reads(condition: &str) -> String {
         let text = format!("permit(principal, action, resource) when {{ {condition} }};");
         let json = Policy::parse(None, &text).ok().and_then(|policy| policy.to_json().ok());

@@ -14,7 +14,7 @@ pub(crate) const SENSORS: &str = "sensors.toml";
 pub(crate) const TOOLS: &str = "tools.toml";
 pub(crate) const REDACT: &str = "redact.toml";
 
-/// What an action does besides.
+/// The side effects of an action.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ActionEffects {
@@ -24,7 +24,7 @@ pub(crate) struct ActionEffects {
     pub(crate) rollback: Option<RollbackStrategy>,
     /// The parameters that make it another effect; all where none are named.
     pub(crate) effect_parameters: Option<Vec<String>>,
-    /// What becomes of the same effect while an outcome is unknown.
+    /// The treatment of the same effect while an outcome is unknown.
     pub(crate) on_unknown: Option<OnUnknown>,
 }
 
@@ -42,14 +42,14 @@ impl Effects {
         for action in
             table.keys().filter(|name| !super::schema::ACTIONS.iter().any(|(_, known, _)| known == name))
         {
-            problems.push(Problem::error(EFFECTS, format!("`{action}` is no action type")));
+            problems.push(Problem::error(EFFECTS, format!("`{action}` is not an action type")));
         }
         for (action, rows) in &table {
             for (kind, row) in rows {
                 if row.on_unknown == Some(OnUnknown::Block) && row.effect_parameters.is_none() {
                     let message = format!(
-                        "`[{action}.{kind}]` blocks on unknown outcomes and names no `effect_parameters`: one meaningless \
-                         parameter more would pass it; name those that make an effect, or write `[]` for the target alone"
+                        "`[{action}.{kind}]` blocks on unknown outcomes and lacks `effect_parameters`, so one meaningless \
+                         parameter more would pass it (`[]` means that the target alone makes the effect)"
                     );
                     problems.push(Problem::error(EFFECTS, message));
                 }
@@ -63,7 +63,7 @@ impl Effects {
         self.0.values().flat_map(BTreeMap::keys).filter(|name| *name != ANY)
     }
 
-    /// What the table says of an action on a resource type.
+    /// The row of the table for an action on a resource type.
     pub(crate) fn of(&self, action: ActionType, resource_type: &str) -> Option<&ActionEffects> {
         let by_type = self.0.get(action_name(action))?;
         by_type.get(resource_type).or_else(|| by_type.get(ANY))
@@ -118,7 +118,7 @@ impl Sensors {
                 problems.push(Problem::error(
                     SENSORS,
                     format!(
-                        "the `public_key` of the sensor `{id}` is no Ed25519 key in base64url without padding"
+                        "the `public_key` of the sensor `{id}` is not an Ed25519 key in base64url without padding"
                     ),
                 ));
             }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 pub(crate) mod owner;
+pub(crate) mod stored;
 
 use ordain_api::{
     ActionState, ActionStatus, NewToken, OutcomeReport, Role, UseOutcome, UseReceipt, VerdictRequest,
@@ -64,9 +65,10 @@ impl Scene {
             roles: roles.iter().copied().collect(),
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             expires_at_ms: None,
+            secret: None,
         };
         let (_, secret) = self.gate.create_token(&self.operator, &new).await.unwrap();
-        self.gate.authenticate(&secret).await.unwrap()
+        self.gate.authenticate(&secret.unwrap()).await.unwrap()
     }
 
     pub(crate) async fn submit(&self, proposal: &Json) -> ActionStatus {

@@ -1,12 +1,13 @@
 //! A gate that somebody owns, and what its owner signs.
 
-use super::{Scene, policies};
+use super::{NOW, Scene, policies};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::SigningKey;
-use ordain_api::{NewApproverKey, OwnerAct};
+use ordain_api::{Approving, NewApproverKey, NewToken, OwnerAct, VerdictRequest};
 use ordain_decision::PolicyFiles;
-use ordain_gate::{Caller, GateError};
-use ordain_spec::statement::{ApproverKey, Signed, Statement};
+use ordain_gate::{Caller, GateError, TokenSecret};
+use ordain_spec::approval::Verdict;
+use ordain_spec::statement::{ApproverKey, Assurance, Session, Signed, Statement};
 
 pub(crate) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
@@ -29,6 +30,8 @@ pub(crate) async fn signed(
     subject: &str,
 ) -> Caller {
     let terms = scene.gate.act_terms(act.name()).await.unwrap();
+    // Only the gate knows its new key.
+    let subject = terms.subject.as_deref().unwrap_or(subject);
     let statement = Statement::Act(terms.statement(who, subject, 0));
     Caller::local(who).with_statements(vec![Signed::sign(&statement, key).unwrap()])
 }
@@ -41,6 +44,46 @@ pub(crate) async fn enrol(
 ) -> Result<ApproverKey, GateError> {
     let caller = signed(scene, who, by, OwnerAct::EnrolApproverKey, &new.subject()).await;
     scene.gate.enrol_approver_key(&caller, new).await
+}
+
+/// The same token, with a secret that whoever asks has made; and the token itself.
+pub(crate) fn with_secret(new: NewToken) -> (NewToken, String) {
+    let secret = TokenSecret::random().unwrap();
+    (NewToken { secret: Some(secret.new_secret()), ..new }, secret.token())
+}
+
+/// A session of a key that was unlocked at that moment.
+pub(crate) fn session(started_at_ms: u64, number: u64) -> Session {
+    Session { id: "0123456789abcdef".repeat(2), started_at_ms, number }
+}
+
+/// An approval by a key that stays unlocked, as its signature of that number.
+pub(crate) async fn recent_verdict(
+    scene: &Scene,
+    who: &str,
+    key: &SigningKey,
+    id: &str,
+    number: u64,
+) -> VerdictRequest {
+    let status = scene.gate.status(&Caller::local(who), id).await.unwrap();
+    let terms = status.signing.clone().unwrap();
+    let session = session(NOW, number);
+    let approving = Approving {
+        principal: who,
+        action_id: id,
+        view_digest: &status.view_digest,
+        verdict: Verdict::Approve,
+        reason: "checked",
+        assurance: Assurance::Recent,
+        session: Some(&session),
+    };
+    let statement = Statement::Approval(terms.statement(&approving, 5));
+    VerdictRequest {
+        verdict: Verdict::Approve,
+        reason: "checked".to_owned(),
+        view_digest: status.view_digest.clone(),
+        signed: Some(Signed::sign(&statement, key).unwrap()),
+    }
 }
 
 /// Policies that ask for presence.

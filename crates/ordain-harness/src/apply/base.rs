@@ -1,4 +1,4 @@
-//! What a patch set replaces: the state of its targets when it was planned or tried.
+//! The base of a patch set: the state of its targets when it was planned or tried.
 
 #[cfg(target_os = "linux")]
 use super::tree::{At, Tree};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The hashes of files at one moment. Who applies with a base overwrites nobody's newer edit.
+/// The hashes of files at one moment. Applying with a base overwrites nobody's newer edit.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {
@@ -17,14 +17,14 @@ pub struct Base {
 }
 
 impl Base {
-    /// What these changes were seen to replace.
+    /// The base that these changes were seen to replace.
     pub fn of(changes: &[Change]) -> Self {
         let hash = |content: &Vec<u8>| ContentHash::of(content).to_string();
         let file = |it: &Change| (it.path.clone(), it.before.as_ref().map(hash));
         Self { files: changes.iter().map(file).collect() }
     }
 
-    /// What is at these paths now. A link, a folder, or a path through one of them is refused.
+    /// The state of these paths now. A link, a folder, or a path through one of them is refused.
     #[cfg(target_os = "linux")]
     pub fn read<'p>(workspace: &Path, paths: impl IntoIterator<Item = &'p str>) -> Result<Self, ApplyError> {
         let tree = Tree::open(workspace)?;
@@ -41,7 +41,7 @@ impl Base {
         if problems.is_empty() { Ok(base) } else { Err(ApplyError::Refused(problems)) }
     }
 
-    /// What is at these paths now. A link, a folder, or a path through one of them is refused.
+    /// The state of these paths now. A link, a folder, or a path through one of them is refused.
     #[cfg(not(target_os = "linux"))]
     pub fn read<'p>(workspace: &Path, paths: impl IntoIterator<Item = &'p str>) -> Result<Self, ApplyError> {
         let mut base = Self::default();
@@ -64,14 +64,14 @@ fn hash_at(workspace: &Path, path: &str) -> std::io::Result<Option<String>> {
     for segment in path.split('/') {
         match place.symlink_metadata() {
             Ok(metadata) if place == workspace || metadata.is_dir() => place.push(segment),
-            Ok(_) => return Err(Error::other("what should be a folder on the way is none")),
+            Ok(_) => return Err(Error::other("a part of its path is not a folder")),
             Err(error) if error.kind() == ErrorKind::NotFound && place != workspace => return Ok(None),
             Err(error) => return Err(error),
         }
     }
     match place.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Ok(Some(ContentHash::of(&std::fs::read(place)?).to_string())),
-        Ok(_) => Err(Error::other("is no file, and only files can be changed")),
+        Ok(_) => Err(Error::other("it is not a file, and only files can be changed")),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

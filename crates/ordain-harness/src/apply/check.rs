@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// What the checks found out.
+/// The findings of the checks.
 pub(crate) struct Checked {
     /// For each operation the file that it replaces or deletes.
     pub(crate) seen: Vec<Option<Seen>>,
@@ -213,7 +213,7 @@ fn is_locked(folder: BorrowedFd<'_>, name: &str) -> io::Result<bool> {
 fn names(folder: Dir) -> io::Result<BTreeMap<String, String>> {
     let mut names = BTreeMap::new();
     for entry in folder {
-        // A name that is no text is no name of a patch, whatever its case.
+        // A name that is not text cannot be in a patch, whatever its case.
         if let Ok(name) = entry?.file_name().to_str() {
             names.insert(folded_path(name), name.to_owned());
         }
@@ -238,7 +238,7 @@ fn moved(base: &Base, path: &str, at: &At) -> Option<String> {
 
 /// Room on the disk for what will be written, before the old contents are given up (they never are).
 fn room(tree: &Tree, operations: &[PatchOperation], folders: usize) -> Vec<Problem> {
-    /// What the journal says of one operation, and a file's share of a folder.
+    /// The journal's account of one operation, and a file's share of a folder.
     const BYTES_FOR_EACH: u64 = 512;
     /// The folders and files that are written besides.
     const FILES_BESIDES: u64 = 8;

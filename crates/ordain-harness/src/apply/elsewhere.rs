@@ -42,7 +42,7 @@ pub fn recover(_: &Path, _: Copies) -> Result<Option<Recovered>, ApplyError> {
 
 /// There is none.
 pub struct KeptUse {
-    /// What it is a use of.
+    /// The permit that it is a use of.
     pub open: OpenUse,
 }
 

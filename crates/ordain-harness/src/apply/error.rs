@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Problem {
     /// The path that the operation is about.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem with the path.
     pub problem: String,
 }
 
@@ -21,7 +21,7 @@ impl fmt::Display for Problem {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// The workspace is not there, or is no folder.
+    /// The workspace is not there, or is not a folder.
     #[error("the workspace `{path}` cannot be used: {error}")]
     Workspace {
         /// As it was given.
@@ -29,7 +29,7 @@ pub enum ApplyError {
         /// Why.
         error: std::io::Error,
     },
-    /// What ordain keeps in a workspace is not as it left it, or cannot be written.
+    /// The files that ordain keeps in a workspace are not as it left them, or cannot be written.
     #[error("`{path}` cannot be used: {problem}")]
     State {
         /// Relative to the workspace.
@@ -38,7 +38,7 @@ pub enum ApplyError {
         problem: String,
     },
     /// Somebody else changes the workspace.
-    #[error("another ordain changes this workspace at the moment; try again when it has ended")]
+    #[error("another ordain changes this workspace at the moment")]
     Busy,
     /// The checks found something. Nothing was changed.
     #[error("nothing was changed: {}", list(.0))]
@@ -48,14 +48,13 @@ pub enum ApplyError {
     RolledBack(Problem),
     /// It went wrong half-way, and what was done could not be taken back either.
     #[error(
-        "the workspace is between two states, because files changed meanwhile: going on is stopped by {forward}, and \
-         going back by {back}; the contents that are missing are in `.ordain/apply/txn`; put one of the two as the \
-         message says it should be, and run any command again"
+        "the workspace is between two states, because files changed meanwhile; finishing is stopped by {forward}, and \
+         going back by {back}"
     )]
     Stuck {
-        /// What stops it from being finished.
+        /// The problem that stops it from being finished.
         forward: Problem,
-        /// What stops it from being rolled back.
+        /// The problem that stops it from being rolled back.
         back: Problem,
     },
     /// A gate is registered for the workspace, and decides about changes.
@@ -74,7 +73,7 @@ pub enum ApplyError {
     Permit {
         /// The permit.
         permit_id: String,
-        /// What does not fit.
+        /// The mismatch.
         problem: String,
     },
     /// The authority is for another workspace.
@@ -91,6 +90,21 @@ pub enum ApplyError {
     /// This system has no way to do it.
     #[error("a workspace can only be changed on Linux")]
     Unsupported,
+}
+
+impl ApplyError {
+    /// The advice for this error, where there is any.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::State { .. } => Some("move it away, and run the command again"),
+            Self::Busy => Some("run the command again when the other one has ended"),
+            Self::Stuck { .. } => Some(
+                "bring one of the two files into the state that the message names, with contents from \
+                 `.ordain/apply/txn`, and run any command again",
+            ),
+            _ => None,
+        }
+    }
 }
 
 fn list(problems: &[Problem]) -> String {

@@ -50,7 +50,7 @@ impl Move {
     }
 }
 
-/// What is in a slot.
+/// The content of a slot.
 enum Held {
     Nothing,
     /// With this hash.

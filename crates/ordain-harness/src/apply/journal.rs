@@ -43,7 +43,7 @@ pub(crate) struct Entry {
     pub(crate) after: Option<String>,
 }
 
-/// What a journal is about.
+/// The subject of a journal.
 pub(crate) struct Change {
     pub(crate) authority: AuthorityRecord,
     pub(crate) applied_at_ms: u64,

@@ -1,4 +1,4 @@
-//! What became of a workspace.
+//! The result of a change to a workspace.
 
 use super::Problem;
 use ordain_spec::patch::PatchOp;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 pub struct Applied {
     /// The name of its record, by which it can be undone; none when every file was as it should be already.
     pub record: Option<String>,
-    /// What was done to which file, in order.
+    /// The changes by file, in order.
     pub files: Vec<ChangedFile>,
 }
 
 /// A file that was changed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ChangedFile {
-    /// What was done.
+    /// The change.
     pub op: PatchOp,
     /// Relative to the workspace.
     pub path: String,
@@ -27,9 +27,9 @@ pub struct ChangedFile {
 pub struct Change {
     /// Relative to the workspace.
     pub path: String,
-    /// What is there.
+    /// The present state.
     pub before: Option<Vec<u8>>,
-    /// What would be there.
+    /// The state after the change.
     pub after: Option<Vec<u8>>,
 }
 
@@ -47,11 +47,11 @@ pub struct Record {
     pub permit_id: Option<String>,
     /// The proposal that the patch set names.
     pub source_proposal_id: String,
-    /// What was done to which file, in order.
+    /// The changes by file, in order.
     pub files: Vec<ChangedFile>,
 }
 
-/// What to do with a record that was not written in its folder: it came with a copy of the workspace, or with
+/// How to treat a record that was not written in its folder: it came with a copy of the workspace, or with
 /// somebody's repository.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Copies {
@@ -78,7 +78,7 @@ pub struct OpenUse {
     pub undo: bool,
 }
 
-/// What became of the change that a use was for.
+/// The result of the change that a use was for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
     /// It was made, or taken back, as the use was for.
@@ -89,7 +89,7 @@ pub enum Done {
     AtWork,
 }
 
-/// What became of a change that was interrupted.
+/// The result of a change that was interrupted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Recovered {

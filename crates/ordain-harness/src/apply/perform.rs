@@ -147,7 +147,7 @@ pub(crate) fn files_of(journal: &Journal) -> Vec<ChangedFile> {
     journal.operations.iter().map(file).collect()
 }
 
-/// What applying would change, after the same checks.
+/// The changes that applying would make, after the same checks.
 pub fn preview(
     workspace: &Path,
     patch: &Verified<PatchSet>,

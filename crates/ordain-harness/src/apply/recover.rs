@@ -42,7 +42,7 @@ pub fn recover(workspace: &Path, copies: Copies) -> Result<Option<Recovered>, Ap
     settle(&state, transaction, back, conflict).map(Some)
 }
 
-/// What somebody saved while the change was at work decides against going on, whichever way it went.
+/// If somebody saved a file while the change was at work, the change does not go on, whichever way it went.
 fn settle(
     state: &State,
     mut transaction: Transaction<'_>,

@@ -26,7 +26,7 @@ const BACK: &str = "back.json";
 pub(crate) const APPLIED: &str = "applied";
 /// Changes that were taken back.
 pub(crate) const UNDONE: &str = "undone";
-/// What people saved at a target just when it was changed, and saved again.
+/// Files that people saved at a target just when it was changed, and that were saved again.
 const RESCUED: &str = "rescued";
 /// Digits of the patch set's hash in the name of a record.
 const RECORD_DIGITS: usize = 12;
@@ -187,7 +187,7 @@ pub(crate) fn is_record_name(name: &str) -> bool {
         && is_lower_hex(digits, RECORD_DIGITS)
 }
 
-/// The names of the records, oldest first. What else lies there is passed over.
+/// The names of the records, oldest first. Other files there are passed over.
 pub(crate) fn names(own: BorrowedFd<'_>, list: &str) -> io::Result<Vec<String>> {
     let folder = match openat(own, list, FOLDER, Mode::empty()) {
         Ok(folder) => folder,
@@ -292,7 +292,7 @@ pub(crate) fn folder_in(parent: BorrowedFd<'_>, shown: &str, name: &str) -> Resu
     let folder = beneath_here(parent, name.as_bytes(), FOLDER).map_err(|error| {
         let problem = match error.kind() {
             io::ErrorKind::NotADirectory => {
-                "it is no folder, or a link, which ordain does not follow; move it away".to_owned()
+                "it is not a folder, or it is a link, which ordain does not follow".to_owned()
             }
             _ => because(&error),
         };

@@ -48,8 +48,8 @@ impl<'t> Transaction<'t> {
         Self { tree, slots, journal, done, expected, keep: false }
     }
 
-    /// A change that was interrupted: the slots show how far it went. What somebody else saved and was taken just then
-    /// goes back to where it was, and is the reason not to go on.
+    /// A change that was interrupted: the slots show how far it went. A file that somebody else saved and
+    /// that was taken just then goes back to its place, and is the reason not to go on.
     pub(crate) fn interrupted(
         tree: &'t Tree,
         slots: Slots,
@@ -108,7 +108,7 @@ impl<'t> Transaction<'t> {
         }
     }
 
-    /// What was restored is new to everybody who goes by the time of the last change, such as `make`.
+    /// Restored files are new to every program that goes by the time of the last change, such as `make`.
     pub(crate) fn touch_restored(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let now =

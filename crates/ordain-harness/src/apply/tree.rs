@@ -16,7 +16,7 @@ pub(crate) struct Tree {
     root: OwnedFd,
 }
 
-/// What is at a path.
+/// The state of a path.
 pub(crate) enum At {
     Nothing,
     File(Seen),
@@ -34,7 +34,7 @@ pub(crate) struct Seen {
     settled: bool,
 }
 
-/// What changes when a file is replaced or written to.
+/// The attributes that change when a file is replaced or written to.
 type Identity = (u64, i64, i64, i64);
 
 fn identity(stat: &Stat) -> Identity {
@@ -104,7 +104,7 @@ impl Folders<'_> {
         }
     }
 
-    /// What is at a path that a patch may name, or why it may not.
+    /// The state of a path that a patch may name, or why it may not.
     pub(crate) fn at(&mut self, path: &str) -> Result<At, String> {
         if let Some(problem) = forbidden(path) {
             return Err(problem);
@@ -195,8 +195,8 @@ const HOOK_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", ".mcp.json"];
 const POLICY_FILES: [&str; 5] =
     ["entities.json", "effects.toml", "sensors.toml", "tools.toml", "redact.toml"];
 
-/// Whether a file belongs to the policies beside it, whatever their folder is called: the project's settings name it, and whoever
-/// edits those must not choose what is protected.
+/// Whether a file belongs to the policies beside it, whatever their folder is called: the project's settings
+/// name it, and whoever edits those must not choose what is protected.
 fn is_policy_file(folder: BorrowedFd<'_>, name: &str) -> bool {
     if !POLICY_FILES.contains(&plain_name(name.as_bytes()).as_str()) {
         return false;
@@ -207,7 +207,8 @@ fn is_policy_file(folder: BorrowedFd<'_>, name: &str) -> bool {
     entries.into_iter().any(|entry| entry.is_ok_and(|entry| is_policy(entry.file_name().to_bytes())))
 }
 
-/// What a path guards, if it is a file by which agents are held: at any depth, because tools look in nested projects too.
+/// The reason to guard a path, if it is a file by which agents are held: at any depth, because tools look in
+/// nested projects too.
 fn guard(path: &str) -> Option<&'static str> {
     let names: Vec<String> = path.split('/').map(|segment| plain_name(segment.as_bytes())).collect();
     let (last, folders) = names.split_last()?;
@@ -235,7 +236,7 @@ fn guard(path: &str) -> Option<&'static str> {
 pub(crate) fn because(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::LOOP) => "a symbolic link is on the way, and links are not followed".to_owned(),
-        Some(Errno::NOTDIR) => "what should be a folder on the way is none".to_owned(),
+        Some(Errno::NOTDIR) => "a part of its path is not a folder".to_owned(),
         Some(Errno::XDEV) => "another file system is mounted on the way".to_owned(),
         Some(Errno::NAMETOOLONG) => "a name in it is too long for the file system".to_owned(),
         Some(Errno::ROFS) => "the file system is read-only".to_owned(),

@@ -34,7 +34,7 @@ pub fn undo(
     let slots = state.record(&record).map_err(unusable)?;
     let mut journal = journal_of(&slots, &place, copies)?;
     let expected = check(&tree, &slots, &journal).map_err(ApplyError::Refused)?;
-    // Whoever has to finish this finds a journal of this folder.
+    // The process that has to finish this finds a journal of this folder.
     let inode = slots.inode().map_err(unusable)?;
     if !journal.was_written_in(inode) {
         journal.move_to(inode);
@@ -68,7 +68,7 @@ fn undone_files(journal: &Journal) -> Vec<ChangedFile> {
     files_of(journal).into_iter().map(|file| ChangedFile { op: inverse(file.op), ..file }).collect()
 }
 
-/// What undoing would change, after the same checks.
+/// The changes that undoing would make, after the same checks.
 pub fn preview_undo(
     workspace: &Path,
     record: Option<&str>,

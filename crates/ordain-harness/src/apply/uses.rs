@@ -1,4 +1,5 @@
-//! Uses of permits whose outcome nobody was told yet. What is found here after a crash is told to the gate.
+//! Uses of permits whose outcome was not reported yet. After a crash, the uses found here are reported to the
+//! gate.
 
 use super::authority::AuthorityRecord;
 use super::journal::Journal;
@@ -21,7 +22,7 @@ const PLACE: &str = ".ordain/uses";
 
 /// A use that is kept until somebody was told how it went. As long as this is held, nobody else tells it.
 pub struct KeptUse {
-    /// What it is a use of.
+    /// The permit that it is a use of.
     pub open: OpenUse,
     folder: OwnedFd,
     name: String,
@@ -66,7 +67,7 @@ pub fn keep_use(workspace: &Path, open: OpenUse) -> Result<KeptUse, ApplyError> 
     Ok(KeptUse { open, folder, name, _file: file })
 }
 
-/// The uses whose commands ended without telling anybody how they went. What cannot be read is passed over.
+/// The uses whose commands ended without telling anybody how they went. Unreadable ones are passed over.
 pub fn kept_uses(workspace: &Path) -> Result<Vec<KeptUse>, ApplyError> {
     let tree = Tree::open(workspace)?;
     let Some(folder) = existing(&tree, USES) else { return Ok(Vec::new()) };
@@ -88,7 +89,7 @@ pub fn kept_uses(workspace: &Path) -> Result<Vec<KeptUse>, ApplyError> {
 fn read(folder: &OwnedFd, name: &str) -> Option<(File, Text)> {
     let mut file = File::from(openat(folder, name, REGULAR, Mode::empty()).ok()?);
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-    // Whoever held it may have told it, and removed it.
+    // Its holder may have reported and removed it.
     if fstat(&file).ok()?.st_nlink == 0 {
         return None;
     }
@@ -99,7 +100,7 @@ fn read(folder: &OwnedFd, name: &str) -> Option<(File, Text)> {
     Some((file, serde_json::from_slice(&bytes).ok()?))
 }
 
-/// What became of the change that a use was for, as the workspace shows it.
+/// The result of the change that a use was for, as the workspace shows it.
 pub fn done_under(workspace: &Path, open: &OpenUse) -> Result<Done, ApplyError> {
     let tree = Tree::open(workspace)?;
     if is_unfinished(&tree) {

@@ -29,7 +29,7 @@ impl Folder {
         Ok(Self { at })
     }
 
-    /// What is in this folder, by name. What has a name that is no text is left out.
+    /// The content of this folder, by name. Names that are not text are left out.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.at)? {
@@ -42,7 +42,7 @@ impl Folder {
         Ok(entries)
     }
 
-    /// What has a name in this folder, or nothing.
+    /// The kind of thing that has a name in this folder, or nothing.
     pub fn look(&self, name: &str) -> io::Result<Option<(EntryKind, Stamp)>> {
         match self.at.join(name).symlink_metadata() {
             Ok(metadata) => Ok(Some((kind_of(&metadata), stamp(&metadata)))),
@@ -57,7 +57,7 @@ impl Folder {
         let place = self.folder(parent)?.at.join(name);
         let metadata = place.symlink_metadata()?;
         if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
         }
         let mut bytes = Vec::new();
         File::open(place)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
@@ -70,7 +70,7 @@ impl Folder {
 }
 
 fn no_folder() -> io::Error {
-    io::Error::new(io::ErrorKind::NotADirectory, "what should be a folder is none")
+    io::Error::new(io::ErrorKind::NotADirectory, "a part of its path is not a folder")
 }
 
 fn kind_of(metadata: &Metadata) -> EntryKind {

@@ -27,7 +27,7 @@ impl Folder {
         Ok(Self { at: beneath(self.at.as_fd(), path.as_bytes(), FOLDER).map_err(told)? })
     }
 
-    /// What is in this folder, by name. What has a name that is no text is left out.
+    /// The content of this folder, by name. Names that are not text are left out.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.at).map_err(|error| told(error.into()))? {
@@ -46,7 +46,7 @@ impl Folder {
         Ok(entries)
     }
 
-    /// What has a name in this folder, or nothing.
+    /// The kind of thing that has a name in this folder, or nothing.
     pub fn look(&self, name: &str) -> io::Result<Option<(EntryKind, Stamp)>> {
         match self.stat(name) {
             Ok(stat) => Ok(Some((kind_of(&stat), stamp(&stat)))),
@@ -64,7 +64,7 @@ impl Folder {
         let file = beneath(self.at.as_fd(), path.as_bytes(), REGULAR).map_err(told)?;
         let stat = fstat(&file).map_err(|error| told(error.into()))?;
         if kind_of(&stat) != EntryKind::File {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
         }
         let stamp = stamp(&stat);
         let too_large = || {

@@ -10,16 +10,16 @@ pub use elsewhere::Folder;
 #[cfg(target_os = "linux")]
 pub use linux::Folder;
 
-/// What has a name in a folder.
+/// A thing with a name in a folder.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Entry {
     /// The name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
 }
 
-/// What something in a folder is.
+/// The kind of a thing in a folder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum EntryKind {
     /// A file.
@@ -32,7 +32,7 @@ pub enum EntryKind {
     Other,
 }
 
-/// What changes when a file is replaced or written to.
+/// The attributes that change when a file is replaced or written to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     /// Its number in the file system.

@@ -1,5 +1,5 @@
-//! The helper where there are no namespaces: a private folder with a copy of the workspace, the collector as an ordinary
-//! process, and the end of everything that it leaves.
+//! The helper where there are no namespaces: a private folder with a copy of the workspace, the collector as
+//! an ordinary process, and the end of everything that it leaves.
 //!
 //! Nothing ends with this process by itself. So it is the one that takes over orphans, it watches the caller and the
 //! collector, and it removes the folder when all others are gone.
@@ -112,7 +112,7 @@ impl Base {
         for name in FOLDERS.iter().chain(SCRATCH) {
             mkdirat(CWD, order.inside(name), Mode::RWXU).stage("making a private folder")?;
         }
-        // What has another name in the sandbox is found by a link.
+        // A file that has another name in the sandbox is found by a link.
         for bind in
             order.binds.iter().filter(|bind| FOLDERS.iter().any(|it| Path::new(&bind.to).starts_with(it)))
         {
@@ -130,7 +130,8 @@ impl Base {
         open(path, FOLDER, Mode::empty()).stage("making a private folder")
     }
 
-    /// Gives what was made here to the commands' user: the copy belongs to it already, and the folder itself stays root's.
+    /// Gives what was made here to the commands' user: the copy belongs to it already, and the folder itself
+    /// stays root's.
     fn give(&self, owner: Option<u32>) -> Result<(), Fault> {
         let Some(id) = owner else { return Ok(()) };
         for name in FOLDERS.iter().chain(SCRATCH).filter(|name| !["/toolchain", WORKSPACE].contains(name)) {
@@ -230,7 +231,7 @@ fn become_collector(
 }
 
 fn become_user(identity: Identity) -> io::Result<()> {
-    // Who cannot do that is bound by having no way to new privileges.
+    // A process that cannot do that is bound by having no way to new privileges.
     let _ = payload::drop_bounds();
     identity::become_user(identity)
 }

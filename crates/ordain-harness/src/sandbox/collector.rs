@@ -1,5 +1,5 @@
-//! pid 1 of the sandbox, without namespaces an ordinary process: makes the writes, runs the steps one after the other, and
-//! collects.
+//! pid 1 of the sandbox, without namespaces an ordinary process: makes the writes, runs the steps one after
+//! the other, and collects.
 
 use super::fence::Fence;
 use super::harvest::{self, Changes, Snapshot};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 
-/// Does everything that the order says, and answers. What goes on is told to `listener`.
+/// Does everything that the order says, and answers. `listener` hears of each event.
 pub(crate) fn collect(
     order: &RunOrder,
     contents: File,
@@ -33,7 +33,7 @@ pub(crate) fn collect(
 ) -> Answer {
     rustix::process::umask(Mode::from_raw_mode(0o022));
     let most = rustix::process::getrlimit(Resource::Nofile).maximum;
-    // What the caller has at least is enough, if it cannot be more.
+    // The caller's own limit is enough, if it cannot be raised.
     let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
     let program = filter::read(&order.filter);
     let protections = protections(order, caller);
@@ -127,7 +127,7 @@ fn start_fresh(step: &StepOrder, outside: &mut Outside<'_>) -> Result<(), String
     outside.clear().map_err(|error| format!("home, /tmp and /dev/shm cannot be made fresh: {error}"))
 }
 
-/// What the layer of changes has room for. What is larger than that is sparse.
+/// The room in the layer of changes. A larger file is sparse.
 fn room_for_changes(order: &RunOrder) -> u64 {
     let written = order.writes.iter().filter_map(|write| write.bytes).map(|bytes| bytes as u64);
     order.output_bytes_max + written.sum::<u64>() + OUTPUT_BYTES_SLACK
@@ -142,7 +142,7 @@ struct Moments<'v> {
 }
 
 impl Moments<'_> {
-    /// Takes note of writes between two steps, which are no output. Says whether to go no further.
+    /// Takes note of writes between two steps, which are not output. Says whether to go no further.
     fn write(&mut self, due: Due<'_>, failed: &mut Vec<FailedWrite>) -> Result<bool, Fault> {
         if !due.made.is_empty() {
             self.before = Snapshot::take(self.view, self.room).stage("looking at the workspace")?;
@@ -211,7 +211,7 @@ fn report_of(order: &RunOrder, step: &StepOrder, ran: Ran, changes: Changes, tot
     }
 }
 
-/// What was changed outside the folders in which commands may leave something.
+/// The changes outside the folders in which commands may leave something.
 fn violations(order: &RunOrder, changes: &Changes) -> Vec<String> {
     let within = |path: &str| {
         order.write_roots.iter().any(|root| {

@@ -18,12 +18,12 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// What was copied, by its path in the workspace.
+/// The copied files, by their paths in the workspace.
 pub(crate) type Originals = BTreeMap<Vec<u8>, Original>;
 
 /// Something that was copied.
 pub(crate) struct Original {
-    /// Of the copy, when it was made.
+    /// The status of the copy, when it was made.
     pub(crate) stat: Stat,
     pub(crate) content: Content,
 }
@@ -174,7 +174,7 @@ impl Copy<'_> {
 }
 
 fn at(path: &[u8], error: io::Error) -> io::Error {
-    // What says itself what it is about has no number.
+    // An error that names its own subject has no number.
     match error.raw_os_error() {
         Some(_) => io::Error::new(error.kind(), format!("`{}`: {error}", String::from_utf8_lossy(path))),
         None => error,

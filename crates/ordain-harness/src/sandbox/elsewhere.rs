@@ -18,7 +18,7 @@ pub fn run_watched(session: &Session, _: &mut dyn FnMut(StepEvent)) -> Result<Re
     run(session)
 }
 
-/// What this machine can do: nothing of it.
+/// The abilities of this machine: none.
 pub fn probe() -> Probe {
     let feature = Feature::missing("linux", CAUSE, REMEDY);
     Probe { level: None, caller: "this system".to_owned(), features: vec![feature] }

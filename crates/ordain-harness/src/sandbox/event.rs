@@ -1,4 +1,4 @@
-//! What a session tells while it goes on.
+//! The events of a session while it runs.
 
 use super::End;
 use ordain_spec::evidence::ActionStatus;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum StepEvent {
-    /// It starts. What is skipped or not allowed never does.
+    /// It starts. A step that is skipped or not allowed never does.
     Began {
         /// Counted from 0.
         step: usize,

@@ -19,8 +19,8 @@ const MAKE_BLOCK_DEVICE: u64 = 1 << 11;
 const TRUNCATE: u64 = 1 << 14;
 const CONTROL_DEVICE: u64 = 1 << 15;
 
-/// What programs want to know about the machine. Nothing else of `/proc` can be read without namespaces: it has the
-/// processes of everybody.
+/// Files that programs read to learn about the machine. Nothing else of `/proc` can be read without
+/// namespaces: it shows the processes of every user.
 const MACHINE: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -35,7 +35,7 @@ const SETTINGS: &[&str] = &["/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf"];
 /// The host's `/dev/zero` is none of them: what is mapped of it is memory that nobody can count.
 const DEVICES: &[&str] = &["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What may be done below a path.
+/// The rights below a path.
 #[derive(Clone, Copy)]
 enum Access {
     Read,
@@ -69,7 +69,7 @@ fn files(version: u32) -> u64 {
     }
 }
 
-/// Where commands may do what. What is open here stays what it was when it was opened.
+/// The rights of commands by path. A file opened here stays the one that was opened.
 pub(crate) struct Fence(Vec<(OwnedFd, Access)>);
 
 impl Fence {
@@ -89,7 +89,7 @@ impl Fence {
         Ok(Self(paths.chain(writable).chain(devices).map(place).collect::<io::Result<_>>()?))
     }
 
-    /// What is seen of the host can be read, and the private folder be written to.
+    /// The visible part of the host can be read, and the private folder can be written to.
     fn alone(order: &RunOrder) -> io::Result<Self> {
         let mut places = Vec::new();
         for path in [WORKSPACE, "/tmp", "/scratch"] {
@@ -105,7 +105,7 @@ impl Fence {
         for (path, access) in shown.chain(machine).chain(devices) {
             match opened(path) {
                 Ok(place) => places.push((place, access)),
-                // Who the commands are cannot get there anyway, or it is a link to somewhere else.
+                // The user of the commands cannot get there anyway, or it is a link to somewhere else.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -150,7 +150,7 @@ fn python_settings() -> Vec<PathBuf> {
     entries.filter(|entry| is_python(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
-/// What is at a path in which nobody has put a link since it was looked at.
+/// The file at a path in which nobody has put a link since it was looked at.
 fn opened(path: &Path) -> rustix::io::Result<OwnedFd> {
     openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }

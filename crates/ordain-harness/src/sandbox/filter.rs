@@ -1,7 +1,7 @@
 //! Which system calls a command may make: a list of those it may; everything unknown does not exist for it.
 //!
-//! What is refused for a reason says so (`EPERM`); the rest, newer calls of the kernel included, answers `ENOSYS`, on
-//! which programs fall back. A call of another architecture ends the process.
+//! A call that is refused for a reason gets `EPERM`; the rest, newer calls of the kernel included, answers
+//! `ENOSYS`, on which programs fall back. A call of another architecture ends the process.
 //!
 //! Nobody may watch files or folders, with inotify or otherwise: the host's programs are files of the host, and who
 //! watches them sees when the host uses them.
@@ -67,7 +67,7 @@ const SPECIAL_BITS_AT: [Test; 2] = [refuse_if(2, 0o4000, 0o4000), refuse_if(2, 0
 const KIND_BITS: u32 = 0o170_000;
 const TERMINAL_INPUT: u32 = 0x5412;
 const TERMINAL_LINUX: u32 = 0x541c;
-/// Of `fcntl`: to hold up whoever opens a file, and to watch a folder.
+/// The commands of `fcntl` that hold up a process that opens a file, or watch a folder.
 const SET_LEASE: u32 = 1_024;
 const NOTIFY: u32 = 1_026;
 /// Calls that can change another process of the same user act on the caller only: pid 1 is of that user too.
@@ -77,13 +77,15 @@ const OWN: [Test; 1] = [refuse_unless(0, WHOLE, 0)];
 const SHARED_WITHOUT_FILE: u32 = 0x21;
 
 static GUARDED: &[Guarded] = &[
-    // What it takes stays taken while a single page of it is mapped, which nobody could see afterwards.
+    // The memory that it takes stays taken while a single page of it is mapped, which nobody could see
+    // afterwards.
     Guarded {
         number: libc::SYS_mmap,
         error: COLLECTOR,
         tests: &[refuse_if(3, SHARED_WITHOUT_FILE, SHARED_WITHOUT_FILE)],
     },
-    // How much is on its way between processes is only known as long as each socket has what the machine gives it.
+    // The bytes in transit between processes are only known as long as each socket has what the machine gives
+    // it.
     Guarded {
         number: libc::SYS_setsockopt,
         error: IGNORED,
@@ -158,8 +160,8 @@ static GUARDED: &[Guarded] = &[
 
 const ALWAYS: [Test; 1] = [refuse_if(0, 0, 0)];
 
-/// What is guarded more closely without namespaces. There, sockets of the host have their paths, and so have files of
-/// the caller, whose owners and attributes Landlock knows no rule for.
+/// The calls that are guarded more closely without namespaces. There, sockets of the host have their paths,
+/// and so have files of the caller, whose owners and attributes Landlock has no rule for.
 static GUARDED_ALONE: &[Guarded] = &[
     Guarded { number: libc::SYS_socket, error: EAFNOSUPPORT, tests: &ALWAYS },
     Guarded { number: libc::SYS_connect, error: EPERM, tests: &ALWAYS },
@@ -173,7 +175,8 @@ static GUARDED_ALONE: &[Guarded] = &[
             refuse_if(1, SOCKET_KIND, libc::SOCK_RAW as u32),
         ],
     },
-    // Of two filters that ask, the newer one is heard: once the collector no longer answers, a command could.
+    // If two filters ask, the kernel hears the newer one: once the collector no longer answers, a command
+    // could.
     Guarded { number: libc::SYS_seccomp, error: EPERM, tests: &[refuse_if(1, NEW_LISTENER, NEW_LISTENER)] },
     Guarded { number: libc::SYS_fchown, error: EPERM, tests: &ALWAYS },
     Guarded { number: libc::SYS_fchownat, error: EPERM, tests: &ALWAYS },
@@ -316,7 +319,7 @@ fn program_of(calls: &Calls) -> Vec<sock_filter> {
     program
 }
 
-/// What is done about each call that is known, by its number.
+/// The treatment of each known call, by its number.
 type Calls = BTreeMap<u32, Vec<sock_filter>>;
 
 fn calls() -> Calls {
@@ -425,7 +428,7 @@ fn bytes_of(program: &[sock_filter]) -> (Vec<u8>, String) {
     (bytes, hash)
 }
 
-/// What [`written`] wrote.
+/// Reads what [`written`] wrote.
 pub(crate) fn read(bytes: &[u8]) -> Vec<sock_filter> {
     let (instructions, _) = bytes.as_chunks::<8>();
     let instruction = |&[code, more, jt, jf, k @ ..]: &[u8; 8]| sock_filter {
@@ -441,7 +444,7 @@ pub(crate) fn read(bytes: &[u8]) -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    /// What the kernel's interpreter would answer.
+    /// The answer that the kernel's interpreter would give.
     fn verdict(architecture: u32, number: u32, arguments: [u32; 6]) -> u32 {
         verdict_of(&read(&written().0), architecture, number, arguments)
     }

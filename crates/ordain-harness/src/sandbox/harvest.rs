@@ -1,5 +1,5 @@
-//! What commands left behind: the layer of changes, or a whole copy, walked without following links or opening anything
-//! but files.
+//! The files that commands left behind: the layer of changes, or a whole copy, walked without following links
+//! or opening anything but files.
 
 use super::copy::{Content, Original};
 use super::limits::{DELETED_LISTED_MAX, DEPTH_MAX};
@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What a path is, as far as it differs from the workspace.
+/// The state of a path, as far as it differs from the workspace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum State {
     File {
@@ -47,7 +47,7 @@ pub(crate) struct Snapshot {
     excess: Excess,
 }
 
-/// What was too much to be looked at or listed. Whatever it is, the command failed.
+/// Everything that was too much to be looked at or listed. Whatever it is, the command failed.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Excess {
     /// The files that were not read have so many bytes.
@@ -56,7 +56,7 @@ pub(crate) struct Excess {
     pub(crate) unlisted: bool,
 }
 
-/// What happened between two moments.
+/// The changes between two moments.
 #[derive(Default)]
 pub(crate) struct Changes {
     pub(crate) produced: Vec<ProducedFile>,
@@ -88,7 +88,7 @@ impl Snapshot {
         }
     }
 
-    /// What a command did that started with `before` and left `self`.
+    /// The changes of a command that started with `before` and left `self`.
     pub(crate) fn since(&self, before: &Self, view: &View) -> Changes {
         let mut changes = Changes { excess: self.excess, ..Changes::default() };
         for (path, state) in &self.states {
@@ -109,7 +109,7 @@ impl Snapshot {
                 changes.add(path, state);
             }
         }
-        // What was only in the layer of changes leaves no trace there.
+        // A file that was only in the layer of changes leaves no trace there.
         for (path, _) in
             before.states.iter().filter(|(path, state)| state.is_file() && !self.states.contains_key(*path))
         {
@@ -162,11 +162,11 @@ impl Changes {
                 self.refused.push(Refused { path: shown, reason: (*reason).to_owned() });
             }
             (State::Gone, None) => {
-                let reason = "it was deleted, and its name is no path that a patch may have".to_owned();
+                let reason = "it was deleted, and a patch cannot have its name".to_owned();
                 self.refused.push(Refused { path: shown, reason });
             }
             (State::File { .. }, None) => {
-                let reason = "its name is no path that a patch may have".to_owned();
+                let reason = "a patch cannot have its name".to_owned();
                 self.refused.push(Refused { path: shown, reason });
             }
         }
@@ -201,7 +201,7 @@ fn is_hidden(character: char) -> bool {
 struct Walk<'v> {
     view: &'v View,
     states: BTreeMap<Vec<u8>, State>,
-    /// What is there of a copy, besides folders.
+    /// The content of a copy, besides folders.
     met: BTreeSet<Vec<u8>>,
     deleted: usize,
     unlisted: bool,
@@ -220,7 +220,7 @@ struct Folder {
 struct Left {
     path: Vec<u8>,
     stat: Stat,
-    /// What the workspace has at that path.
+    /// The workspace's own file at that path.
     lower: Option<Stat>,
 }
 
@@ -363,7 +363,8 @@ impl<'v> Walk<'v> {
         }
     }
 
-    /// All files below a folder of the workspace are gone. What the layer of changes has there comes later.
+    /// All files below a folder of the workspace are gone. The files of the layer of changes there come
+    /// later.
     fn hidden(&mut self, path: Vec<u8>) -> io::Result<()> {
         let mut folders = vec![path];
         while let Some(path) = folders.pop() {
@@ -386,7 +387,7 @@ impl<'v> Walk<'v> {
         Ok(())
     }
 
-    /// What was copied and is no longer there. A layer of changes says so itself.
+    /// The copied files that are no longer there. A layer of changes lists deletions itself.
     fn missing(&mut self) {
         let Lower::Copied(originals) = &self.view.lower else { return };
         for (path, original) in originals {
@@ -417,7 +418,7 @@ impl<'v> Walk<'v> {
         Ok(hash_file(beneath_far(self.view.upper.as_fd(), path, REGULAR)?)?.0 == *sha256)
     }
 
-    /// Of a file below the layer of changes. What was copied has been compared already.
+    /// The status of a file below the layer of changes. Copied files have been compared already.
     fn hash_below(&self, path: &[u8]) -> io::Result<Option<String>> {
         match &self.view.lower {
             Lower::Layer(lower) => Ok(Some(hash_file(beneath_far(lower.as_fd(), path, REGULAR)?)?.0)),
@@ -440,7 +441,8 @@ impl<'v> Walk<'v> {
         sizes.extend(self.files.iter().map(|file| (file.stat.st_ino, file.size())));
         let total = sizes.values().fold(0_u64, |sum, size| sum.saturating_add(*size));
         let too_much = total > room;
-        // What to read of the workspace for comparison. Many links to one file could each ask for another one.
+        // The part of the workspace to read for comparison. Many links to one file could each ask for another
+        // one.
         let mut room = room;
         let mut hashes: BTreeMap<u64, String> = BTreeMap::new();
         for file in std::mem::take(&mut self.files) {
@@ -536,7 +538,8 @@ pub(crate) fn keep(produced: &[ProducedFile], workspace: &str, room: u64) -> io:
     Ok(kept)
 }
 
-/// What is at these paths of the workspace as commands see it. What was left behind has been read already.
+/// The state of these paths of the workspace as commands see it. Files that were left behind have been read
+/// already.
 pub(crate) fn inspect(paths: &[String], last: &Snapshot, workspace: &str) -> Vec<Inspected> {
     let state = |path: &str| -> io::Result<FileState> {
         match last.states.get(path.as_bytes()) {

@@ -1,4 +1,4 @@
-//! Who the commands are to the kernel: never its user 0.
+//! The identity of the commands to the kernel: never its user 0.
 
 use super::sys::Waiting;
 use super::wire::{Fault, Stage};
@@ -8,14 +8,15 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Who the commands are to themselves.
+/// The identity of the commands to themselves.
 pub(crate) const INSIDE_ID: u32 = 1_000;
-/// Who they are to the kernel when root calls: a user and group that no system has.
+/// Their identity to the kernel when root calls: a user and group that no system has.
 const OWN_ID: u32 = 1_870_659_584;
 /// The same where a container has fewer ids.
 const NOBODY_ID: u32 = 65_534;
 
-/// The same without namespaces: everybody who has no id in a container looks like nobody there, the kernel's user 0 too.
+/// The same without namespaces: everybody who has no id in a container looks like nobody there, the kernel's
+/// user 0 too.
 const OTHER_ID: u32 = 65_533;
 
 /// Told apart from other failures by what can be done about it.
@@ -55,8 +56,8 @@ impl Identity {
         Ok(Self::Root { id })
     }
 
-    /// Who the commands are where there are no namespaces: somebody else also for the root of a container with ids of
-    /// its own, to whom everything in it belongs.
+    /// The identity of the commands where there are no namespaces: another user also for the root of a
+    /// container with ids of its own, to whom everything in it belongs.
     pub(crate) fn without_namespaces() -> Result<Self, Fault> {
         let identity = Self::of_caller()?;
         if !matches!(identity, Self::User { uid: 0, .. }) {
@@ -92,8 +93,8 @@ impl Identity {
     }
 }
 
-/// What the kernel's user 0 is called in this process's namespace: it owns what is in a `/proc`. A map of ids does not
-/// tell, because it says what an id is in the namespace around, which may be somebody else's.
+/// The id of the kernel's user 0 in this process's namespace: it owns the files of a `/proc`. A map of ids
+/// does not tell, because it names ids of the namespace around, which may be somebody else's.
 pub(crate) fn kernel_root(proc: &Path) -> io::Result<u32> {
     owner(&proc.join("version")).map(|(uid, _)| uid)
 }

@@ -42,7 +42,7 @@ pub(crate) fn new_namespaces(identity: Identity) -> Result<Waiting, Fault> {
     Ok(waiting)
 }
 
-/// Who started the sandbox, and where they are.
+/// The process that started the sandbox, and its place.
 pub(crate) struct Caller {
     pub(crate) identity: Identity,
     /// Their namespaces, in the order of [`NAMESPACES`].
@@ -148,7 +148,7 @@ pub(crate) fn gate() -> std::io::Result<(File, OwnedFd)> {
     Ok((File::from(read), write))
 }
 
-/// What the collector reads from and writes to.
+/// The descriptors that the collector reads from and writes to.
 pub(crate) struct Files<'a> {
     pub(crate) contents: File,
     pub(crate) answer: &'a File,

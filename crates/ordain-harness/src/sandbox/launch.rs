@@ -51,7 +51,8 @@ fn run_and_tell(session: &Session, mut watch: Watch<'_>) -> Result<Report, Sandb
     match in_namespaces(session, &workspace, tell) {
         Err(SandboxError::Setup { stage, cause, remedy }) => {
             let refusal = Refusal { stage, cause, remedy };
-            // What the machine can do is found out without the workspace, which could make this one attempt fail.
+            // The abilities of the machine are probed without the workspace, which could make this one
+            // attempt fail.
             match (probe().level, session.level_min) {
                 (Some(Level::LandlockOnly), Level::LandlockOnly) => on_a_copy(session, &workspace, watch),
                 (Some(Level::LandlockOnly), wanted) => Err(refusal.for_want_of(wanted)),
@@ -63,7 +64,7 @@ fn run_and_tell(session: &Session, mut watch: Watch<'_>) -> Result<Report, Sandb
 }
 
 fn in_namespaces(session: &Session, workspace: &Path, watch: Watch<'_>) -> Result<Report, SandboxError> {
-    // What follows is done while the helper starts.
+    // The following is done while the helper starts.
     let helper = Helper::start(watch)?;
     refuse_mounted(session, workspace)?;
     let places = Places::make(workspace).map_err(setup_error)?;
@@ -113,13 +114,16 @@ fn ask(
 fn private_folder(workspace: &Path) -> io::Result<String> {
     let temporary = std::env::temp_dir().canonicalize()?;
     if temporary.starts_with(workspace) {
-        let problem = format!("`{}` is in the workspace; set TMPDIR to another folder", temporary.display());
+        let problem = format!(
+            "`{}` is in the workspace, and TMPDIR must name a folder outside of it",
+            temporary.display()
+        );
         return Err(io::Error::other(problem));
     }
     let mut random = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
     let folder = temporary.join(format!("ordain-sandbox-{:032x}", u128::from_ne_bytes(random)));
-    let no_text = || io::Error::other("the name of the folder for temporary files is no text");
+    let no_text = || io::Error::other("the name of the folder for temporary files is not text");
     folder.into_os_string().into_string().map_err(|_| no_text())
 }
 
@@ -155,13 +159,13 @@ impl From<Refusal> for SandboxError {
     }
 }
 
-/// What setting up and collecting may take. Tests of this very limit do not have that much time.
+/// The time that setting up and collecting may take. Tests of this very limit do not have that much time.
 fn grace_ms() -> u64 {
     let shorter = cfg!(debug_assertions).then(|| std::env::var("ORDAIN_TEST_GRACE_MS").ok()).flatten();
     shorter.and_then(|text| text.parse().ok()).unwrap_or(GRACE_MS)
 }
 
-/// What this machine can do, found out by doing it.
+/// The abilities of this machine, found by trying them.
 pub fn probe() -> Probe {
     let time = Duration::from_millis(GRACE_MS);
     let cause =
@@ -178,14 +182,13 @@ fn unusable(session: &Session, error: io::Error) -> SandboxError {
     SandboxError::Workspace { path: session.workspace.display().to_string(), error }
 }
 
-/// What is mounted in a workspace would not be seen.
+/// Anything mounted in a workspace would not be seen.
 fn refuse_mounted(session: &Session, workspace: &Path) -> Result<(), SandboxError> {
     match mounted_in(workspace).map_err(|error| unusable(session, error))? {
         None => Ok(()),
         Some(mounted) => {
             let mounted = mounted.display();
-            let problem =
-                format!("`{mounted}` is mounted in it, and would not be seen; use a folder without");
+            let problem = format!("`{mounted}` is mounted in it, and would not be seen");
             Err(unusable(session, io::Error::other(problem)))
         }
     }
@@ -195,7 +198,7 @@ fn refuse_mounted(session: &Session, workspace: &Path) -> Result<(), SandboxErro
 fn usable(session: &Session) -> Result<PathBuf, SandboxError> {
     let profile = &session.profile;
     if profile.allow_network {
-        let problem = "it allows a network, and the sandbox has none; set `allow_network` to false";
+        let problem = "`allow_network` is true, and the sandbox has no network";
         return Err(SandboxError::Profile { profile: profile.name.clone(), problem });
     }
     let unusable = |error: io::Error| unusable(session, error);
@@ -432,7 +435,7 @@ impl Drop for Helper<'_> {
             let time = Timespec::try_from(Duration::from_millis(ENDING_MS)).ok();
             let _ = poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], time.as_ref());
         }
-        // By the descriptor, which never means another process. That it has ended is no failure.
+        // By the descriptor, which never means another process. A process that has ended is fine.
         let _ = pidfd_send_signal(&self.ended, Signal::KILL);
         // A caller that ignores the end of its children has none to wait for.
         while matches!(waitpid(Some(self.process), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
@@ -461,7 +464,7 @@ fn room_for_messages() -> Result<(), SandboxError> {
     }
 }
 
-/// What the collector tells while it works, a line for each event.
+/// The collector's events while it works, one line each.
 struct News<'w> {
     watch: &'w mut dyn FnMut(StepEvent),
     pipe: File,
@@ -487,7 +490,7 @@ impl News<'_> {
         }
         while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=end).collect();
-            // A line that was cut is no news.
+            // A line that was cut is not an event.
             if let Ok(event) = serde_json::from_slice(&line) {
                 (self.watch)(event);
             }

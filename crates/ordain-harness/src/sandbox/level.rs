@@ -26,7 +26,7 @@ impl Level {
         }
     }
 
-    /// What a command can do at this level that it cannot do with namespaces.
+    /// The abilities of a command at this level that it does not have with namespaces.
     pub fn leaves_open(self) -> &'static [&'static str] {
         match self {
             Self::LandlockOnly => &[
@@ -35,17 +35,17 @@ impl Level {
                 "modes and times of files can be changed wherever the caller could, as in its home; never their content",
                 "which processes there are can be found out, though not what they do",
                 "sizes and numbers of files are counted while the command runs, and limited by no file system",
-                "what a command started can outlive it if somebody kills the sandbox's own processes",
+                "processes of a command can outlive it if somebody kills the sandbox's own processes",
             ],
             Self::Namespaces | Self::Full => &[],
         }
     }
 }
 
-/// What allows [`Level::LandlockOnly`] on the command line.
+/// The option that allows [`Level::LandlockOnly`] on the command line.
 #[cfg(target_os = "linux")]
 pub(crate) const FLAG: &str = "--allow-landlock-only";
-/// What it would not protect, in one sentence.
+/// The lack of protection at that level, in one sentence.
 #[cfg(target_os = "linux")]
 pub(crate) const FLAG_MEANS: &str = "commands then run on a copy and can write nothing else, but they see which files \
      and processes there are, and can change modes and times of the caller's own files";
@@ -56,12 +56,12 @@ impl fmt::Display for Level {
     }
 }
 
-/// What a machine can do.
+/// The abilities of a machine.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Probe {
     /// The level that a session reaches; nothing when it cannot run at all.
     pub level: Option<Level>,
-    /// Who asks, as it matters to the sandbox: `root` or `an ordinary user`.
+    /// The caller, as it matters to the sandbox: `root` or `an ordinary user`.
     pub caller: String,
     /// One after the other.
     pub features: Vec<Feature>,
@@ -74,9 +74,9 @@ pub struct Feature {
     pub name: String,
     /// Whether it was there when it was tried.
     pub works: bool,
-    /// What was found: a version, or why it does not work.
+    /// The finding: a version, or why it does not work.
     pub found: String,
-    /// What to change, where it does not work.
+    /// The remedy, where it does not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// What was seen in one look.
+/// The result of one look.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Look {
     pub(crate) bytes: u64,
@@ -41,8 +41,8 @@ pub(crate) enum Care {
     Exact,
 }
 
-/// What all processes but pid 1 have together. Memory that they share without a file is counted as far as it is
-/// mapped, however little of it is in use; sockets and descriptors with what they can hold.
+/// The memory of all processes but pid 1 together. Memory that they share without a file counts as far as it
+/// is mapped, however little of it is in use. Sockets and descriptors count with what they can hold.
 ///
 /// Stops as soon as it is too much, and at the deadline: many processes with many mappings take a while.
 pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
@@ -81,8 +81,8 @@ pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
     look
 }
 
-/// How many watches of epoll and inotify all processes have; one more than `max` where there are more. Every descriptor is looked at,
-/// which takes a while where there are many.
+/// How many watches of epoll and inotify all processes have; one more than `max` where there are more. Every
+/// descriptor is looked at, which takes a while where there are many.
 pub(crate) fn watches(all: &Processes, max: u64, deadline: Instant) -> u64 {
     let mut count = 0;
     for process in all.each() {
@@ -157,7 +157,8 @@ impl Task {
         tables + descriptors + pages
     }
 
-    /// How many watches it has; one more than `max` where there are more. Descriptors that processes have in common count for each.
+    /// How many watches it has; one more than `max` where there are more. Descriptors that processes have in
+    /// common count for each.
     fn watches(&self, max: u64) -> u64 {
         let descriptors = fs::metadata(self.folder.join("fd")).map_or(0, |it| it.len());
         // Older kernels do not say how many there are.
@@ -234,7 +235,8 @@ pub(crate) fn is_there(all: &Processes, task: u32) -> bool {
     Path::exists(&all.path().join(task.to_string()))
 }
 
-/// What the sockets between processes can hold in transit. They cannot ask for more than what this machine gives each.
+/// The bytes that the sockets between processes can hold in transit. They cannot ask for more than this
+/// machine gives each.
 fn socket_bytes(all: &Processes) -> u64 {
     let Ok(sockets) = File::open(all.path().join("self/net/unix")) else { return 0 };
     let lines = BufReader::with_capacity(1 << 16, sockets).split(b'\n').map_while(Result::ok).count();
@@ -244,7 +246,8 @@ fn socket_bytes(all: &Processes) -> u64 {
     }
 }
 
-/// What descriptors hold where others have sockets too: those of pairs, and files that have no name any more.
+/// The bytes that descriptors hold where others have sockets too: those of pairs, and files that no longer
+/// have a name.
 fn open_bytes(all: &Processes, deadline: Instant) -> u64 {
     let each = sys::socket_buffer_bytes().max(SOCKET_BYTES_MIN);
     let (mut sockets, mut files, mut hidden) = (BTreeSet::new(), BTreeMap::new(), 0);

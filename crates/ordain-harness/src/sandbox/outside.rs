@@ -1,5 +1,6 @@
-//! Outside the workspace: what commands leave in their home, `/tmp`, `/dev/shm` and the build scratch is listed, and gone before a
-//! step that must start fresh. A command could prepare the tests that follow it there, with a start-up file or a stale build.
+//! Outside the workspace: what commands leave in their home, `/tmp`, `/dev/shm` and the build scratch is
+//! listed, and gone before a step that must start fresh. A command could prepare the tests that follow it
+//! there, with a start-up file or a stale build.
 
 use super::LeftOutside;
 use super::limits::{DEPTH_MAX, LEFT_LISTED_MAX};
@@ -27,7 +28,7 @@ pub(crate) struct Outside<'o> {
 }
 
 impl<'o> Outside<'o> {
-    /// What is there now was left by nobody.
+    /// Nobody left the files that are there now.
     pub(crate) fn new(order: &'o RunOrder) -> Self {
         let mut outside = Self { order, known: BTreeSet::new() };
         outside.known = outside.files();
@@ -48,7 +49,7 @@ impl<'o> Outside<'o> {
         LeftOutside { count, paths }
     }
 
-    /// Takes everything away. What the sandbox itself has put there stays.
+    /// Takes everything away. Files that the sandbox itself put there stay.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         for (place, mode) in self.places() {
             let top = open(self.order.inside(place), FOLDER, Mode::empty())?;
@@ -115,7 +116,7 @@ impl<'o> Outside<'o> {
         Ok(())
     }
 
-    /// All files, by their paths. What cannot be looked at is not listed; it is in the way of a fresh start.
+    /// All files, by their paths. Unreadable files are not listed; they are in the way of a fresh start.
     fn files(&self) -> BTreeSet<Vec<u8>> {
         let mut files = BTreeSet::new();
         for (place, _) in self.places() {

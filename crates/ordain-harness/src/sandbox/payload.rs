@@ -125,7 +125,7 @@ impl Payload<'_> {
         let version = self.fence.raise().stage("raising Landlock")?;
         let listener = match sys::install_filter_that_asks(self.filter) {
             Ok(listener) => Some(listener),
-            // Whoever runs this machine as a container listens already, and there can be only one.
+            // The program that runs this machine as a container listens already, and there can be only one.
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) && self.ground == Ground::Namespaces => {
                 let filter = filter::that_asks_nobody(self.filter);
                 sys::install_filter(&filter).stage("installing the seccomp filter")?;

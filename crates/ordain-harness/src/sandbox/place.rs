@@ -1,7 +1,7 @@
 //! Where a path of the host really leads, what is mounted below it, and what of the host is nobody's business.
 //!
-//! Whoever works in the workspace can put links into it. A path that goes through it, by whatever name, may therefore
-//! lead anywhere, and nothing outside that is reached in this way is shown.
+//! Anybody who works in the workspace can put links into it. A path that goes through it, by whatever name,
+//! may therefore lead anywhere, and nothing outside that is reached in this way is shown.
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
@@ -99,7 +99,7 @@ fn without_links(path: &Path) -> Option<bool> {
     }
 }
 
-/// What is not shown, all of it without links.
+/// The paths that are not shown, all of them without links.
 pub(crate) struct Private {
     pub(crate) workspace: PathBuf,
     /// The caller's home folders: the environment may name none, or another.

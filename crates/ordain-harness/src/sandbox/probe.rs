@@ -1,4 +1,4 @@
-//! What this machine can do, found out by doing it, and what to change where it cannot.
+//! The abilities of this machine, found by trying them, and the remedy for each that is missing.
 
 use super::collector::level_of;
 use super::copy;
@@ -143,7 +143,7 @@ fn gone(_: serde_json::Error) -> Fault {
     Fault::new("trying it", io::Error::other("the process was killed"))
 }
 
-/// What to do about a part that could not be set up.
+/// The remedy for a part that could not be set up.
 pub(crate) fn remedy(stage: &str, errno: Option<i32>) -> Option<String> {
     let about = |words: &[&str]| words.iter().any(|word| stage.contains(word));
     let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);

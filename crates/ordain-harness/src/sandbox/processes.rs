@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// A `/proc` that hides no process: one that hides itself from commands could also hide from its limits.
 pub(crate) struct Processes {
     folder: OwnedFd,
-    /// Whose descendants are meant, where there is no namespace for them.
+    /// The process whose descendants are meant, where there is no namespace for them.
     top: Option<Pid>,
 }
 
@@ -108,7 +108,7 @@ impl Processes {
 
     fn origin(&self, process: i32) -> Option<Origin> {
         let stat = fs::read(self.path().join(process.to_string()).join("stat")).ok()?;
-        // The name stands in parentheses, and may have some itself.
+        // The name is in parentheses, and may contain some itself.
         let rest = stat.get(stat.iter().rposition(|byte| *byte == b')')? + 1..)?;
         let mut fields = std::str::from_utf8(rest).ok()?.split_whitespace().skip(1);
         Some(Origin { parent: fields.next()?.parse().ok()?, start: fields.nth(17)?.parse().ok()? })

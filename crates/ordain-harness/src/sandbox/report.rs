@@ -1,4 +1,5 @@
-//! What came of a session: for each command how it ended and what it left, and what really protected.
+//! The result of a session: how each command ended, the files that it left, and the protections that were in
+//! force.
 
 use super::Level;
 use ordain_spec::evidence::ActionStatus;
@@ -7,10 +8,10 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What came of a session.
+/// The result of a session.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// What really protected, read back from the kernel.
+    /// The protections in force, read back from the kernel.
     pub protections: Protections,
     /// One for each step, in order.
     pub steps: Vec<StepReport>,
@@ -18,7 +19,7 @@ pub struct Report {
     pub produced: Vec<ProducedFile>,
     /// Files that are gone from it, sorted by path.
     pub deleted: Vec<String>,
-    /// What was left behind and is no file that can be taken over.
+    /// Things that were left behind and are not files that can be taken over.
     pub refused: Vec<Refused>,
     /// Changes below a `.git` or `.ordain`, which never count, and lock files of first builds.
     pub dropped: Vec<String>,
@@ -47,12 +48,12 @@ impl Report {
     }
 }
 
-/// What protected the commands.
+/// The protections of the commands.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Protections {
     /// How strong it was as a whole.
     pub level: Option<Level>,
-    /// Who the caller was to the sandbox: `root` or `user`.
+    /// The caller, as it matters to the sandbox: `root` or `user`.
     pub caller: String,
     /// The namespaces of the command's own.
     pub namespaces: Vec<String>,
@@ -72,7 +73,7 @@ pub struct Protections {
     pub landlock_abi: u32,
     /// Each limit and who enforces it.
     pub limits: BTreeMap<String, Limit>,
-    /// What was not protected at this level.
+    /// The missing protections of this level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_open: Vec<String>,
 }
@@ -82,11 +83,11 @@ pub struct Protections {
 pub struct Limit {
     /// How much.
     pub max: u64,
-    /// Who enforces it.
+    /// The part that enforces it.
     pub by: String,
 }
 
-/// What came of one command.
+/// The result of one command.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepReport {
     /// The command and its arguments.
@@ -95,7 +96,7 @@ pub struct StepReport {
     pub program: Option<String>,
     /// How it ended.
     pub end: End,
-    /// What the profile does not allow it to have left behind. One is enough for failure.
+    /// Leftovers that the profile does not allow. One is enough for failure.
     pub violations: Vec<String>,
     /// Files that it made or changed, sorted by path.
     pub produced: Vec<ProducedFile>,
@@ -104,9 +105,9 @@ pub struct StepReport {
     /// Files that it left outside the workspace.
     #[serde(default)]
     pub left_outside: LeftOutside,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: Captured,
     /// Processes that were still there when it ended, and were killed.
     pub stragglers: u64,
@@ -156,12 +157,13 @@ impl StepReport {
     }
 }
 
-/// What a command left outside the workspace.
+/// The files that a command left outside the workspace.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LeftOutside {
     /// How many new files.
     pub count: u64,
-    /// The first of them that are not in a cache, those in the home first, with everything that is no plain text escaped.
+    /// The first of them that are not in a cache, those in the home first, with everything but plain text
+    /// escaped.
     pub paths: Vec<String>,
 }
 
@@ -191,7 +193,7 @@ pub enum End {
     },
     /// It had too many of something that the kernel has to remember, and was killed.
     TooMany {
-        /// Of what.
+        /// The limited resource.
         what: String,
         /// How many were allowed.
         max: u64,
@@ -235,7 +237,7 @@ impl fmt::Display for End {
     }
 }
 
-/// What a command wrote to one stream.
+/// The output of a command on one stream.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Captured {
     /// The first of it.
@@ -275,9 +277,9 @@ pub struct KeptFile {
 /// Something left behind that is not taken over.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Refused {
-    /// Relative to the workspace, with everything that is no plain text escaped.
+    /// Relative to the workspace, with everything but plain text escaped.
     pub path: String,
-    /// What it is, and why it stays behind.
+    /// The kind of thing, and why it stays behind.
     pub reason: String,
 }
 
@@ -290,16 +292,16 @@ pub struct FailedWrite {
     pub problem: String,
 }
 
-/// What was found at a path after the last step.
+/// The state of a path after the last step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Inspected {
     /// Relative to the workspace.
     pub path: String,
-    /// What is there.
+    /// The state.
     pub state: FileState,
 }
 
-/// What is at a path.
+/// The state of a path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum FileState {

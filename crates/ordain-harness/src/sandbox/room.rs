@@ -20,7 +20,7 @@ pub(crate) struct Room {
     pub(crate) files_max: u64,
 }
 
-/// What is in a folder.
+/// The content of a folder.
 #[derive(Default)]
 pub(crate) struct Filled {
     pub(crate) bytes: u64,
@@ -50,7 +50,7 @@ impl Room {
     }
 }
 
-/// What is in a folder that nobody changes.
+/// The content of a folder that nobody changes.
 pub(crate) fn filled(folder: BorrowedFd<'_>) -> Filled {
     fill(folder, u64::MAX, u64::MAX).0
 }
@@ -73,15 +73,15 @@ fn fill(top: BorrowedFd<'_>, bytes_max: u64, files_max: u64) -> (Filled, Option<
 pub(crate) fn unlock(top: BorrowedFd<'_>) {
     walk(top, |folder, name, stat| {
         if stat.st_mode & 0o400 == 0 {
-            // What cannot be unlocked is reported when it is read.
+            // A folder that cannot be unlocked is reported when it is read.
             let _ = make_usable(folder, name);
         }
         false
     });
 }
 
-/// Goes through everything below a folder, without following links, until `visit` says to stop. What is locked is
-/// opened. Says what was missed.
+/// Goes through everything below a folder, without following links, until `visit` says to stop. Locked
+/// folders are opened. Says what was missed.
 fn walk(top: BorrowedFd<'_>, mut visit: impl FnMut(&OwnedFd, &CStr, &Stat) -> bool) -> Option<Stop> {
     if let Ok(stat) = rustix::fs::fstat(top)
         && stat.st_mode & 0o500 != 0o500
@@ -138,7 +138,7 @@ fn make_usable(folder: &OwnedFd, name: &CStr) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 | more))
 }
 
-/// Removes everything in a folder. What is deep in it is moved up first, so that no depth is too much.
+/// Removes everything in a folder. Deep folders are moved up first, so that no depth is too much.
 pub(crate) fn empty(top: BorrowedFd<'_>) -> io::Result<()> {
     let mut moved = 0_u64;
     loop {
@@ -170,7 +170,7 @@ pub(crate) fn empty(top: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// The folder of this name; what is no folder is removed.
+/// The folder of this name; anything else of this name is removed.
 pub(crate) fn entered(top: BorrowedFd<'_>, name: &CStr) -> io::Result<Result<OwnedFd, ()>> {
     let stat = statat(top, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if !is_folder(&stat) {

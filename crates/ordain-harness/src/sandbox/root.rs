@@ -37,7 +37,8 @@ const LAYERS: &str = "/usr";
 const DEVICES: &[&str] = &["null", "full", "random", "urandom"];
 /// The longest file that there can be, about.
 const ZERO_BYTES: u64 = 1 << 62;
-/// Of `/proc`: what speaks about the whole machine, or to it, and is not already root's alone on every kernel.
+/// The files of `/proc` that speak about the whole machine, or to it, and are not already root's alone on
+/// every kernel.
 const MASKED_FILES: &[&str] = &[
     "cmdline",
     "config.gz",
@@ -108,7 +109,7 @@ fn take(path: &Path, flags: OpenTreeFlags) -> io::Result<OwnedFd> {
     Ok(open_tree(&place, "", flags | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
-/// What belongs to the owner on the disk belongs to the user of the sandbox in this mount, by the user namespace of a
+/// Files of the owner on the disk belong to the user of the sandbox in this mount, by the user namespace of a
 /// process.
 fn show_as_own(tree: &OwnedFd, mapped_by: i32) -> Result<(), Fault> {
     let namespace =
@@ -122,15 +123,15 @@ fn show_as_own(tree: &OwnedFd, mapped_by: i32) -> Result<(), Fault> {
     mount_setattr(tree.as_fd(), &attributes, false).stage("showing the workspace as the command's own")
 }
 
-/// What the collector sees of the workspace, and commands do not.
+/// The collector's view of the workspace, which commands do not have.
 pub(crate) struct View {
     /// The workspace as it was.
     pub(crate) lower: Lower,
-    /// What changed; all of it where the workspace was copied.
+    /// The changes; everything where the workspace was copied.
     pub(crate) upper: OwnedFd,
     /// All processes.
     pub(crate) processes: Processes,
-    /// What is counted because no file system limits it.
+    /// Usage that is counted because no file system limits it.
     pub(crate) rooms: Vec<Room>,
 }
 
@@ -138,7 +139,7 @@ pub(crate) struct View {
 pub(crate) enum Lower {
     /// Below the layer of changes.
     Layer(OwnedFd),
-    /// What was copied, by path.
+    /// The copied files, by path.
     Copied(Originals),
 }
 
@@ -346,7 +347,8 @@ impl Root<'_> {
     }
 }
 
-/// What ordain keeps in a workspace is not seen by commands: earlier runs must not change what a later one finds.
+/// Commands do not see the files that ordain keeps in a workspace: earlier runs must not change what a later
+/// one finds.
 fn hide_own(lower: &Path, upper: &Path) -> Result<(), Fault> {
     if fs::symlink_metadata(lower.join(OWN)).is_err() {
         return Ok(());

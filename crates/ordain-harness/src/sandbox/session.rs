@@ -1,4 +1,4 @@
-//! What to run, and why it could not be run.
+//! The commands to run, and why they could not be run.
 
 use super::Level;
 use ordain_spec::profile::Profile;
@@ -10,9 +10,9 @@ use std::path::PathBuf;
 pub struct Session {
     /// The folder whose content the commands see. It is only read.
     pub workspace: PathBuf,
-    /// What the commands may do.
+    /// The rights of the commands.
     pub profile: Profile,
-    /// Changes that are made before the first command or between two, in this order. They are no output.
+    /// Changes that are made before the first command or between two, in this order. They are not output.
     pub writes: Vec<Write>,
     /// One after the other, in the same view: each sees what those before it left.
     pub steps: Vec<Step>,
@@ -77,8 +77,8 @@ pub struct Step {
     pub timeout_ms: Option<u64>,
     /// Whether the steps after it are skipped when it fails.
     pub required: bool,
-    /// Whether it starts with a fresh home, `/tmp`, `/dev/shm` and build scratch: nothing that commands before it left there, only the
-    /// workspace as they left it.
+    /// Whether it starts with a fresh home, `/tmp`, `/dev/shm` and build scratch: nothing that commands
+    /// before it left there, only the workspace as they left it.
     #[serde(default)]
     pub fresh: bool,
 }
@@ -91,11 +91,11 @@ impl Step {
     }
 }
 
-/// The sandbox did not do its work. That a command failed is no such error.
+/// The sandbox did not do its work. A command that failed is not such an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The workspace is not there, or is no folder.
+    /// The workspace is not there, or is not a folder.
     #[error("the workspace `{path}` cannot be used: {error}")]
     Workspace {
         /// As it was given.
@@ -104,35 +104,33 @@ pub enum SandboxError {
         error: std::io::Error,
     },
     /// This system has no sandbox.
-    #[error("no sandbox here: {cause}; {remedy}")]
+    #[error("no sandbox here: {cause}")]
     Unsupported {
-        /// What is missing.
+        /// The missing part.
         cause: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: String,
     },
     /// The machine has less than what is asked for.
-    #[error(
-        "the sandbox would only reach the level `{found}`, and `{wanted}` is asked for: {cause}; {remedy}"
-    )]
+    #[error("the sandbox would only reach the level `{found}`, and `{wanted}` is asked for: {cause}")]
     Level {
-        /// What there is.
+        /// The level that there is.
         found: Level,
-        /// What is asked for.
+        /// The level that is asked for.
         wanted: Level,
-        /// What is missing.
+        /// The missing part.
         cause: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: String,
     },
     /// A part of the sandbox could not be set up. Nothing ran.
-    #[error("the sandbox cannot be set up: {stage}: {cause}{}", .remedy.as_ref().map(|it| format!("; {it}")).unwrap_or_default())]
+    #[error("the sandbox cannot be set up: {stage}: {cause}")]
     Setup {
-        /// What was being done.
+        /// The step that failed.
         stage: String,
         /// Why it failed.
         cause: String,
-        /// What to do about it, where that is known.
+        /// The remedy, where one is known.
         remedy: Option<String>,
     },
     /// A profile asks for what the sandbox does not give.
@@ -140,7 +138,7 @@ pub enum SandboxError {
     Profile {
         /// Its name.
         profile: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: &'static str,
     },
     /// A change that cannot be made before the first command.
@@ -160,4 +158,16 @@ pub enum SandboxError {
     /// The helper could not be started.
     #[error("the sandbox cannot be started: {0}")]
     Start(#[from] std::io::Error),
+}
+
+impl SandboxError {
+    /// The remedy, where one is known.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Unsupported { remedy, .. } | Self::Level { remedy, .. } => Some(remedy),
+            Self::Setup { remedy, .. } => remedy.as_deref(),
+            Self::Profile { .. } => Some("use another profile, or set `allow_network` to false"),
+            _ => None,
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::sys;
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What a command has asked for.
+/// A request of a command.
 pub(crate) struct Shared {
     pub(crate) listener: OwnedFd,
     bytes: u64,
@@ -40,7 +40,7 @@ impl Shared {
             }
             None => Some(libc::ENOMEM),
         };
-        // Whoever asked may be gone.
+        // The process that asked may be gone.
         let _ = sys::answer_question(self.listener.as_fd(), question.id, error);
     }
 

@@ -31,7 +31,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is the same for all steps.
+/// The parameters that all steps share.
 pub(crate) struct Kernel<'o> {
     pub(crate) filter: &'o [libc::sock_filter],
     pub(crate) order: &'o RunOrder,
@@ -54,7 +54,7 @@ impl Kernel<'_> {
     }
 }
 
-/// What became of a command.
+/// The result of a command.
 pub(crate) struct Ran {
     pub(crate) program: Option<String>,
     pub(crate) end: End,
@@ -420,7 +420,8 @@ fn next_word(words: &mut impl BufRead) -> Result<Option<Word>, Fault> {
     }
 }
 
-/// What the kernel says about a process that is about to become a command. What is not as it must be stops it.
+/// The kernel's view of a process that is about to become a command. Anything that is not as it must be stops
+/// it.
 fn read_back(kernel: &Kernel<'_>, process: Pid, protections: &mut Protections) -> Result<(), Fault> {
     let process = &kernel.view.processes.folder_of(process).stage("reading back the protections")?;
     let status = text_in(process, "status").stage("reading back the protections")?;

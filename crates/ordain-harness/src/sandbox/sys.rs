@@ -26,7 +26,7 @@ pub(crate) fn clone_process(namespaces: libc::c_int) -> io::Result<Option<Pid>> 
 /// A process that does nothing but be there, in namespaces that others can then join. It ends when this is dropped.
 pub(crate) struct Waiting {
     pub(crate) process: Pid,
-    /// What the process stands on.
+    /// The stack of the process.
     _stack: Vec<u128>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn join(process: Pid, namespaces: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::setns(process.as_raw_fd(), namespaces) }.into()).map(drop)
 }
 
-/// What a program starts with, when it starts with nothing of the caller's.
+/// The initial state of a program that starts with nothing of the caller's.
 pub(crate) struct Start<'s> {
     pub(crate) program: &'s CStr,
     pub(crate) arguments: &'s [CString],
@@ -107,7 +107,7 @@ struct Child<'s> {
     start: &'s Start<'s>,
     arguments: Vec<*const libc::c_char>,
     parent: libc::pid_t,
-    /// What failed, said by the child: it has the same memory.
+    /// The failure, reported by the child: it has the same memory.
     error: i32,
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn duplicate_to(from: libc::c_int, to: libc::c_int) -> io::Result<()>
 
 /// Kills every process that this one may signal, but not itself: as pid 1, everything in the namespace.
 pub(crate) fn kill_all() {
-    // SAFETY: kill touches no memory. That there is nobody left is no failure.
+    // SAFETY: kill touches no memory. An empty group is fine.
     let _ = unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
@@ -251,7 +251,7 @@ fn default_signals() {
 /// How many signals the kernel has.
 const SIGNALS: libc::c_int = 64;
 
-/// What the helper, and who starts from it, ignores.
+/// The signals that the helper, and its children, ignore.
 const IGNORED: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
 /// Undoes what is left of [`own_signals`] for a program that starts now.
@@ -262,8 +262,9 @@ pub(crate) fn heed_signals() {
     }
 }
 
-/// What the helper does about signals, whatever the caller ignores or blocks: a caller that does not care about the
-/// end of its children must not keep the helper from waiting for its own. What is too long to be written is an error.
+/// The helper's treatment of signals, whatever the caller ignores or blocks: a caller that does not care
+/// about the end of its children must not keep the helper from waiting for its own. A list that is too long
+/// to be written is an error.
 pub(crate) fn own_signals() {
     default_signals();
     // SAFETY: the set is made before it is used, and nothing else is touched. There is no handler.
@@ -368,7 +369,7 @@ pub(crate) fn have_same_space(left: Pid, right: Pid) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, left, right, SPACE, 0, 0) == 0 }
 }
 
-/// What one end of a new socket may have on its way, with what the kernel needs around it.
+/// The bytes in transit that one end of a new socket may have, with the kernel's overhead.
 pub(crate) fn socket_buffer_bytes() -> u64 {
     let Ok((socket, _)) = std::os::unix::net::UnixStream::pair() else { return 0 };
     let mut bytes: libc::c_int = 0;

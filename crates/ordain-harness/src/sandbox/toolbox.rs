@@ -1,7 +1,8 @@
 //! Which programs of the host are seen inside, and the environment that they start with.
 //!
-//! The system's own folders are always there. Of what else the caller's `PATH` names, the installation is shown if it
-//! has a command that the profile allows, and nothing around it: a toolchain in a home folder does not bring the home folder along.
+//! The system's own folders are always there. Any other installation that the caller's `PATH` names is shown
+//! if it has a command that the profile allows, and nothing around it: a toolchain in a home folder does not
+//! bring the home folder along.
 //!
 //! The workspace is not trusted: no link in it decides what of the host is shown. See [`place`](super::place).
 
@@ -16,18 +17,19 @@ use std::path::{Component, Path, PathBuf};
 
 /// Folders of the system, by their names below `/`.
 const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
-/// What of `/etc` programs need to start.
+/// The files of `/etc` that programs need to start.
 const SETTINGS: &[&str] = &["/etc/ld.so.cache", "/etc/alternatives"];
 const SYSTEM_PATH: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin"];
 /// Where Rust's own tools are shown, whatever home folder they are in.
 const CARGO_BIN: &str = "/toolchain/cargo/bin";
 const RUSTUP_HOME: &str = "/toolchain/rustup";
 const CARGO_HOME: &str = "/scratch/cargo";
-/// What is the sandbox's own, and no folder of the host.
+/// The sandbox's own folders, which are not folders of the host.
 const MOVED: &[&str] = &[WORKSPACE, "/scratch", "/toolchain", "/tmp"];
-/// What of an installation is shown besides the folder that `PATH` names. The rest may be anything.
+/// The parts of an installation that are shown besides the folder that `PATH` names. The rest may be
+/// anything.
 const PARTS: &[&str] = &["bin", "lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"];
-/// What else is shown of one that has a certain file: Go, Java, Homebrew.
+/// Further parts of an installation that has a certain file: Go, Java, Homebrew.
 const MORE_PARTS: &[(&str, &[&str])] = &[
     ("bin/go", &["src", "pkg", "VERSION", "go.env"]),
     ("lib/modules", &["conf", "release"]),
@@ -47,7 +49,7 @@ pub(crate) struct Toolbox {
     base: String,
 }
 
-/// What the caller's environment says.
+/// The relevant part of the caller's environment.
 pub(crate) struct Host {
     path: Vec<PathBuf>,
     cargo_home: Option<PathBuf>,
@@ -61,7 +63,7 @@ impl Host {
         let below_home = |name: &str| home.as_ref().map(|home| home.join(name));
         let path = env::var_os("PATH").unwrap_or_default();
         Self {
-            // What a relative entry names depends on where the caller happens to be: often the workspace.
+            // The meaning of a relative entry depends on the caller's current folder: often the workspace.
             path: env::split_paths(&path).filter(|folder| folder.is_absolute()).collect(),
             cargo_home: folder("CARGO_HOME").or_else(|| below_home(".cargo")),
             rustup_home: folder("RUSTUP_HOME").or_else(|| below_home(".rustup")),
@@ -92,7 +94,7 @@ impl Toolbox {
             toolbox.add_to_path((*folder).to_owned());
         }
         for program in programs.filter(|program| !program.contains('/')) {
-            // What a link in `PATH` leads to may be installed elsewhere.
+            // The target of a link in `PATH` may be installed elsewhere.
             let found = folders.iter().filter(|folder| !folder.is_of_workspace).find_map(|folder| {
                 let file = Place::of(&folder.real.join(program), workspace)?;
                 (!file.is_of_workspace && is_program(&file.real)).then_some((folder, file))
@@ -199,7 +201,7 @@ impl Toolbox {
         if place.is_of_workspace {
             return None;
         }
-        // What is shown keeps the name by which it is known, unless something else has it inside.
+        // A shown folder keeps the name by which it is known, unless something else has it inside.
         let has_own_name = !is_system(&place.real) && !is_shared(&place.named);
         let named = if has_own_name { &place.named } else { &place.real };
         let inside = named.to_str()?.to_owned();

@@ -1,4 +1,4 @@
-//! What the caller and its helper say to each other: one order, one answer, each JSON in a file in memory.
+//! The protocol between the caller and its helper: one order, one answer, each JSON in a file in memory.
 
 use super::identity::Identity;
 use super::{Level, Probe, Report, Step};
@@ -12,10 +12,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The descriptors below are input, output and errors.
 pub(crate) const FIRST_AFTER_STANDARD: u32 = 3;
-/// What the helper is called as.
+/// The name that the helper is called by.
 pub(crate) const HELPER_NAME: &str = "ordain-sandbox-init";
 
-/// What to do.
+/// The order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// Run steps.
@@ -88,7 +88,7 @@ pub(crate) struct Bind {
     pub(crate) to: String,
 }
 
-/// What came of it.
+/// The answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Report(Box<Report>),

@@ -15,7 +15,7 @@ pub(crate) struct Pending<'o> {
     top: OwnedFd,
 }
 
-/// What became of the writes that were due.
+/// The result of the writes that were due.
 #[derive(Default)]
 pub(crate) struct Due<'o> {
     pub(crate) made: Vec<&'o str>,

@@ -29,7 +29,7 @@ const CACHES: &[&[u8]] = &[
     b".nox",
     b".venv",
 ];
-/// Of these a copy is of use.
+/// The files that are worth a copy.
 const COPIED_CACHES: &[&[u8]] = &[b"node_modules", b".venv"];
 /// The first bytes of a `CACHEDIR.TAG`.
 const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
@@ -40,8 +40,8 @@ pub(super) fn snapshot(folder: &Path) -> io::Result<Snapshot> {
     Ok(walk.found)
 }
 
-/// Copies a workspace into an empty folder, and says what is in it. Left out are `.git` and `.ordain`, folders of caches, links
-/// that lead out, and whatever is neither file, folder nor link.
+/// Copies a workspace into an empty folder, and says what is in it. Left out are `.git` and `.ordain`,
+/// folders of caches, links that lead out, and whatever is neither file, folder nor link.
 pub fn copy_workspace(from: &Path, to: &Path) -> io::Result<Snapshot> {
     let to = openat(CWD, to, FOLDER, Mode::empty())?;
     let mut walk = Walk::of(from, Some(to))?;

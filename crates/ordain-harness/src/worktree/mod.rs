@@ -25,7 +25,7 @@ pub const TREE_FILES_MAX: u64 = 500_000;
 /// Bytes of all its files.
 pub const TREE_BYTES_MAX: u64 = 8 << 30;
 
-/// A tree at one moment. `.git` and `.ordain` are no part of it, at any depth.
+/// A tree at one moment. `.git` and `.ordain` are left out, at any depth.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
@@ -35,7 +35,8 @@ pub struct Snapshot {
     pub links: BTreeMap<String, String>,
     /// Folders that tools fill again by themselves, which are not looked into.
     pub caches: BTreeSet<String>,
-    /// Whatever cannot be a part of a patch set: names that are no safe paths, pipes, devices. With a word about each.
+    /// Whatever cannot be a part of a patch set: names that are not safe paths, pipes, devices. With a word
+    /// about each.
     pub odd: BTreeMap<String, String>,
 }
 
@@ -55,7 +56,7 @@ impl Snapshot {
         system::snapshot(folder)
     }
 
-    /// What has to happen to this tree to make it the other one.
+    /// The changes that make this tree the other one.
     pub fn differences(&self, after: &Self) -> Differences {
         let mut found = Differences::default();
         let cached = |path: &str| {
@@ -112,7 +113,7 @@ fn union<'m, T>(one: &'m BTreeMap<String, T>, other: &'m BTreeMap<String, T>) ->
     one.keys().chain(other.keys()).collect()
 }
 
-/// What differs between two trees.
+/// The differences between two trees.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Differences {
     /// Files for a patch set.
@@ -123,7 +124,7 @@ pub struct Differences {
     pub guards: Vec<String>,
     /// Files whose executable bit differs, which a patch set does not carry.
     pub modes: Vec<String>,
-    /// What no patch set can carry.
+    /// The entries that no patch set can carry.
     pub problems: Vec<Problem>,
 }
 
@@ -148,7 +149,7 @@ impl Differences {
         self.left_out.sort();
     }
 
-    /// The contents of the second tree. What changed there meanwhile is an error.
+    /// The contents of the second tree. A file that changed there meanwhile is an error.
     pub fn contents(&self, after: &Path, bytes_max: u64) -> io::Result<Vec<FileChange>> {
         let folder = crate::Folder::open(after)?;
         let mut room = bytes_max;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Who calls the sandbox.
+/// The caller of the sandbox.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Caller {
     Root,

@@ -1,4 +1,4 @@
-//! What is asked of evidence, and the answer.
+//! The criteria for evidence, and the answer.
 
 use ordain_canon::compare_utf16;
 use ordain_spec::evidence::ActionStatus;
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// What to do with the result of an execution.
+/// The treatment of the result of an execution.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recommendation {
@@ -29,7 +29,7 @@ impl Recommendation {
     }
 }
 
-/// What must hold for evidence to be accepted, each with the name that reasons carry.
+/// The criteria that evidence must meet to be accepted, each with the name that reasons carry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Criterion {
     /// VA1: the evidence is about this plan.
@@ -75,14 +75,14 @@ impl Serialize for Criterion {
 /// Why evidence is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Reason {
-    /// What does not hold.
+    /// The criterion that does not hold.
     #[serde(rename = "rule_id")]
     pub criterion: Criterion,
     /// Where: a JSON Pointer into the evidence; to the list where something is missing.
     pub path: String,
-    /// What is wrong, for people.
+    /// The problem, for people.
     pub message: String,
-    /// What this reason alone would call for.
+    /// The recommendation that this reason alone would call for.
     pub recommendation: Recommendation,
     /// How the action ended that did not succeed, where the reason is about one. Programs ask here instead of reading
     /// the message; the document does not have it.
@@ -106,7 +106,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What the evidence of an execution is worth.
+/// The worth of the evidence of an execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Validation {
     /// The strongest that any reason calls for; `accept` without reasons.

@@ -1,4 +1,4 @@
-//! What the evidence says about files.
+//! The evidence about files.
 
 use super::about;
 use super::criterion::{Criterion, Found};
@@ -7,7 +7,7 @@ use ordain_spec::evidence::{ActionResult, ActionStatus, ExecutionEvidence};
 use ordain_spec::plan::{AcceptanceTest, ActionType, Proposal, ProposedAction, TestType};
 use std::collections::BTreeMap;
 
-/// VA6. What a command leaves behind is bound by the profile, not by the plan; a file action leaves its target.
+/// VA6. The profile, not the plan, limits what a command leaves behind; a file action leaves its target.
 pub(super) fn check_produced(
     action: &ProposedAction,
     result: &ActionResult,

@@ -14,7 +14,7 @@ use ordain_spec::{Document, Facts, Report, Verified, intent, verify_as, verify_v
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-/// What the verifier says of a document.
+/// The report of the verifier on a document.
 pub fn report_on<T: Document>(facts: &Facts<'_>, document: &impl Serialize) -> Report {
     let text = canonical(document);
     verify_value(T::KIND, facts, &Value::read(text.as_bytes()).unwrap())

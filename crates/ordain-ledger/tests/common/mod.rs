@@ -41,7 +41,7 @@ impl Ledger {
     }
 }
 
-/// What a tree of that size has of the tiles, and nothing else.
+/// The tiles that a tree of that size has, and nothing else.
 pub(crate) fn only(tiles: &Tiles, ids: &BTreeSet<TileId>, size: u64) -> Tiles {
     let tile = |id: &TileId| {
         let width = id.width_in(size);
@@ -51,7 +51,7 @@ pub(crate) fn only(tiles: &Tiles, ids: &BTreeSet<TileId>, size: u64) -> Tiles {
     ids.iter().map(tile).collect()
 }
 
-/// RFC 6962 §2.1, to the letter. What was computed once is remembered.
+/// RFC 6962 §2.1, to the letter. Results are remembered.
 pub(crate) struct Reference<'l> {
     leaves: &'l [Hash],
     known: RefCell<BTreeMap<(usize, usize), Hash>>,
@@ -118,7 +118,7 @@ impl<'l> Reference<'l> {
     }
 }
 
-/// What an inclusion proof leads to, by the definition of PATH; nothing if it has another length.
+/// The root that an inclusion proof leads to, by the definition of PATH; nothing if it has another length.
 pub(crate) fn includes(leaf: Hash, m: u64, n: u64, proof: &[Hash]) -> Option<Hash> {
     if n == 1 {
         return proof.is_empty().then_some(leaf);

@@ -22,7 +22,7 @@ pub(crate) trait Wire: fmt::Debug + Send + Sync {
     /// As settings name it.
     fn name(&self) -> &'static str;
 
-    /// What follows the base URL.
+    /// The path after the base URL.
     fn path(&self) -> &'static str;
 
     /// Headers beside those that every request has.
@@ -31,11 +31,11 @@ pub(crate) trait Wire: fmt::Debug + Send + Sync {
     /// The body of a request.
     fn body(&self, ask: &Ask, options: &Options) -> Json;
 
-    /// What the body of an answer says, or what is wrong with it.
+    /// The content of an answer's body, or the problem with it.
     fn read(&self, body: &[u8]) -> Result<Reply, String>;
 }
 
-/// What the settings say about every request.
+/// The settings for every request.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) model: String,

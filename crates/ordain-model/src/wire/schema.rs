@@ -1,9 +1,10 @@
-//! The part of a JSON Schema that each provider understands. What is left out here is checked in the answer.
+//! The part of a JSON Schema that each provider understands. Keywords left out here are checked in the
+//! answer.
 
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
 
-/// What every provider here knows; the rest differs.
+/// The keywords that every provider here knows; the rest differs.
 const COMMON: &[&str] = &[
     "$defs",
     "$ref",
@@ -75,8 +76,9 @@ pub(super) fn grammar(schema: &Json) -> Json {
     })
 }
 
-/// Whether a pattern describes the whole text with letters, classes, groups and bounded repetitions, and lets in nothing
-/// that would have to be escaped in JSON. One without an end is sent only where no `maxLength` would be lost to it.
+/// Whether a pattern describes the whole text with letters, classes, groups and bounded repetitions, and lets
+/// in nothing that would have to be escaped in JSON. One without an end is sent only where no `maxLength`
+/// would be lost to it.
 fn fits_a_grammar(pattern: &str, is_bounded: bool) -> bool {
     let Some(inner) = pattern.strip_prefix('^').and_then(|rest| rest.strip_suffix('$')) else { return false };
     let mut characters = inner.chars().peekable();
@@ -165,7 +167,7 @@ mod tests {
                 "title": {"type": "string", "minLength": 3, "maxLength": 80, "description": "what it is about"},
                 "path": {"type": "string", "pattern": "^[a-z/]{1,60}\\.md$"},
                 "url": {"type": "string", "pattern": "^(?!x)", "format": "uri"},
-                // The name of a property is no keyword.
+                // The name of a property is not a keyword.
                 "pattern": {"type": "array", "items": {"$ref": "#/$defs/tag", "title": "a tag"}, "minItems": 2, "maxItems": 5},
             },
             "required": ["title"],

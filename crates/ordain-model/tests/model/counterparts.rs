@@ -295,7 +295,8 @@ impl Llmock {
         self.0.post("/_llmock/scenario", &json!({"behaviors": behaviors}));
     }
 
-    /// What it thinks of its clients: `report` fails if one of them misbehaved, with `--strict` also on warnings.
+    /// The mock's judgement of its clients: `report` fails if one of them misbehaved, with `--strict` also on
+    /// warnings.
     fn verdict(&self) -> Json {
         let report = Command::new(llmock())
             .args(["report", "--strict", "--json", "--url", &self.0.url])

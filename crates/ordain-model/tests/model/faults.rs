@@ -1,13 +1,13 @@
-//! Faults that neither aimock nor llmock can make. The provider is a few lines of TCP in `support`: refusals in each API's
-//! own words, Ollama's truncation, `Retry-After` as a date and on 503, redirects, bodies that lie about their length, that
-//! never end or never come, fields that are missing, and an address where nobody listens.
+//! Faults that neither aimock nor llmock can make. The provider is a few lines of TCP in `support`: refusals
+//! in each API's own words, Ollama's truncation, `Retry-After` as a date and on 503, redirects. Bodies lie
+//! about their length, never end or never come; fields are missing; and at one address nobody listens.
 
 use crate::support::{Act, LIMITS, Scripted, WIRES, ask, complete, done, good, http, provider};
 use ordain_model::{Limits, ModelError, ProviderName, Usage};
 use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant, SystemTime};
 
-/// What becomes of one answer.
+/// The result of one answer.
 async fn outcome(wire: ProviderName, act: Act) -> (Result<String, ModelError>, Usage) {
     let server = Scripted::new(vec![act]).await;
     let (answer, usage) = complete(&provider(wire, &server.url), "anything").await;
@@ -271,7 +271,7 @@ async fn where_nobody_listens_nothing_is_tried_again() {
     }
 }
 
-/// Plain text behind an https address is no TLS, so no request with a key is ever written.
+/// Plain text behind an https address is not TLS, so no request with a key is ever written.
 #[tokio::test]
 async fn https_is_spoken_where_it_is_asked_for() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -291,7 +291,7 @@ async fn https_is_spoken_where_it_is_asked_for() {
     assert_eq!(seen.await.unwrap()[..2], [22, 3]);
 }
 
-/// Whoever stops waiting stops the call: the connection is closed.
+/// A caller that stops waiting stops the call: the connection is closed.
 #[tokio::test]
 async fn a_dropped_question_hangs_up() {
     for wire in WIRES {

@@ -52,7 +52,7 @@ impl Program {
             line.clear();
             assert_ne!(said.read_line(&mut line).unwrap(), 0, "{command:?} ended");
         }
-        // What it says later goes nowhere, but somebody has to read it.
+        // Its later output goes nowhere, but somebody has to read it.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         let start = line.find("http://").unwrap();
         let url: String = line[start..].split_whitespace().next().unwrap().to_owned();

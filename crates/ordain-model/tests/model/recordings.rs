@@ -1,4 +1,4 @@
-//! What was answered once is answered again: the same, and nothing else.
+//! A recorded answer is given again: the same, and nothing else.
 
 use crate::support::{
     Folder, LIMITS, Scripted, WIRES, ask, complete, done, environment, good, http, settings,
@@ -100,7 +100,7 @@ async fn another_question_is_not_answered() {
         let known = vec!["first note".to_owned(), "second note".to_owned()];
         assert_eq!(answer, Err(ModelError::NotRecorded { known }));
     }
-    // What is shown to people, and the name of the schema, are no part of the question.
+    // The prompt for people and the name of the schema do not belong to the question.
     let mut same = ask("first note");
     same.prompt = "something else".to_owned();
     same.schema.as_mut().unwrap().name = "other".to_owned();
@@ -165,7 +165,7 @@ fn recordings_that_are_none_are_named() {
         ["", "[]", "{}", &fixture("sha256:0", "x"), &fixture(&hash, "x").replace("\"stop\"", "\"maybe\"")]
     {
         let problem = problem(text);
-        assert!(problem.contains("broken.json: is no recorded completion: "), "{problem}");
+        assert!(problem.contains("broken.json: not a recorded completion: "), "{problem}");
     }
     std::fs::write(folder.0.join("another.json"), fixture(&hash, "y")).unwrap();
     assert!(problem(&fixture(&hash, "x")).contains("broken.json: another file has another answer"));

@@ -1,4 +1,4 @@
-//! What is sent, whole: as it goes over the wire.
+//! Requests, whole: as they go over the wire.
 
 use crate::support::{KEY, Scripted, ask, complete, done, environment, good, http, path, settings};
 use ordain_model::{ProviderName, Settings};

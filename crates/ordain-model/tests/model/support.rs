@@ -44,7 +44,7 @@ impl Drop for Folder {
     }
 }
 
-/// What comes after the base URL in the path of an API's requests.
+/// The path after the base URL in an API's requests.
 pub fn path(wire: ProviderName) -> &'static str {
     match wire {
         ProviderName::OpenAi => "/chat/completions",
@@ -109,7 +109,7 @@ pub struct Scripted {
     requests: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// What a scripted provider does with a request.
+/// The reaction of a scripted provider to a request.
 #[derive(Clone)]
 pub enum Act {
     /// Sends these bytes.

@@ -1,4 +1,4 @@
-//! What is made of an answer.
+//! The proposals that answers become.
 
 use crate::support::{PROMPT, Vault, draft, drafter, good, request};
 use ordain_canon::{Canonicalizer, NoteHash, Value};
@@ -29,7 +29,8 @@ async fn an_answer_that_fits_becomes_a_proposal() {
     assert!(vault.files().is_empty());
 }
 
-/// Id and hash as Python makes them with `json.dumps(…, sort_keys=True)` and `hashlib`: the same on every machine and day.
+/// Id and hash as Python makes them with `json.dumps(…, sort_keys=True)` and `hashlib`: the same on every
+/// machine and day.
 #[tokio::test]
 async fn the_same_request_and_answer_have_the_same_hash() {
     let vault = Vault::new();

@@ -1,4 +1,4 @@
-//! What a model is asked. A recording has the whole question's hash, so what is asked is looked at through one.
+//! Questions to a model. A recording has the whole question's hash, so questions are looked at through one.
 
 use crate::support::{PROMPT, Vault, good};
 use ordain_model::{ProviderName, Settings};
@@ -112,7 +112,7 @@ async fn a_note_is_found_by_its_title() {
     }
     for (reference, problem) in [
         ("[[Mars]]", "there is no note `[[Mars]]` in the vault"),
-        ("[[same]]", "`[[same]]` may be a/same.md, b/same.md; name one by its path"),
+        ("[[same]]", "`[[same]]` is ambiguous: a/same.md, b/same.md"),
     ] {
         let request = Request::new(Source::Prompt, PROMPT, &[reference.to_owned()], None).unwrap();
         let failure = drafter.draft(&request, "c-1").await.unwrap_err();
@@ -189,7 +189,7 @@ async fn our_key_is_not_passed_on() {
     assert!(vault.files().is_empty());
 }
 
-/// What a model calls a field may be a secret, too.
+/// The name that a model gives a field may be a secret, too.
 #[tokio::test]
 async fn names_of_fields_are_redacted() {
     let vault = Vault::new();

@@ -1,4 +1,4 @@
-//! A vault, and a model that answers as it is told.
+//! A vault, and a model that gives the answers of the test.
 
 use ordain_model::{Embedded, Settings};
 use ordain_note::{Draft, Drafter, Failure, Request, Source};
@@ -51,7 +51,7 @@ impl Drop for Vault {
     }
 }
 
-/// What a model should answer.
+/// The answer of a model.
 pub(crate) fn good() -> Json {
     json!({
         "version": 1,
@@ -66,7 +66,7 @@ pub(crate) fn request(text: &str) -> Request {
     Request::new(Source::Prompt, text, &[], None).unwrap()
 }
 
-/// Whoever answers the prompt of a request with a text, and nothing else.
+/// A model that answers the prompt of a request with a text, and nothing else.
 pub(crate) fn drafter(vault: &Vault, request: &Request, answer: &str, snapshot: bool) -> Drafter {
     let examples: Embedded = vec![(&*request.text.clone().leak(), &*answer.to_owned().leak())].leak();
     let provider = Settings::default().provider(|_| None, Path::new("."), examples).unwrap();

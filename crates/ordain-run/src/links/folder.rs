@@ -28,10 +28,10 @@ struct Found {
     warnings: Vec<Violation>,
 }
 
-/// The bytes of a file, but not of what is no file or too long for a document.
+/// The bytes of a regular file that is not too long for a document.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! What the kernel makes, made again: RL3 to RL7.
+//! The documents of the kernel, made again: RL3 to RL7.
 
 use super::folder::Folder;
 use crate::artefacts::{BASE, BRIEFS, BUNDLE, EVIDENCE, INTENT, INTENT_TEXT, PATCH, PLAN, RESULT, briefs};
@@ -45,7 +45,8 @@ fn intent(folder: &mut Folder<'_>, result: &RunResult) -> Option<Vec<u8>> {
     text
 }
 
-/// What the kernel makes of the intent today; nothing, with a warning, if the run had another kernel.
+/// The bundle that the kernel makes of the intent today; nothing, with a warning, if the run had another
+/// kernel.
 fn made_again(folder: &mut Folder<'_>, result: &RunResult, intent: &[u8]) -> Option<Transformed> {
     if result.kernel_version.as_str() != KERNEL_VERSION {
         let (then, now) = (result.kernel_version.as_str(), KERNEL_VERSION);
@@ -217,7 +218,7 @@ fn plan_of(folder: &mut Folder<'_>, bundle: Option<&Verified<Bundle>>) -> Option
     folder.document(PLAN, &Facts { bundle: source.as_ref(), ..Facts::default() })
 }
 
-/// What is more than the profile allows is kept, but not tried.
+/// A patch set beyond the profile's limits is kept, but not tried.
 fn patch_of(folder: &mut Folder<'_>, result: &RunResult) -> Option<Verified<PatchSet>> {
     let mut profile: Profile = result.policy.clone();
     if result.execution.0.is_none() {
@@ -341,7 +342,7 @@ fn check_source(
     }
 }
 
-/// RL7. What could not be looked at is not in the base; then its action did not succeed.
+/// RL7. Targets that could not be looked at are not in the base; then their actions did not succeed.
 fn check_base(folder: &mut Folder<'_>, result: &RunResult, plan: &Proposal, patch: &PatchSet, base: &Base) {
     let paths: BTreeSet<&str> = patch.operations.iter().map(|operation| operation.path.as_str()).collect();
     let kept: BTreeSet<&str> = base.files.keys().map(String::as_str).collect();

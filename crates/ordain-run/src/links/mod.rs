@@ -17,14 +17,14 @@ use std::path::Path;
 
 pub use kernel::patch_link;
 
-/// What was found about one file of a run's folder.
+/// The findings about one file of a run's folder.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CheckedFile {
     /// Relative to the folder.
     pub file: String,
-    /// What it is; nothing for texts, for the base, and for what is no document.
+    /// Its kind; nothing for texts, for the base, and for other files.
     pub kind: Option<Kind>,
-    /// What is wrong with it.
+    /// The findings.
     pub report: Report,
 }
 
@@ -100,13 +100,13 @@ fn check_files(folder: &mut Folder<'_>, result: &RunResult) {
         let is_brief = bundled && name.starts_with(BRIEFS);
         let elsewhere = is_brief || name.starts_with("output/") || is_round_output(&name, result);
         if !expected.contains(name.as_str()) && !allowed.contains(&name) && !elsewhere {
-            let message = "is no part of the run that the result describes".to_owned();
+            let message = "does not belong to the run that the result describes".to_owned();
             folder.wrong(links::FILES, &name, "", message);
         }
     }
 }
 
-/// What a command of a trial wrote is a matter of that trial's evidence, if there is any.
+/// The output of a command of a trial is a matter of that trial's evidence, if there is any.
 fn is_round_output(name: &str, result: &RunResult) -> bool {
     let rounds = result.work.iter().flat_map(|work| &work.rounds);
     (1..).zip(rounds).any(|(number, round)| {

@@ -1,4 +1,4 @@
-//! What happened in the sandbox: RL8 to RL10.
+//! The events in the sandbox: RL8 to RL10.
 
 use super::folder::Folder;
 use super::kernel::{Planned, check_verdict};
@@ -39,7 +39,7 @@ fn check_untried(folder: &mut Folder<'_>, result: &RunResult, planned: &Planned)
         _ => only_planned(&[]),
     }
     .document();
-    // What stood in the way is said after it, and is nothing that the files show.
+    // Obstacles are reported after it, and the files do not show them.
     let more = result.decision.reasons.iter().skip(expected.reasons.len()).cloned();
     expected.reasons.extend(more);
     check_verdict(folder, result, &expected);

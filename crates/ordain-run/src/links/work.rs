@@ -15,7 +15,8 @@ use ordain_spec::run::{RunResult, Verdict, WorkOrder, WorkRound, links};
 use ordain_spec::{Facts, Sha256, Verified};
 use std::collections::BTreeSet;
 
-/// The files that rounds may have, and those that they must have. What commands wrote is a matter of the evidence.
+/// The files that rounds may have, and those that they must have. The output of commands is a matter of the
+/// evidence.
 pub(super) fn expected(work: &WorkOrder) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut required, mut allowed) = (BTreeSet::new(), BTreeSet::new());
     for (number, round) in (1..).zip(&work.rounds) {

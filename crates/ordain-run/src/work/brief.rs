@@ -63,7 +63,7 @@ fn commands(plan: &Proposal) -> impl Iterator<Item = &str> {
         .map(|action| action.target.as_str())
 }
 
-/// Those that a work order's plan has: texts that are only for the agent are no files of the workspace.
+/// Those that a work order's plan has: texts that are only for the agent are not files of the workspace.
 fn tests<'p>(bundle: &Bundle, intent: &Value<'_>, plan: &'p Proposal) -> Vec<&'p AcceptanceTest> {
     let context = intent.get("context");
     let files = context.and_then(|it| it.get("files")).and_then(Value::as_array).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What was wrong with a round, in a form that an agent can use.
+//! The faults of a round, in a form that an agent can use.
 
 use super::Round;
 use crate::outcome::Tried;
@@ -12,7 +12,7 @@ const LINES_MAX: usize = 60;
 const LINE_CHARS_MAX: usize = 400;
 
 pub(super) fn of(round: &Round, number: usize) -> String {
-    let mut text = format!("# Round {number} was not accepted\n\nWhat is wrong:\n\n");
+    let mut text = format!("# Round {number} was not accepted\n\nThese checks failed:\n\n");
     for reason in round.document.reasons.iter().take(REASONS_MAX) {
         let _ = writeln!(text, "- {}", one_line(reason));
     }

@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What an order is about.
+/// The subject of an order.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderFile {
@@ -20,7 +20,7 @@ pub struct OrderFile {
     pub intent_path: String,
     /// The intent.
     pub intent: Json,
-    /// What commands may do.
+    /// The rights of commands.
     pub profile: Profile,
     /// Whether commands may run without namespaces where there are none.
     pub allow_landlock_only: bool,
@@ -66,17 +66,17 @@ impl WorkFolder {
         self.path.join("copy")
     }
 
-    /// What the agent has to do.
+    /// The task of the agent.
     pub fn brief(&self) -> PathBuf {
         self.path.join("brief.md")
     }
 
-    /// What was wrong with the last round.
+    /// The faults of the last round.
     pub fn feedback(&self) -> PathBuf {
         self.path.join("feedback.md")
     }
 
-    /// Writes a file of the order. Whatever stands there is replaced, and no link is followed.
+    /// Writes a file of the order. An existing file is replaced, and no link is followed.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RunError> {
         let path = self.path.join(name);
         let _ = fs::remove_file(&path);
@@ -104,9 +104,17 @@ impl WorkFolder {
             .map_err(|error| RunError::Order(format!("`{}`: {error}", self.path.join(name).display())))
     }
 
-    /// Puts a file of the intent into the copy, or takes one away. The copy has just been made, and has no links that lead out.
+    /// Puts a file of the intent into the copy, or takes one away. Nothing is written through a link: one that goes up
+    /// through another can lead out of the copy, whatever its text says.
     pub(super) fn put(&self, path: &str, content: Option<&[u8]>) -> Result<(), RunError> {
         let place = self.copy().join(path);
+        let steps = Path::new(path).ancestors().filter(|step| !step.as_os_str().is_empty());
+        for step in steps {
+            if self.copy().join(step).symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+                let step = step.display();
+                return Err(RunError::Order(format!("`{path}` leads through the symbolic link `{step}`")));
+            }
+        }
         let done = match content {
             None => fs::remove_file(&place),
             Some(content) => {

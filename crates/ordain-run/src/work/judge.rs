@@ -9,11 +9,11 @@ use ordain_spec::evidence::ExecutionEvidence;
 use ordain_spec::patch::PatchSet;
 use ordain_spec::plan::Proposal;
 
-/// What is tried of a patch set.
+/// The part of a patch set that is tried.
 pub(crate) struct Trees {
     /// On the agent's tree.
     pub(crate) plan: Verified<Proposal>,
-    /// What is left with protected files put back, and which these are.
+    /// The rest with protected files put back, and which these are.
     pub(crate) put_back: PutBack,
     /// On the tree with protected files put back, unless the two are the same or nothing is left.
     pub(crate) restored: Option<Verified<Proposal>>,

@@ -72,7 +72,7 @@ pub struct Round {
     pub document: WorkRound,
     /// For the agent; empty if nothing is wrong.
     pub feedback: String,
-    /// What was planned, where there is a patch set that could be tried.
+    /// The plan, where there is a patch set that could be tried.
     pub planned: Option<Planned>,
     /// The trial on the agent's tree.
     pub tried: Option<Tried>,
@@ -83,7 +83,7 @@ pub struct Round {
 
 /// The order is over.
 pub struct WorkRun {
-    /// The result, as it stands in the folder.
+    /// The result, as it is in the folder.
     pub result: Verified<RunResult>,
     /// The folder, relative to the workspace.
     pub folder: PathBuf,
@@ -124,7 +124,7 @@ impl WorkOrder {
     pub fn prepare(file: OrderFile, folder: &Path, now_ms: u64) -> Result<Self, RunError> {
         prepare_run_folder(&file.workspace)?;
         let folder = WorkFolder::make(folder, &file.workspace)?;
-        // Nobody can go on with half of it. What `make` refuses was there before, and stays.
+        // Nobody can go on with half of it. A file that `make` refuses was there before, and stays.
         Self::fill(file, folder.clone(), now_ms).inspect_err(|_| drop(folder.remove()))
     }
 
@@ -177,7 +177,7 @@ impl WorkOrder {
         Ok(())
     }
 
-    /// What the agent reads from standard input: the brief, and in later rounds what was wrong.
+    /// The standard input of the agent: the brief, and in later rounds what was wrong.
     pub fn input(&self) -> Result<Vec<u8>, RunError> {
         let mut input = self.folder.read("brief.md")?;
         if let Some(round) = self.rounds.last() {
@@ -331,7 +331,7 @@ impl WorkOrder {
         }))
     }
 
-    /// What is at the targets, which must be what was there when the copy was made.
+    /// The state of the targets, which must be the one from when the copy was made.
     fn base_of(&self, set: &PatchSet) -> Result<Base, RunError> {
         let (base, problems) =
             look(&self.workspace, set.operations.iter().map(|operation| operation.path.as_str()))?;

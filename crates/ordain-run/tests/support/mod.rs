@@ -114,7 +114,7 @@ pub fn pretend(session: &Session, watch: &mut dyn FnMut(StepEvent)) -> Result<Re
 
 struct Pretended<'s> {
     session: &'s Session,
-    /// What differs from the workspace: a content, nothing, or a folder.
+    /// The difference from the workspace: a content, nothing, or a folder.
     files: BTreeMap<String, Option<Result<Vec<u8>, ()>>>,
     skip: bool,
 }

@@ -52,9 +52,35 @@ pub(crate) async fn list(
     Asked(query): Asked<ActionsQuery>,
 ) -> Result<Response, ErrorResponse> {
     let limit = page(query.limit, PAGE_DEFAULT)?;
-    let after = query.after.map(|place| whole("after", place)).transpose()?;
-    let (actions, next) = app.gate.actions(&caller, query.state, after, limit).await?;
-    ok(&ActionPage { actions, next })
+    let places = [("after", query.after), ("before", query.before), ("since_ms", query.since_ms)];
+    for (name, number) in places.into_iter().chain([("until_ms", query.until_ms)]) {
+        number.map(|number| whole(name, number)).transpose()?;
+    }
+    let wait = query.wait.map(seconds).transpose()?;
+    let seen = app.gate.size().await?;
+    if let Some(prefix) = query.id_prefix {
+        let invalid = |_| Problem::invalid("", "`id_prefix` must be the beginning of an id");
+        let prefix = nameable(prefix).map_err(invalid)?;
+        let actions = app.gate.actions_named(&caller, &prefix, limit).await?;
+        return ok(&ActionPage { actions, next: None, seen });
+    }
+    if query.after.is_none() && wait.is_none() {
+        let (actions, next) = Box::pin(app.gate.find_actions(&caller, &query, limit)).await?;
+        return ok(&ActionPage { actions, next, seen });
+    }
+    let (state, wait) = (query.state, wait.unwrap_or_default());
+    let mut page = Box::pin(wait::until_listed(&app, &caller, state, query.after, limit, wait)).await?;
+    page.actions.retain(|status| ordain_gate::selects(&query, status));
+    ok(&page)
+}
+
+/// The time that somebody may wait.
+fn seconds(asked: u64) -> Result<Duration, Problem> {
+    if asked > POLL_SECONDS_MAX {
+        let problem = format!("`wait` must be from 0 to {POLL_SECONDS_MAX} seconds");
+        return Err(Problem::invalid("", problem));
+    }
+    Ok(Duration::from_secs(asked))
 }
 
 /// How many elements a page may have.
@@ -72,14 +98,9 @@ pub(crate) async fn status(
     Named(id): Named,
     Asked(query): Asked<ActionQuery>,
 ) -> Result<Response, ErrorResponse> {
-    match query.wait {
+    match query.wait.map(seconds).transpose()? {
         None => ok(&Box::pin(app.gate.status(&caller, &id)).await?),
-        Some(seconds) if seconds <= POLL_SECONDS_MAX => {
-            ok(&wait::until_decided(&app, &caller, &id, Duration::from_secs(seconds)).await?)
-        }
-        Some(_) => {
-            Err(Problem::invalid("", format!("`wait` must be from 0 to {POLL_SECONDS_MAX} seconds")).into())
-        }
+        Some(time) => ok(&wait::until_decided(&app, &caller, &id, time).await?),
     }
 }
 

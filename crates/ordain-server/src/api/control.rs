@@ -15,7 +15,8 @@ pub(crate) async fn status(
 ) -> Result<Response, ErrorResponse> {
     let project = project.map(|Extension(project)| project);
     let principal = Some(caller.principal().to_owned());
-    ok(&GateStatus { principal, project, ..app.gate.gate_status().await? })
+    let agents = caller.agents().map(str::to_owned).collect();
+    ok(&GateStatus { principal, agents, project, ..app.gate.gate_status().await? })
 }
 
 pub(crate) async fn halt(

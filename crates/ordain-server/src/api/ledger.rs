@@ -3,10 +3,10 @@
 use super::actions::page;
 use crate::app::App;
 use crate::error::ErrorResponse;
-use crate::request::{Asked, By, ok, text, whole};
+use crate::request::{Asked, By, Named, ok, text, whole};
 use axum::extract::State;
 use axum::response::Response;
-use ordain_api::{ConsistencyProof, ConsistencyQuery, EntriesQuery, EntryPage, ProofQuery};
+use ordain_api::{ConsistencyProof, ConsistencyQuery, EntriesQuery, ProofQuery};
 
 const PAGE_DEFAULT: usize = 100;
 
@@ -35,11 +35,29 @@ pub(crate) async fn consistency(
 
 pub(crate) async fn entries(
     State(app): State<App>,
-    By(_): By,
+    By(caller): By,
     Asked(query): Asked<EntriesQuery>,
 ) -> Result<Response, ErrorResponse> {
     let limit = page(query.limit, PAGE_DEFAULT)?;
-    let from = whole("from", query.from.unwrap_or(0))?;
-    let entries = app.gate.ledger_entries(from, limit).await?;
-    ok(&EntryPage { entries, size: app.gate.size().await? })
+    let places = [("from", query.from), ("before", query.before), ("since_ms", query.since_ms)];
+    for (name, number) in places.into_iter().chain([("until_ms", query.until_ms)]) {
+        number.map(|number| whole(name, number)).transpose()?;
+    }
+    ok(&Box::pin(app.gate.find_entries(&caller, &query, limit)).await?)
+}
+
+pub(crate) async fn dossier(
+    State(app): State<App>,
+    By(caller): By,
+    Named(id): Named,
+) -> Result<Response, ErrorResponse> {
+    ok(&Box::pin(app.gate.dossier(&caller, &id)).await?)
+}
+
+pub(crate) async fn document(
+    State(app): State<App>,
+    By(caller): By,
+    Named(hash): Named,
+) -> Result<Response, ErrorResponse> {
+    ok(&Box::pin(app.gate.document(&caller, &hash)).await?)
 }

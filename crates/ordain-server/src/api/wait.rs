@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use ordain_api::{ActionState, ActionStatus, Problem};
+use ordain_api::{ActionPage, ActionState, ActionStatus, Problem};
 use ordain_canon::Canonicalizer;
 use ordain_gate::{Caller, GateError, StatusFingerprint};
 use std::convert::Infallible;
@@ -18,6 +18,9 @@ use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
+
+/// The id of no action: somebody waits for all of them.
+const ANY: &str = "";
 
 /// Somebody who waits for an action to change. It holds no more of the action than it needs to see that: many may wait.
 struct Watch {
@@ -54,6 +57,11 @@ impl Watch {
         Box::pin(self.app.gate.status(&self.caller, &self.id)).await
     }
 
+    /// A token that ended meanwhile waits no longer.
+    async fn check_token(&self) -> Result<(), GateError> {
+        Box::pin(self.app.gate.check_still_holds(&self.caller)).await
+    }
+
     fn is_over(&self) -> bool {
         *self.stopping.borrow() || Instant::now() >= self.end
     }
@@ -64,7 +72,7 @@ impl Watch {
         loop {
             tokio::select! {
                 change = self.changes.recv() => match change {
-                    Ok(other) if other != self.id => {}
+                    Ok(other) if self.id != ANY && other != self.id => {}
                     _ => return,
                 },
                 _ = self.stopping.changed() => return,
@@ -86,6 +94,35 @@ pub(crate) async fn until_decided(
         watch.changed().await;
     }
     Ok(watch.status().await?)
+}
+
+/// The actions that changed after a place, when there are some for this caller, or when the time is over.
+pub(crate) async fn until_listed(
+    app: &App,
+    caller: &Caller,
+    state: Option<ActionState>,
+    after: Option<u64>,
+    limit: usize,
+    time: Duration,
+) -> Result<ActionPage, ErrorResponse> {
+    let mut watch = if time.is_zero() { None } else { Some(Watch::new(app, caller, ANY, time)?) };
+    let mut after = after;
+    loop {
+        // Read before the page: what changes in between is heard of twice rather than never.
+        let size = app.gate.size().await?;
+        let (actions, next) = Box::pin(app.gate.actions(caller, state, after, limit)).await?;
+        let seen = next.unwrap_or(size);
+        match &mut watch {
+            Some(watch) if actions.is_empty() && !watch.is_over() => {
+                after = Some(seen);
+                if next.is_none() {
+                    watch.changed().await;
+                    watch.check_token().await?;
+                }
+            }
+            _ => return Ok(ActionPage { actions, next, seen }),
+        }
+    }
 }
 
 /// Whether nothing will happen to it any more.
@@ -155,7 +192,7 @@ pub(crate) async fn events(
     place: Option<Extension<Place>>,
 ) -> Result<Response, ErrorResponse> {
     let watch = Watch::new(&app, &caller, &id, STREAM_WAIT)?;
-    // What is not there or not for this caller is said with a status, before a stream begins.
+    // A missing or forbidden action is answered with a status, before a stream begins.
     watch.fingerprint().await?;
     let _place = place.map(|Extension(place)| place);
     let stream = Stream { watch, last: None, ended: false, request_id, _place };

@@ -1,4 +1,4 @@
-//! Who asks: tokens that hold and tokens that do not, and what each role may do.
+//! Callers: tokens that hold and tokens that do not, and what each role may do.
 
 use crate::support::{NOW, Server, exchange, packet, proposal};
 use ordain_api::{Role, openapi};
@@ -83,7 +83,7 @@ fn only_one_header_with_one_whole_token_is_enough() {
     assert_eq!(wrong(&format!("ordain_{id}_{other}")), unknown);
 }
 
-/// Who may ask for what, written down a second time.
+/// The roles of each operation, written down a second time.
 const MAY: &[(&str, &str, &str)] = &[
     ("POST", "/v1/actions", "actor"),
     // Takes a token with two roles, which none of these has.
@@ -91,6 +91,8 @@ const MAY: &[(&str, &str, &str)] = &[
     ("GET", "/v1/actions", "any"),
     ("GET", "/v1/actions/{id}", "actor approver operator worker auditor"),
     ("GET", "/v1/actions/{id}/events", "actor approver operator worker auditor"),
+    ("GET", "/v1/actions/{id}/dossier", "auditor operator"),
+    ("GET", "/v1/documents/{id}", "actor approver operator worker auditor"),
     ("POST", "/v1/actions/{id}/approvals", "approver"),
     ("POST", "/v1/evidence", "sensor"),
     ("GET", "/v1/permits/{id}", "actor approver operator worker auditor"),
@@ -114,6 +116,8 @@ const MAY: &[(&str, &str, &str)] = &[
     ("GET", "/v1/tokens", "operator auditor"),
     ("DELETE", "/v1/tokens/{id}", "operator"),
     ("POST", "/v1/projects", "operator"),
+    ("GET", "/v1/projects", "operator auditor approver"),
+    ("DELETE", "/v1/projects/{id}", "operator"),
     ("POST", "/v1/transform", "any"),
     ("POST", "/v1/verify", "any"),
     ("POST", "/proposal", "actor"),
@@ -181,7 +185,7 @@ fn an_actor_sees_its_own_actions_and_no_others() {
     let ask = |method: &str, path: &str, body: Option<&serde_json::Value>| {
         server.ask_with(Some(&stranger), method, path, body)
     };
-    // What is there and what is not look the same.
+    // Present and missing things look the same.
     ask("GET", "/v1/actions/p1", None).refused(404, "no action `p1`");
     ask("GET", "/v1/actions/p0", None).refused(404, "no action `p0`");
     ask("GET", "/v1/actions/p1?wait=1", None).refused(404, "no action `p1`");
@@ -191,7 +195,7 @@ fn an_actor_sees_its_own_actions_and_no_others() {
     ask("GET", &format!("/v1/permits/{permit}"), None).refused(404, &format!("no permit `{permit}`"));
     assert_eq!(ask("GET", "/v1/actions", None).expect(200)["actions"], json!([]));
     // A page has an end, which is nobody's id.
-    let page = ask("GET", "/v1/actions?limit=1", None).expect(200);
+    let page = ask("GET", "/v1/actions?limit=1&after=0", None).expect(200);
     assert!(page["actions"] == json!([]) && page["next"].is_u64(), "{page}");
     ask("POST", "/v1/actions", Some(&proposal("p2", "write"))).refused(403, "may not propose as `agent`");
     let mut own = proposal("p2", "write");
@@ -210,7 +214,7 @@ fn an_actor_sees_its_own_actions_and_no_others() {
     ask("POST", "/v1/actions", Some(&proposal("p1", "write"))).refused(403, "may not propose");
 }
 
-/// Whoever proposes can name any packet. What is in it is for those who decide and check.
+/// A proposer can name any packet. Its content is for those who decide and check.
 #[test]
 fn an_actor_sees_which_evidence_was_used_and_not_what_it_says() {
     let server = Server::new();

@@ -59,7 +59,9 @@ fn from_a_proposal_to_its_outcome() {
         assert_eq!(worker.action("p2").unwrap(), None);
         assert_eq!(worker.actions(&ActionsQuery::default()).unwrap().actions.len(), 1);
         let auditor = connect(&server, "audrey");
-        let page = auditor.entries(&EntriesQuery { from: Some(0), limit: Some(2) }).unwrap();
+        let page = auditor
+            .entries(&EntriesQuery { from: Some(0), limit: Some(2), ..EntriesQuery::default() })
+            .unwrap();
         assert_eq!((page.entries.len(), page.size), (2, server.size()));
         assert_eq!(auditor.consistency(1, page.size).unwrap().new, page.size);
         assert!(auditor.checkpoint().unwrap().contains('\n') && auditor.proof(0).unwrap().contains('\n'));

@@ -54,7 +54,7 @@ fn a_held_action_is_approved_rejected_or_superseded() {
     assert_eq!((text(&first["state"]), first["approvals"].as_array().unwrap().len()), ("held", 1));
     let allowed = server.approve("bob", &status).expect(200);
     assert_eq!(text(&allowed["state"]), "allowed");
-    // Who approves does not get the permit to use it.
+    // An approver does not get the permit to use it.
     assert!(allowed["permit"]["token"].is_null());
     let allowed = server.get("will", "/v1/actions/p1").expect(200);
     server.spend(&allowed, &write).expect(200);
@@ -197,7 +197,7 @@ fn tokens_are_made_listed_and_revoked() {
         (json!({"principal": "x", "roles": []}), "no role"),
         (json!({"principal": "x", "roles": ["actor", "actor"]}), "twice"),
         (json!({"principal": "x", "roles": ["actor"], "names": ["y", "y"]}), "twice"),
-        (json!({"principal": "x", "roles": ["boss"]}), "none of `actor`"),
+        (json!({"principal": "x", "roles": ["boss"]}), "expected one of `actor`"),
         (json!({"principal": "x", "roles": ["actor"], "expires_at_ms": 1}), "past"),
         (json!({"principal": "x", "roles": ["actor"], "color": 1}), "color"),
     ] {
@@ -286,6 +286,12 @@ fn documents_are_transformed_and_verified() {
     let verified = server.post("andy", "/v1/verify?kind=packet", &proposal("p1", "read")).expect(200);
     assert_eq!(verified["report"]["ok"], json!(false));
     server.post("andy", "/v1/verify?kind=poem", &json!({})).refused(400, "not a kind of document");
+    // The hint names the query parameter, and works.
+    for document in [json!({}), json!({"poem": "tides"}), json!({"a": 1, "b": [2]}), json!({"": null})] {
+        server.post("andy", "/v1/verify", &document).refused(400, "`?kind=` names the kind");
+        let verified = server.post("andy", "/v1/verify?kind=intent", &document).expect(200);
+        assert_eq!((text(&verified["kind"]), &verified["report"]["ok"]), ("intent", &json!(false)));
+    }
     let intent = json!({"goal": "Rename the field `a` to `b` in `src/x.rs`"});
     server.post("andy", "/v1/transform", &intent).expect(200);
 }

@@ -49,7 +49,7 @@ fn one_principal_has_so_many_requests_and_no_more() {
     refused.refused(429, "requests under way already");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(Events::open(server.address, "/v1/actions/p1/events", &token).status, 429);
-    // Another token of the same principal is no way around, and others are not touched.
+    // Another token of the same principal is not a way around, and others are not touched.
     let second = server.token("audrey", &[Role::Auditor], &[], None);
     server.ask_with(Some(&second), "GET", "/v1/gate", None).refused(429, "requests under way already");
     server.get("ann", "/v1/gate").expect(200);
@@ -66,7 +66,7 @@ fn so_many_wait_and_no_more() {
         (0..WAITING_MAX / 128).map(|number| streams(&server, &token(number), 128)).collect();
     server.get("ann", "/v1/actions/p1?wait=5").refused(503, "too many are waiting");
     assert_eq!(Events::open(server.address, "/v1/actions/p1/events", server.token_of("ann")).status, 503);
-    // Whoever does not wait is answered.
+    // A caller that does not wait is answered.
     server.get("ann", "/v1/actions/p1").expect(200);
     server.ask_with(None, "GET", "/ready", None).expect(200);
     drop(waiting);
@@ -158,7 +158,7 @@ fn a_mistake_of_the_program_is_an_answer_and_the_next_request_is_another() {
     server.post("andy", "/v1/actions", &read).refused(500, "has a bug");
     server.get("andy", "/v1/gate").refused(500, "has a bug");
     server.ask_with(None, "GET", "/health", None).expect(200);
-    // What happens beside requests is broken off too, and goes on.
+    // The work beside requests is broken off too, and goes on.
     std::thread::sleep(ordain_server::limits::SWEEP_EVERY);
     server.set_clock(crate::support::NOW);
     server.submit(&proposal("p2", "write"));

@@ -4,17 +4,19 @@ use crate::support::{Server, packet, proposal, text};
 use ordain_gate::{EVIDENCE_BYTES_MAX, PAGE_BYTES_MAX};
 use serde_json::{Value as Json, json};
 
-/// Follows a list to its end. Gives the ids of each page, and the longest answer.
-fn followed(server: &Server, who: &str, limit: usize) -> (Vec<Vec<String>>, usize) {
-    let (mut pages, mut longest, mut after) = (Vec::new(), 0, String::new());
+/// Follows a list to its end: in the order of changes (`after`), or the newest first (`before`). Gives the
+/// ids of each page, and the longest answer.
+fn followed(server: &Server, who: &str, limit: usize, place: &str) -> (Vec<Vec<String>>, usize) {
+    let (mut pages, mut longest) = (Vec::new(), 0);
+    let mut at = if place == "after" { "&after=0".to_owned() } else { String::new() };
     loop {
-        let reply = server.get(who, &format!("/v1/actions?limit={limit}{after}"));
+        let reply = server.get(who, &format!("/v1/actions?limit={limit}{at}"));
         longest = longest.max(reply.text().len());
         let page = reply.expect(200);
         let ids = page["actions"].as_array().unwrap().iter().map(|it| text(&it["action_id"]).to_owned());
         pages.push(ids.collect());
         match page["next"].as_u64() {
-            Some(next) => after = format!("&after={next}"),
+            Some(next) => at = format!("&{place}={next}"),
             None => return (pages, longest),
         }
         assert!(pages.len() < 100, "it does not end");
@@ -30,11 +32,14 @@ fn a_page_ends_where_it_is_long_enough() {
         long["parameters"]["text"] = "x".repeat(LONG).into();
         server.submit(&long);
     }
-    let (pages, longest) = followed(&server, "audrey", 500);
-    assert!(longest < PAGE_BYTES_MAX + LONG + 10_000, "{longest} bytes");
-    assert!(pages.len() > 2, "{pages:?}");
-    let expected: Vec<String> = (0..12).map(|number| format!("p{number:02}")).collect();
-    assert_eq!(pages.concat(), expected);
+    let mut expected: Vec<String> = (0..12).map(|number| format!("p{number:02}")).collect();
+    for place in ["after", "before"] {
+        let (pages, longest) = followed(&server, "audrey", 500, place);
+        assert!(longest < PAGE_BYTES_MAX + LONG + 10_000, "{longest} bytes");
+        assert!(pages.len() > 2, "{pages:?}");
+        assert_eq!(pages.concat(), expected);
+        expected.reverse();
+    }
 }
 
 /// Two actions that one step has changed stand at one place, and the end of a page is not between them.
@@ -50,11 +55,20 @@ fn nothing_is_passed_over_or_given_twice() {
     }
     for limit in 1..=9 {
         for who in ["audrey", "andy"] {
-            let (pages, _) = followed(&server, who, limit);
+            let (pages, _) = followed(&server, who, limit, "after");
             let mut ids = pages.concat();
             assert_eq!(ids, ["p0", "p2", "p3", "p5", "p1", "q1", "p4", "q4"], "{limit}: {pages:?}");
             ids.dedup();
             assert_eq!(ids.len(), 8);
+            let (pages, _) = followed(&server, who, limit, "before");
+            assert_eq!(
+                pages.concat(),
+                ["q4", "q1", "p5", "p4", "p3", "p2", "p1", "p0"],
+                "{limit}: {pages:?}"
+            );
+            // Those that one step superseded stand at one place of the list of their state.
+            let held = server.get(who, &format!("/v1/actions?state=superseded&limit={limit}")).expect(200);
+            assert_eq!(held["actions"][0]["action_id"], "p4");
         }
     }
 }

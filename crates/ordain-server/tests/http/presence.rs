@@ -1,4 +1,5 @@
-//! Owner acts on a gate with an owner: every operation that writes needs a signed statement, unless the table says otherwise.
+//! Owner acts on a gate with an owner: every operation that writes needs a signed statement, unless the table
+//! says otherwise.
 
 use ed25519_dalek::SigningKey;
 use ordain_api::{NewApproverKey, OPERATIONS, OwnerAct};

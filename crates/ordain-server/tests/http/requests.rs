@@ -30,7 +30,7 @@ fn a_body_that_is_too_long_is_refused_however_it_is_announced() {
     let chunk = [format!("{:x}\r\n", 1 << 16).into_bytes(), vec![b' '; 1 << 16], b"\r\n".to_vec()].concat();
     let chunked = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
     submit(&server, chunked, &chunk.repeat(17)).refused(413, "longer than");
-    // What fits, fits: in pieces too.
+    // A request that fits, fits: in pieces too.
     let body = proposal("p1", "read").to_string();
     let pieces: String =
         body.as_bytes().chunks(7).map(|it| format!("{:x}\r\n{}\r\n", it.len(), text_of(it))).collect();
@@ -140,7 +140,7 @@ fn malformed_requests_get_a_refusal_and_the_server_lives() {
         let reply = submit(&server, &format!("Content-Type: application/json\r\n{headers}"), body.as_bytes());
         assert_eq!(reply.status, 400, "{headers}");
     }
-    // Both at once: chunks count, and what follows is no second request.
+    // Both at once: chunks count, and the rest is not a second request.
     let both = format!(
         "Content-Type: application/json\r\nContent-Length: {length}\r\nTransfer-Encoding: chunked\r\n"
     );

@@ -26,7 +26,7 @@ const PASSWORD: &str = "pl4nted-passw0rd";
 const SSN: &str = "pl4nted-078-05-1120";
 const PIN: u64 = 4_815_162_342;
 
-/// What nobody may see who does not hold it already, and what it is.
+/// The secrets that only their holder may see, and their kinds.
 struct Planted(Vec<(&'static str, String)>);
 
 impl Planted {
@@ -78,7 +78,7 @@ fn no_secret_is_in_a_log_a_metric_or_an_error() {
         planted.0.push(("token's secret", server.token_of(who).splitn(3, '_').nth(2).unwrap().to_owned()));
     }
 
-    // What approvers and auditors see has hashes in the place of values.
+    // Approvers and auditors see hashes in the place of values.
     let evidence = packet("e1", &json!({"ssn": SSN, "record": {"password": PASSWORD}, "seen": true}));
     planted.is_not_in("an answer about evidence", &server.post("sam", "/v1/evidence", &evidence).text());
     for path in
@@ -245,7 +245,8 @@ fn denied_changes() -> Vec<Json> {
     ]
 }
 
-/// Members whose values the kernel would quote in its reason, if they were no secrets; the rule, and words of the reason.
+/// Members whose values the kernel would quote in its reason, if they were not secrets; the rule, and words
+/// of the reason.
 fn quoting_changes() -> Vec<(Json, &'static str, &'static str)> {
     let precondition = json!({"evidence_bindings": [{"evidence_id": "e1", "binding_type": "attestation", "required": true,
             "freshness_ms": 60_000}],

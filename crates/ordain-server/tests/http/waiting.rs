@@ -20,7 +20,7 @@ fn a_long_poll_answers_when_somebody_else_approves() {
         assert_eq!(text(&answered["state"]), "allowed");
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     });
-    // What is decided is answered at once, and what stays held when the time is over.
+    // A decided action is answered at once, and one that stays held when the time is over.
     let started = Instant::now();
     assert_eq!(text(&server.get("andy", "/v1/actions/p1?wait=30").expect(200)["state"]), "allowed");
     assert!(started.elapsed() < Duration::from_secs(5));

@@ -6,16 +6,20 @@ use ordain_canon::{Canonicalizer, ContentHash, WriteError};
 use serde::Serialize;
 use std::fmt;
 
-/// The hash of everything about a call except for what differs between two calls for the same thing. The list of exceptions
-/// is closed: `proposal_id`, `ts_ms`, a `time_window` that the gate wrote, and evidence from hooks and gateways.
+/// The hash of everything about a call except for what differs between two calls for the same thing. The list
+/// of exceptions is closed: `proposal_id`, `ts_ms`, a `time_window` that the gate wrote, and evidence from
+/// hooks and gateways.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Deed(ContentHash);
 
-/// Sensors whose packets say where a call came from. They are not part of its deed.
-pub const SOURCE_SENSORS: [&str; 2] = ["ordain-hook", "ordain-gateway"];
+/// The sensor of hooks of coding agents.
+pub const HOOK_SENSOR: &str = "ordain-hook";
 
-/// The sensor of runs in the sandbox. Its packets say what a run came to; unless a runner's own key signed them, the proposer may have
-/// made them up.
+/// Sensors whose packets say where a call came from. They are not part of its deed.
+pub const SOURCE_SENSORS: [&str; 2] = [HOOK_SENSOR, "ordain-gateway"];
+
+/// The sensor of runs in the sandbox. Its packets say what a run came to; unless a runner's own key signed
+/// them, the proposer may have made them up.
 pub const RUNNER_SENSOR: &str = "ordain-sandbox";
 
 /// The project of a deed: the ledger's name, and the id of the project where the gate has registered one.
@@ -49,8 +53,8 @@ struct ProposalForm<'a> {
 }
 
 impl Deed {
-    /// Of a call as its caller sent it, before the gate adds a `time_window`. `is_source` says whether an evidence id is that of
-    /// a packet from one of [`SOURCE_SENSORS`].
+    /// The deed of a call as its caller sent it, before the gate adds a `time_window`. `is_source` says
+    /// whether an evidence id is that of a packet from one of [`SOURCE_SENSORS`].
     pub fn of(
         project: &str,
         principal: &str,

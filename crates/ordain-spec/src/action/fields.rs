@@ -10,8 +10,9 @@ use ordain_canon::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// V-PROP-016. A list that cannot be read, and updates that have no names, cannot be judged and are refused. `updates` is
-/// looked for at every depth, and so are forbidden names and paths below it: nesting hides nothing.
+/// V-PROP-016. A list that cannot be read, and updates that have no names, cannot be judged and are refused.
+/// `updates` is looked for at every depth, and so are forbidden names and paths below it: nesting hides
+/// nothing.
 pub(super) fn updates_obey_fields(_: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Findings) {
     let target = proposal.get("target");
     let constraints = target.get("constraints");
@@ -89,7 +90,7 @@ impl FieldLists<'_> {
 struct Forbidden {
     /// As they stand.
     names: BTreeSet<String>,
-    /// What follows after what; the first is the beginning of all paths.
+    /// Which segment follows which; the first is the beginning of all paths.
     after: Vec<After>,
 }
 
@@ -131,8 +132,8 @@ impl Forbidden {
         }
     }
 
-    /// Whether a forbidden path ends in a name, and which ones could go on below it. Many systems know a field in any case,
-    /// and by a path to it.
+    /// Whether a forbidden path ends in a name, and which ones could go on below it. Many systems know a
+    /// field in any case, and by a path to it.
     fn step(&self, begun: &Begun, name: &str) -> (bool, Begun) {
         let name = plain(name);
         let mut forbidden = self.names.contains(&name);

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use deed::{Deed, RUNNER_SENSOR, SOURCE_SENSORS, project_name};
+pub use deed::{Deed, HOOK_SENSOR, RUNNER_SENSOR, SOURCE_SENSORS, project_name};
 pub(crate) use request::check_evidence;
 pub use request::{ANY_TOOL, KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request};
 pub use rules::{RULES, field_value};
@@ -26,22 +26,22 @@ pub struct Proposal {
     /// When it was made, in milliseconds since 1970.
     #[schemars(range(min = 1), extend("x-rule" = "V-PROP-002"))]
     pub ts_ms: u64,
-    /// Who asks.
+    /// The actor that asks.
     #[schemars(extend("x-rule" = "V-PROP-003"))]
     pub actor: NonEmpty,
-    /// What kind of action.
+    /// The kind of action.
     #[schemars(extend("x-rule" = "V-PROP-004"))]
     pub action_type: ActionType,
-    /// What it acts on.
+    /// The resource that it acts on.
     #[schemars(extend("x-rule" = "V-PROP-005"))]
     pub target: Target,
     /// The details.
     #[schemars(extend("x-rule" = "V-PROP-006"))]
     pub parameters: Map<String, Json>,
-    /// What must be true in evidence.
+    /// Comparisons that evidence must satisfy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preconditions: Option<Vec<Precondition>>,
-    /// What may happen besides.
+    /// The side effects that it may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk_envelope: Option<RiskEnvelope>,
     /// How to take it back.
@@ -50,7 +50,7 @@ pub struct Proposal {
     /// When it may happen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_window: Option<TimeWindow>,
-    /// Who must approve.
+    /// The approvals that it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "V-PROP-014"))]
     pub approval_class: Option<ApprovalClass>,
@@ -85,7 +85,7 @@ pub enum ActionType {
     Custom,
 }
 
-/// What an action acts on.
+/// The resource of an action.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -107,7 +107,7 @@ pub struct Precondition {
     pub field: NonEmpty,
     /// How to compare.
     pub operator: Operator,
-    /// What to compare with.
+    /// The value to compare with.
     #[schemars(required)]
     pub value: Json,
     /// The packet's `evidence_id`.
@@ -133,7 +133,7 @@ pub enum Operator {
     Matches,
 }
 
-/// What may happen besides the action itself.
+/// The side effects of an action, allowed and forbidden.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RiskEnvelope {
@@ -210,9 +210,9 @@ pub enum RollbackStrategy {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompensatingAction {
-    /// What kind of action.
+    /// The kind of action.
     pub action_type: ActionType,
-    /// What it acts on.
+    /// The resource that it acts on.
     pub target: Target,
     /// The details.
     pub parameters: Map<String, Json>,
@@ -224,7 +224,7 @@ pub struct CompensatingAction {
 pub struct EvidenceBinding {
     /// The packet.
     pub evidence_id: NonEmpty,
-    /// What it is for.
+    /// Its purpose.
     pub binding_type: BindingType,
     /// Whether the action fails without it.
     pub required: bool,
@@ -233,7 +233,7 @@ pub struct EvidenceBinding {
     pub freshness_ms: u64,
 }
 
-/// What evidence is for.
+/// The purpose of evidence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BindingType {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// A tool call that an agent asks for. What it does and to what, only the policy's tool table knows.
+/// A tool call that an agent asks for. Only the policy's tool table knows its action and its resource.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelRequest {
@@ -23,10 +23,10 @@ pub struct KernelRequest {
     /// When it was made, in milliseconds since 1970.
     #[schemars(range(min = 1), extend("x-rule" = "V-PROP-002"))]
     pub ts_ms: u64,
-    /// Who asks.
+    /// The actor that asks.
     #[schemars(extend("x-rule" = "V-PROP-003"))]
     pub actor: NonEmpty,
-    /// What it is for, in words; the kernel does not interpret it.
+    /// Its purpose, in words; the kernel does not interpret it.
     pub intent: String,
     /// The tool and its parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub(crate) fn check_evidence(request: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// What the policy's `tools.toml` says of one tool.
+/// The entry of one tool in the policy's `tools.toml`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolMapping {
@@ -127,7 +127,7 @@ pub enum MapError {
         name: String,
         /// The template.
         template: String,
-        /// What is wrong with the value, as the end of a sentence.
+        /// The error in the value, as the end of a sentence.
         fault: String,
     },
     /// A template is not closed.
@@ -214,7 +214,7 @@ fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> 
 /// Why a value may not be a part of a longer text: as a path or an address it would lead elsewhere.
 fn inside_fault(value: &str) -> Option<String> {
     const SEPARATORS: &[char] = &['/', '\\', '?', '#', '%', ':', '@', '&'];
-    // Whoever uses the target may know only the compatible form.
+    // Users of the target may know only the compatible form.
     let plain: String = value.nfkc().collect();
     if value.is_empty() {
         Some("is empty".to_owned())

@@ -153,7 +153,7 @@ fn evidence_is_there(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Find
         if let (Some(id), Some(limit_ms)) =
             (binding.get("evidence_id").str(), binding.get("freshness_ms").integer())
         {
-            // Of several bindings of one packet the strictest holds.
+            // If several bindings name one packet, the strictest counts.
             freshness.entry(id).and_modify(|least| *least = limit_ms.min(*least)).or_insert(limit_ms);
         }
     }
@@ -167,7 +167,7 @@ fn evidence_is_there(facts: &Facts<'_>, proposal: Node<'_, '_>, found: &mut Find
             let facts = &Facts { freshness_ms, ..*facts };
             match packets.entry(id) {
                 Entry::Vacant(entry) => drop(entry.insert((packet, packet_problem(facts, packet)))),
-                // Evidence is a set: the same packet again is no other packet.
+                // Evidence is a set: a packet that is given twice counts once.
                 Entry::Occupied(mut entry) if !entry.get().0.same_as(packet) => {
                     entry.get_mut().1 = Some("it was given twice, with other content".to_owned());
                 }

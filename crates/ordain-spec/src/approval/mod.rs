@@ -4,7 +4,8 @@ mod rules;
 
 use crate::schema::{NonEmpty, Sha256};
 use crate::statement::{
-    ApprovalStatement, Assurance, How, SignatureMethod, Signed, Statement, StatementError, reason_hash,
+    ApprovalStatement, Assurance, How, Session, SignatureMethod, Signed, Statement, StatementError,
+    reason_hash,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,10 +19,10 @@ pub struct Approval {
     /// The proposal.
     #[schemars(extend("x-rule" = "AP1"))]
     pub proposal_hash: Sha256,
-    /// Who says it.
+    /// The approver.
     #[schemars(extend("x-rule" = "AP2"))]
     pub approver: NonEmpty,
-    /// What they say.
+    /// The verdict.
     #[schemars(extend("x-rule" = "AP3"))]
     pub verdict: Verdict,
     /// Why; a rejection always says.
@@ -64,6 +65,11 @@ pub struct ApprovalSignature {
     /// `recent` or `presence`.
     #[schemars(extend("x-rule" = "AP7"))]
     pub assurance: Assurance,
+    /// The session of a signature that is `recent`: since when the key is unlocked, and which of its
+    /// signatures this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "AP12"))]
+    pub session: Option<Session>,
     /// Until when the gate takes it.
     #[schemars(range(min = 1), extend("x-rule" = "AP8"))]
     pub not_after_ms: u64,
@@ -88,6 +94,7 @@ impl Approval {
             verdict: self.verdict,
             scope: signature.scope.as_str().to_owned(),
             assurance: signature.assurance,
+            session: signature.session.clone(),
             reason_hash: reason_hash(&self.reason),
             at_ms: self.at_ms,
             not_after_ms: signature.not_after_ms,
@@ -111,7 +118,7 @@ impl Approval {
     }
 }
 
-/// What an approver says.
+/// The verdict of an approver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

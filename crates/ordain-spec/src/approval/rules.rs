@@ -1,4 +1,4 @@
-//! AP1–AP11, in order.
+//! AP1–AP12, in order.
 
 use super::Approval;
 use crate::facts::Facts;
@@ -26,6 +26,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: AP.rule(9), title: "the key is enrolled and in force", section: "approvals", category: Category::Reference, check: key_is_in_force },
     Rule { id: AP.rule(10), title: "the key is the approver's", section: "approvals", category: Category::Reference, check: key_is_the_approvers },
     Rule { id: AP.rule(11), title: "the signature fits the statement", section: "approvals", category: Category::Integrity, check: signature_fits },
+    Rule { id: AP.rule(12), title: "a key that stays unlocked signs a few times, and not for long", section: "approvals", category: Category::Time, check: session_is_short },
 ];
 
 /// AP4.
@@ -46,6 +47,10 @@ fn signed_approval(approval: Node<'_, '_>) -> Option<Approval> {
 
 /// AP7.
 fn is_a_statement(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    // AP12 says it.
+    if session_violation(approval).is_some() {
+        return;
+    }
     if let Some(Err(error)) = signed_approval(approval).and_then(|typed| typed.signed()) {
         found.at(approval.get("signature"), format!("no statement can be made of it: {error}"));
     }
@@ -101,5 +106,18 @@ fn signature_fits(facts: &Facts<'_>, approval: Node<'_, '_>, found: &mut Finding
     let Some(Ok(signed)) = signed_approval(approval).and_then(|typed| typed.signed()) else { return };
     if let Err(error) = signed.verify(&key.public_key) {
         found.at(approval.get("signature").get("signature"), error.to_string());
+    }
+}
+
+/// Why the session of a signature does not cover it.
+fn session_violation(approval: Node<'_, '_>) -> Option<String> {
+    let typed = signed_approval(approval)?;
+    typed.signature?.session?.violation(typed.at_ms)
+}
+
+/// AP12. Only the program that holds the key knows how long it does; what it says is signed, and checked here.
+fn session_is_short(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    if let Some(problem) = session_violation(approval) {
+        found.at(approval.get("signature").get("session"), problem);
     }
 }

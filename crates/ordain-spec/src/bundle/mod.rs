@@ -31,9 +31,9 @@ pub struct Bundle {
     /// The leaves of the tree, sorted by id.
     #[schemars(extend("x-rule" = "BS11", "x-rule-shallow" = true))]
     pub terminal_nodes: Vec<ContextNode>,
-    /// What was made, sorted by path.
+    /// The outputs, sorted by path.
     pub outputs: Vec<Output>,
-    /// What is unclear, most important first.
+    /// The open questions, most important first.
     pub unresolved_questions: Vec<Question>,
     /// Figures about the tree.
     #[schemars(extend("x-rule" = "BS11"))]
@@ -62,9 +62,9 @@ pub struct ContextNode {
     /// The node above; null at the root.
     #[schemars(extend("x-rule" = "BS9"))]
     pub parent_id: Nullable<String>,
-    /// What is to be done.
+    /// The goal of this part.
     pub goal: String,
-    /// What must hold, sorted.
+    /// The constraints, sorted.
     pub constraints: Vec<String>,
     /// `terminal` for a leaf, `expanding` for the others.
     #[schemars(extend("x-rule" = "BS11"))]
@@ -73,7 +73,7 @@ pub struct ContextNode {
     pub entropy: Entropy,
     /// How much is settled.
     pub density: Density,
-    /// What is unclear here, most important first.
+    /// The open questions of this node, most important first.
     pub unresolved_questions: Vec<Question>,
     /// The parts of this part, sorted by id.
     pub children: Vec<ContextNode>,
@@ -137,9 +137,9 @@ pub struct Question {
     pub id: String,
     /// The question.
     pub text: String,
-    /// What kind of answer fits.
+    /// The kind of answer that fits.
     pub expected_answer_type: AnswerType,
-    /// What the answer would settle.
+    /// The point that the answer would settle.
     pub why_needed: String,
     /// How much it would settle, 0 to 100.
     #[schemars(range(min = 0, max = 100), extend("x-rule" = "BS10"))]
@@ -180,7 +180,7 @@ pub struct SplittingQuestion {
     pub branches: Vec<Branch>,
 }
 
-/// What follows from one answer.
+/// The consequences of one answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Branch {
@@ -200,7 +200,7 @@ pub struct Output {
     /// `out_` and 16 digits, derived from type, path and content.
     #[schemars(extend("x-rule" = "BS9"))]
     pub id: String,
-    /// What it is.
+    /// The kind of output.
     #[serde(rename = "type")]
     pub output_type: OutputType,
     /// Where it goes, relative.
@@ -218,7 +218,7 @@ pub struct Output {
     pub confidence: u8,
 }
 
-/// What an output is.
+/// The kind of an output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputType {

@@ -280,7 +280,7 @@ fn collect<'v>(node: Node<'_, 'v>, depth: usize, visit: &mut dyn FnMut(Node<'_, 
     }
 }
 
-/// What a score may be.
+/// The range of a score.
 const SCORES: std::ops::RangeInclusive<i64> = 0..=100;
 
 /// The average of nothing is 0.

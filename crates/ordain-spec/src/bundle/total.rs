@@ -1,7 +1,7 @@
 //! BS12: the leaves of a bundle say everything that its root says.
 //!
-//! A text is cut into pieces that are never longer than a sentence, so that whoever splits a goal between sentences keeps
-//! every piece whole. Where sentences end exactly is a matter of the kernel.
+//! A text is cut into pieces that are never longer than a sentence, so that whoever splits a goal between
+//! sentences keeps every piece whole. Where sentences end exactly is a matter of the kernel.
 
 use crate::facts::Facts;
 use crate::node::Node;
@@ -89,8 +89,8 @@ fn normal(text: &str) -> String {
     out
 }
 
-/// The pieces of a text: lines, cut behind every mark that may end a sentence or a label, without the mark of an item and without what is
-/// no letter and no digit at their ends.
+/// The pieces of a text: lines, cut behind every mark that may end a sentence or a label, without the mark of
+/// an item, and without anything but letters and digits at their ends.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     for line in text.lines() {

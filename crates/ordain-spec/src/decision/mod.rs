@@ -74,7 +74,7 @@ impl Outcome {
 pub struct Approvals {
     /// The strictest class that the proposal or a policy asks for.
     pub class: ApprovalClass,
-    /// Whose approvals count, sorted.
+    /// The approvers whose approvals count, sorted.
     #[schemars(inner(length(min = 1)), extend("x-rule" = "DC4"))]
     pub have: Vec<String>,
     /// How many it takes.

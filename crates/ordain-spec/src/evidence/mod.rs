@@ -31,7 +31,7 @@ pub struct ExecutionEvidence {
     /// How it ended.
     #[schemars(extend("x-rule" = "EV7"))]
     pub status: ExecutionStatus,
-    /// What varies between runs: times, executor, protections. It stays out of the hash.
+    /// The parts that vary between runs: times, executor, protections. They stay out of the hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Map<String, Json>>,
 }
@@ -44,11 +44,11 @@ pub struct ActionResult {
     pub action_id: String,
     /// How it ended.
     pub status: ActionStatus,
-    /// Of the process, where there was one.
+    /// The exit code of the process, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "EV4"))]
     pub exit_code: Option<i64>,
-    /// What it left behind, sorted by path.
+    /// The files that it left behind, sorted by path.
     #[schemars(extend("x-rule" = "EV5"))]
     pub produced: Vec<Produced>,
 }
@@ -85,7 +85,7 @@ pub struct TestResult {
     pub test_id: NonEmpty,
     /// Whether it passed.
     pub passed: bool,
-    /// What was found instead.
+    /// The value that was found instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<String>,
 }

@@ -17,10 +17,10 @@ pub use rules::RULES;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Intent {
-    /// What is to be achieved.
+    /// The goal.
     #[schemars(extend("x-rule" = "IN1"))]
     pub goal: String,
-    /// What must hold.
+    /// The constraints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "IN2"))]
     pub constraints: Option<Vec<String>>,
@@ -87,7 +87,7 @@ pub struct IntentCommand {
 pub struct IntentTest {
     /// For people.
     pub name: String,
-    /// What is tested.
+    /// The kind of test.
     #[serde(rename = "type")]
     pub test_type: TestType,
     /// The file or the command.

@@ -16,7 +16,7 @@ pub enum NormalizeError {
     Type {
         /// Which.
         field: &'static str,
-        /// What it must be.
+        /// The expected type.
         expected: &'static str,
     },
     /// The goal is blank.
@@ -32,9 +32,10 @@ pub enum NormalizeError {
 
 /// The normalized intent: `goal`, `constraints` and `context`, all there.
 ///
-/// Goal and constraints lose a byte order mark, line ends become LF, blanks at the ends go; in constraints runs of
-/// spaces and tabs become one space, three line feeds or more become two, blank ones are dropped, the rest is sorted
-/// and each kept once. All strings are NFC, those inside `context` too, but for the content of files.
+/// Goal and constraints lose a byte order mark, line ends become LF, and blanks at the ends go. In
+/// constraints, runs of spaces and tabs become one space, and three line feeds or more become two. Blank
+/// constraints are dropped; the rest is sorted, each kept once. All strings are NFC, those inside `context`
+/// too, but for the content of files.
 pub fn normalize<'a>(intent: &'a Value<'a>) -> Result<Value<'a>, NormalizeError> {
     let members = intent.as_object().ok_or(NormalizeError::NotObject(intent.kind()))?;
     if let Some((key, _)) =
@@ -70,7 +71,7 @@ pub fn normalize<'a>(intent: &'a Value<'a>) -> Result<Value<'a>, NormalizeError>
     ]))
 }
 
-/// What JavaScript's `trim` takes away, since the contracts were written with it.
+/// The characters that JavaScript's `trim` removes, since the contracts were written with it.
 pub(crate) fn is_blank(character: char) -> bool {
     (character.is_whitespace() && character != '\u{85}') || character == '\u{feff}'
 }

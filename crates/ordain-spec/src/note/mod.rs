@@ -20,13 +20,13 @@ pub struct Proposal {
     /// Lower-case letters, digits and `-`, at least 8.
     #[schemars(extend("x-rule" = "NP2"))]
     pub id: String,
-    /// What it came from.
+    /// The source of the note.
     #[schemars(extend("x-rule" = "NP3"))]
     pub origin: Origin,
     /// Where it goes.
     #[schemars(extend("x-rule" = "NP4"))]
     pub target: NoteTarget,
-    /// What stands above the text.
+    /// The front matter.
     #[schemars(extend("x-rule" = "NP6"))]
     pub frontmatter: Frontmatter,
     /// The text.
@@ -40,7 +40,7 @@ pub struct Proposal {
     pub hash: Hex64,
 }
 
-/// What a note came from.
+/// The source of a note.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -65,7 +65,7 @@ pub struct NoteTarget {
     pub path: String,
 }
 
-/// What stands above a note's text.
+/// The front matter of a note.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frontmatter {

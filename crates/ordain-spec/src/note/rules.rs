@@ -55,7 +55,7 @@ fn path_is_markdown(_: &Facts<'_>, note: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// NP6. Three blanks are no title.
+/// NP6. Three blanks are not a title.
 fn title_says_something(_: &Facts<'_>, note: Node<'_, '_>, found: &mut Findings) {
     let frontmatter = note.get("frontmatter");
     let title = frontmatter.get("title");

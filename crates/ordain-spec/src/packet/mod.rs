@@ -14,16 +14,16 @@ pub(crate) use rules::packet_problem;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvidencePacket {
-    /// What proposals refer to.
+    /// The id that proposals refer to.
     #[schemars(extend("x-rule" = "V-EVID-001"))]
     pub evidence_id: NonEmpty,
-    /// What kind of observation.
+    /// The kind of observation.
     #[schemars(extend("x-rule" = "V-EVID-002"))]
     pub packet_type: PacketType,
-    /// Who observed.
+    /// The sensor.
     #[schemars(extend("x-rule" = "V-EVID-003"))]
     pub sensor_id: NonEmpty,
-    /// What kind of sensor.
+    /// The kind of sensor.
     pub sensor_type: NonEmpty,
     /// When it was observed, in milliseconds since 1970.
     #[schemars(range(min = 1), extend("x-rule" = "V-EVID-004"))]
@@ -31,7 +31,7 @@ pub struct EvidencePacket {
     /// When it arrived.
     #[schemars(range(min = 1), extend("x-rule" = "V-EVID-004"))]
     pub received_at_ms: u64,
-    /// What was observed.
+    /// The observation.
     #[schemars(extend("x-rule" = "V-EVID-005"))]
     pub payload: Map<String, Json>,
     /// The hash of the canonical payload.

@@ -14,7 +14,7 @@ pub struct FileChange {
     pub path: String,
     /// Whether it was there.
     pub was_there: bool,
-    /// What it is then; nothing if it is gone.
+    /// The new content; nothing if the file is gone.
     pub after: Option<Vec<u8>>,
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct DiffError {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The error in that line.
     pub problem: String,
 }
 
@@ -26,7 +26,7 @@ pub struct Diff<'d> {
     pub files: Vec<FileDiff<'d>>,
 }
 
-/// What happens to a file.
+/// The change of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Happens {
     /// It is new.
@@ -46,7 +46,7 @@ pub enum Happens {
 pub struct FileDiff<'d> {
     /// Where the part begins.
     pub line: usize,
-    /// What happens to it.
+    /// The change of the file.
     pub happens: Happens,
     /// The path before; the same as `new` unless it is renamed or copied.
     pub old: String,
@@ -60,7 +60,7 @@ pub struct FileDiff<'d> {
 /// Lines with their numbers, one ahead.
 pub(super) struct Lines<'d> {
     text: &'d [u8],
-    /// Of the next line, counted from 1.
+    /// The number of the next line, counted from 1.
     pub(super) number: usize,
 }
 
@@ -100,18 +100,18 @@ pub fn parse(text: &[u8]) -> Result<Diff<'_>, DiffError> {
             continue;
         }
         if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
-            return wrong(lines.number, "a combined diff of a merge; name one of its parents");
+            return wrong(lines.number, "a combined diff of a merge has no single base");
         }
         if [b"--- ".as_slice(), b"+++ ", b"@@ "].iter().any(|start| line.starts_with(start)) {
             return wrong(
                 lines.number,
-                "no line `diff --git` comes before it; make the diff with `git diff`",
+                "no line `diff --git` comes before it, so `git diff` did not make it",
             );
         }
         lines.skip();
     }
     if files.is_empty() {
-        return wrong(1, "no line `diff --git`; make the diff with `git diff`");
+        return wrong(1, "it has no line `diff --git`, so `git diff` did not make it");
     }
     check_once(&files)?;
     Ok(Diff { files })
@@ -135,7 +135,7 @@ fn check_once(files: &[FileDiff<'_>]) -> Result<(), DiffError> {
     Ok(())
 }
 
-/// What the lines between `diff --git` and the first hunk say.
+/// The header: the lines between `diff --git` and the first hunk.
 #[derive(Default)]
 struct Header {
     old_mode: Option<String>,
@@ -158,7 +158,10 @@ fn file<'d>(lines: &mut Lines<'d>) -> Result<FileDiff<'d>, DiffError> {
     let start = lines.number;
     let (line, _) = lines.peek().unwrap_or_default();
     if line.ends_with(b"\r") {
-        return wrong(start, "the lines of the diff itself end in CR LF; it was converted on its way");
+        return wrong(
+            start,
+            "the lines of the diff itself end in CR LF, so it was converted after `git diff` made it",
+        );
     }
     let both = header_names(line.get(FILE.len()..).unwrap_or_default(), start)?;
     lines.skip();
@@ -199,23 +202,23 @@ fn extended(line: &[u8], number: usize, header: &mut Header) -> Result<bool, Dif
     let Ok(text) = std::str::from_utf8(line) else { return Ok(false) };
     let path = |rest: &str| whole_path(rest, number);
     if let Some(mode) = text.strip_prefix("old mode ") {
-        header.old_mode = Some(file_mode(mode, number)?);
+        once(&mut header.old_mode, file_mode(mode, number)?, number)?;
     } else if let Some(mode) = text.strip_prefix("new mode ") {
-        header.new_mode = Some(file_mode(mode, number)?);
+        once(&mut header.new_mode, file_mode(mode, number)?, number)?;
     } else if let Some(mode) = text.strip_prefix("new file mode ") {
-        header.new_mode = Some(file_mode(mode, number)?);
+        once(&mut header.new_mode, file_mode(mode, number)?, number)?;
         header.created = true;
     } else if let Some(mode) = text.strip_prefix("deleted file mode ") {
         file_mode(mode, number)?;
         header.deleted = true;
     } else if let Some(rest) = text.strip_prefix("rename from ") {
-        header.renamed.from = Some(path(rest)?);
+        once(&mut header.renamed.from, path(rest)?, number)?;
     } else if let Some(rest) = text.strip_prefix("rename to ") {
-        header.renamed.to = Some(path(rest)?);
+        once(&mut header.renamed.to, path(rest)?, number)?;
     } else if let Some(rest) = text.strip_prefix("copy from ") {
-        header.copied.from = Some(path(rest)?);
+        once(&mut header.copied.from, path(rest)?, number)?;
     } else if let Some(rest) = text.strip_prefix("copy to ") {
-        header.copied.to = Some(path(rest)?);
+        once(&mut header.copied.to, path(rest)?, number)?;
     } else if let Some(rest) = text.strip_prefix("index ") {
         if let Some((_, mode)) = rest.split_once(' ') {
             file_mode(mode, number)?;
@@ -226,6 +229,14 @@ fn extended(line: &[u8], number: usize, header: &mut Header) -> Result<bool, Dif
         return Ok(false);
     }
     Ok(true)
+}
+
+/// Nobody can tell which one of two lines counts that say the same thing differently.
+fn once(said: &mut Option<String>, value: String, number: usize) -> Result<(), DiffError> {
+    match said.replace(value) {
+        None => Ok(()),
+        Some(_) => wrong(number, "its header says this a second time"),
+    }
 }
 
 /// Refuses everything but files: a link could lead anywhere, and a submodule is another repository.
@@ -246,11 +257,12 @@ fn marks(lines: &mut Lines<'_>, header: &mut Header) -> Result<(), DiffError> {
         let rest = rest.split(|byte| *byte == b'\t').next().unwrap_or_default();
         if rest == b"/dev/null" { Ok(None) } else { prefixed_path(rest, number).map(Some) }
     };
-    let (line, _) = lines.peek().unwrap_or_default();
-    let old = side(line, lines.number)?;
+    let (first, _) = lines.peek().unwrap_or_default();
+    let old = side(first, lines.number)?;
     lines.skip();
     match lines.peek() {
         Some((line, _)) if line.starts_with(b"+++ ") => {
+            check_prefixes(first.get(4..), line.get(4..), lines.number)?;
             header.marked = Some((old, side(line, lines.number)?));
             lines.skip();
         }
@@ -315,8 +327,24 @@ fn named<'d>(line: usize, both: Option<(String, String)>, header: Header) -> Res
     Ok(FileDiff { line, happens, old, new, mode, hunks: Vec::new() })
 }
 
-/// The two names of `diff --git`. Without quotes they can only be told apart if they are the same: then none is a problem,
-/// because other lines have to say it.
+/// A diff without prefixes has the names of folders in their place, and what lies in a folder `a` would be read as
+/// another file. Git writes two different prefixes.
+fn check_prefixes(old: Option<&[u8]>, new: Option<&[u8]>, number: usize) -> Result<(), DiffError> {
+    let prefix = |name: Option<&[u8]>| match name? {
+        [b'"', letter, b'/', ..] | [letter, b'/', ..] => Some(*letter),
+        _ => None,
+    };
+    match (prefix(old), prefix(new)) {
+        (Some(old), Some(new)) if old == new => wrong(
+            number,
+            "both names begin with the same prefix, so the diff may have been made without prefixes",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The two names of `diff --git`. Without quotes they can only be told apart if they are the same: then none is a
+/// problem, because other lines have to say it.
 fn header_names(rest: &[u8], number: usize) -> Result<Option<(String, String)>, DiffError> {
     if rest.contains(&b'"') {
         let (old, after) = header_name(rest, number)?;
@@ -327,6 +355,7 @@ fn header_names(rest: &[u8], number: usize) -> Result<Option<(String, String)>, 
         if !after.is_empty() {
             return wrong(number, "there is more than two names");
         }
+        check_prefixes(Some(&old), Some(&new), number)?;
         return Ok(Some((unprefixed(&old, number)?, unprefixed(&new, number)?)));
     }
     let middle = rest.len() / 2;
@@ -336,6 +365,7 @@ fn header_names(rest: &[u8], number: usize) -> Result<Option<(String, String)>, 
         if let (Ok(old), Ok(new)) = (&old, &new)
             && old == new
         {
+            check_prefixes(rest.get(..middle), rest.get(middle + 1..), number)?;
             return Ok(Some((old.clone(), new.clone())));
         }
         let same = rest.get(2..middle) == rest.get(middle + 3..);

@@ -6,7 +6,7 @@ use super::diff::{Diff, DiffError, FileDiff, Happens, Lines, wrong};
 /// Lines at one place of a file.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Hunk<'d> {
-    /// Of its `@@` line in the diff.
+    /// The number of its `@@` line in the diff.
     number: usize,
     old: Span,
     new: Span,
@@ -193,8 +193,8 @@ impl Output {
 }
 
 impl Diff<'_> {
-    /// What the diff does to files. `read` gives the content of a file, nothing if there is none, or why it must not be
-    /// looked at or changed.
+    /// The changes that the diff makes to files. `read` gives the content of a file, nothing if there is
+    /// none, or why it must not be read or changed.
     pub fn changes(
         &self,
         mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>, String>,

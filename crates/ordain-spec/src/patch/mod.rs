@@ -29,7 +29,7 @@ pub struct PatchSet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "PS11"))]
     pub source_bundle_hash: Option<Sha256>,
-    /// What to do, sorted by order and path.
+    /// The operations, sorted by order and path.
     pub operations: Vec<PatchOperation>,
     /// The bytes of all content together.
     #[schemars(extend("x-rule" = "PS7"))]
@@ -40,7 +40,7 @@ pub struct PatchSet {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PatchOperation {
-    /// What to do with the file.
+    /// The operation.
     #[schemars(extend("x-rule" = "PS2"))]
     pub op: PatchOp,
     /// The file, relative to the workspace.
@@ -64,7 +64,7 @@ pub struct PatchOperation {
     pub order: Option<u64>,
 }
 
-/// What happens to a file.
+/// The kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchOp {

@@ -118,7 +118,7 @@ fn content_fits(_: &Facts<'_>, set: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// PS7. Where content is missing or is no text, the sum is unknown, and that is a finding of its own.
+/// PS7. Where content is missing or is not text, the sum is unknown, and that is a finding of its own.
 fn total_is_right(facts: &Facts<'_>, set: Node<'_, '_>, found: &mut Findings) {
     let (total, operations) = (set.get("total_bytes"), set.get("operations"));
     let bytes = |operation: Node<'_, '_>| match operation.get("content").value() {

@@ -26,11 +26,11 @@ pub struct Proposal {
     /// The hash of that bundle.
     #[schemars(extend("x-rule" = "PR2"))]
     pub source_bundle_hash: Sha256,
-    /// What to do, sorted by order and id.
+    /// The actions, sorted by order and id.
     pub actions: Vec<ProposedAction>,
-    /// What must hold afterwards, sorted by id.
+    /// The tests that must pass afterwards, sorted by id.
     pub acceptance_tests: Vec<AcceptanceTest>,
-    /// What it is, for people.
+    /// A summary, for people.
     #[schemars(extend("x-rule" = "PR10"))]
     pub summary: String,
     /// Whether a person must approve it.
@@ -47,7 +47,7 @@ pub struct ProposedAction {
     /// `act_` and 16 digits, derived from every other field.
     #[schemars(extend("x-rule" = "PR6"))]
     pub id: String,
-    /// What kind of action.
+    /// The kind of action.
     #[serde(rename = "type")]
     #[schemars(extend("x-rule" = "PR5"))]
     pub action_type: ActionType,
@@ -64,14 +64,14 @@ pub struct ProposedAction {
     pub expected_hash: Option<Sha256>,
     /// Whether the plan fails without it.
     pub required: bool,
-    /// What it does, for people.
+    /// A description, for people.
     pub description: String,
     /// Lower comes first.
     #[schemars(extend("x-rule" = "PR11"))]
     pub order: u64,
 }
 
-/// What an action does.
+/// The kind of an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionType {
@@ -97,7 +97,7 @@ pub struct AcceptanceTest {
     pub id: String,
     /// For people.
     pub name: String,
-    /// What is tested.
+    /// The kind of test.
     #[serde(rename = "type")]
     #[schemars(extend("x-rule" = "PR8"))]
     pub test_type: TestType,
@@ -114,7 +114,7 @@ pub struct AcceptanceTest {
     pub stated: bool,
 }
 
-/// What an acceptance test looks at.
+/// The kind of an acceptance test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestType {

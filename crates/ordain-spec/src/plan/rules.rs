@@ -126,7 +126,7 @@ fn tests_make_sense(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// What an acceptance test of a plan and a test of an intent have in common.
+/// The fields that an acceptance test of a plan and a test of an intent share.
 pub(crate) fn check_test(test: Node<'_, '_>, found: &mut Findings) {
     let (target, expected) = (test.get("target"), test.get("expected"));
     let Some(test_type) = test.get("type").str() else { return };
@@ -149,7 +149,7 @@ pub(crate) fn check_test(test: Node<'_, '_>, found: &mut Findings) {
     }
 }
 
-/// What is wrong with the expected value of a test.
+/// The error in the expected value of a test.
 fn expected_problem(test_type: &str, expected: &str) -> Option<String> {
     let wanted = match test_type {
         "hash_match" if !is_sha256(expected) => "`sha256:` and 64 lower-case hexadecimal digits",
@@ -238,7 +238,7 @@ fn targets_are_safe(_: &Facts<'_>, plan: Node<'_, '_>, found: &mut Findings) {
             found.at(target, message);
         }
         if action.get("type").str() == Some("execute_command") && content.str().is_some() {
-            found.at(content, "`execute_command` has no content; arguments stand in the target");
+            found.at(content, "`execute_command` has no content; its arguments are part of the target");
         }
         let Some(text) = content.str() else { continue };
         if text.contains('\0') {

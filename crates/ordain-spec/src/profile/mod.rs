@@ -12,7 +12,7 @@ pub use rules::RULES;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What it is called.
+    /// Its name.
     #[schemars(extend("x-rule" = "PF1"))]
     pub name: String,
     /// Whether commands may reach a network.

@@ -19,7 +19,7 @@ pub struct Routing {
     pub version: Option<u8>,
     /// Where notes go.
     pub routes: Vec<Route>,
-    /// What the front matter of every note must have.
+    /// The fields that the front matter of every note must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "RT7"))]
     pub frontmatter: Option<FrontmatterRules>,
@@ -38,7 +38,7 @@ pub struct Route {
     /// A glob for the paths of its notes.
     #[schemars(extend("x-rule" = "RT3"))]
     pub pattern: NonEmpty,
-    /// What it is about.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     /// The template for new notes.
@@ -51,7 +51,7 @@ pub struct Route {
     pub required_sections: Option<Vec<NonEmpty>>,
 }
 
-/// What front matter must have.
+/// The fields that front matter must have.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FrontmatterRules {
@@ -74,7 +74,7 @@ pub enum FrontmatterField {
     Aliases,
 }
 
-/// What a new note starts from.
+/// The start of a new note.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Template {

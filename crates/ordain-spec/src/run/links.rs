@@ -1,4 +1,4 @@
-//! RL1–RL11: what must hold between the files of a run's folder. Whoever can read them and ask the kernel checks it.
+//! RL1–RL11: what must hold between the files of a run's folder. Checking it takes the files and the kernel.
 
 use crate::rule::RuleId;
 
@@ -6,9 +6,9 @@ use crate::rule::RuleId;
 pub struct Link {
     /// Its name.
     pub id: RuleId,
-    /// What holds in a folder that is whole, as a statement.
+    /// The statement that holds in a folder that is whole.
     pub title: &'static str,
-    /// What it guards, and why.
+    /// The reason for the rule.
     pub about: &'static str,
 }
 
@@ -16,7 +16,7 @@ pub struct Link {
 pub const FILES: RuleId = RuleId::Link(1);
 /// The folder has the name of its run.
 pub const NAME: RuleId = RuleId::Link(2);
-/// What the run started with is what the result names.
+/// The run started with the document that the result names.
 pub const ORIGIN: RuleId = RuleId::Link(3);
 /// The bundle is what the kernel makes of it.
 pub const BUNDLE: RuleId = RuleId::Link(4);
@@ -52,12 +52,12 @@ pub static LINKS: &[Link] = &[
     Link {
         id: ORIGIN,
         title: "the intent, or what was brought instead, is the one that the result names",
-        about: "The result names the intent, the plan or the patch set by its hash. Whoever exchanges it afterwards makes the verdict\none about something else.",
+        about: "The result names the intent, the plan or the patch set by its hash. If it is exchanged afterwards, the verdict is\nabout something else.",
     },
     Link {
         id: BUNDLE,
         title: "the bundle is the one that the result names and the kernel makes",
-        about: "The kernel makes the bundle of the intent again, or of the patch set that was brought, and compares: the same input gives\nthe same bytes. A run of another kernel version is not made again, and a warning says so.",
+        about: "The kernel makes the bundle of the intent again, or of the patch set that was brought, and compares: the same input gives\nthe same bytes. The briefs are those of the bundle. A run of another kernel version is not made again, and a warning says so.",
     },
     Link {
         id: PLAN,
@@ -67,17 +67,17 @@ pub static LINKS: &[Link] = &[
     Link {
         id: PATCH,
         title: "the patch set is the one that was brought or that the plan gives",
-        about: "What was tried and what will be applied must be the same files. `ordain verify PATCH --plan PLAN` checks this for two\nfiles alone.",
+        about: "The files that were tried must be the files that will be applied. `ordain verify PATCH --plan PLAN` checks this for two\nfiles alone.",
     },
     Link {
         id: BASE,
         title: "the base has exactly the paths that the patch set is about",
-        about: "By the base an apply knows whether somebody edited a file since the run. A changed base would let it overwrite that edit.\nTargets that could not be looked at are not in it; then their actions did not succeed.",
+        about: "By the base an apply knows whether somebody edited a file since the run. A changed base would let it overwrite that edit.\nTargets that could not be looked at are not in it; then their actions did not succeed. The evidence names the base.",
     },
     Link {
         id: EVIDENCE,
         title: "the evidence is about this plan, was made in this run, and has the hash that the result names",
-        about: "Evidence of another plan, under another policy or from another day says nothing about this run.",
+        about: "Evidence of another plan, under another policy, by another kernel or from another time says nothing about this run.",
     },
     Link {
         id: VERDICT,
@@ -86,12 +86,12 @@ pub static LINKS: &[Link] = &[
     },
     Link {
         id: OUTPUT,
-        title: "what commands wrote has the hashes that the evidence names",
+        title: "the output of commands has the hashes that the evidence names",
         about: "People read the output to learn why something failed. It must be what the command really wrote, as far as it was kept.",
     },
     Link {
         id: ROUNDS,
         title: "each round of a work order has the patch set, the evidence and the verdict that the result names",
-        about: "The plans of both trees are made again from the bundle, the intent and the patch set of each round, and the verdict from the\nevidence. So criteria that were taken out, a protected file that was not put back, or a round that was left out is found.",
+        about: "The protected files are those that the result names. The plans of both trees are made again from the bundle, the intent and the patch set of each round, and the verdict from the\nevidence. So criteria that were taken out, a protected file that was not put back, or a round that was left out is found.",
     },
 ];

@@ -15,7 +15,7 @@ pub use rules::RULES;
 /// The first reason of a run in which nothing was executed or tested that somebody asked for.
 pub const UNTESTED: &str = "UNTESTED: nothing the intent asks for was executed or tested";
 
-/// What became of an intent, or of what was brought instead.
+/// The result of an intent, or of the document that was given instead.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunResult {
@@ -38,27 +38,27 @@ pub struct RunResult {
     /// The intent; null when a plan or a patch set was brought instead.
     #[schemars(extend("x-rule" = "RN4"))]
     pub intent: Nullable<IntentRef>,
-    /// What was brought instead of an intent.
+    /// The document that was given instead of an intent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "RN4"))]
     pub source: Option<SourceRef>,
     /// The bundle; null when the intent was refused, or when what was brought has none.
     #[schemars(extend("x-rule" = "RN5"))]
     pub bundle: Nullable<BundleRef>,
-    /// What the kernel made of the intent.
+    /// The result of the kernel for the intent.
     #[schemars(extend("x-rule" = "RN5"))]
     pub kernel_result_kind: ResultKind,
-    /// What an agent did, where a work order made the patch set.
+    /// The rounds of an agent, where a work order made the patch set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "RN9"))]
     pub work: Option<WorkOrder>,
-    /// What happened in the sandbox; null when nothing was tried.
+    /// The result of the sandbox; null when nothing was tried.
     #[schemars(extend("x-rule" = "RN7"))]
     pub execution: Nullable<ExecutionRef>,
     /// The verdict.
     #[schemars(extend("x-rule" = "RN8"))]
     pub decision: Verdict,
-    /// What was asked, with CLARIFY: texts or whole questions.
+    /// The questions that were asked, with CLARIFY: texts or whole questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("x-rule" = "RN6"))]
     pub clarify_questions: Option<Vec<Json>>,
@@ -68,13 +68,13 @@ pub struct RunResult {
     pub refuse_reason: Option<Json>,
 }
 
-/// What an agent did for a bundle, round by round.
+/// The work of an agent on a bundle, round by round.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkOrder {
     /// The bundle that every patch set of this order names.
     pub bundle_hash: Sha256,
-    /// What came of each round, in order.
+    /// The result of each round, in order.
     pub rounds: Vec<WorkRound>,
 }
 
@@ -115,7 +115,7 @@ pub struct IntentRef {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceRef {
-    /// What it is.
+    /// The kind of document.
     pub kind: SourceKind,
     /// Relative, or just a name.
     pub path: String,
@@ -123,7 +123,7 @@ pub struct SourceRef {
     pub sha256: Sha256,
 }
 
-/// What can be brought instead of an intent.
+/// The documents that can be given instead of an intent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
@@ -153,7 +153,7 @@ pub struct ExecutionRef {
     pub status: ExecutionStatus,
 }
 
-/// What the kernel makes of an intent.
+/// The results of the kernel for an intent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultKind {

@@ -187,7 +187,7 @@ fn verdict_fits(_: &Facts<'_>, run: Node<'_, '_>, found: &mut Findings) {
             (_, Some(Value::Null), _) => "nothing was executed, so nothing can be accepted".to_owned(),
             (_, _, Some("failed")) => "an execution that failed cannot be accepted".to_owned(),
             _ if decision.get("validated_by_kernel").bool() == Some(false) => {
-                "what the kernel did not validate cannot be accepted".to_owned()
+                "a run that the kernel did not validate cannot be accepted".to_owned()
             }
             _ => return,
         };
@@ -250,7 +250,7 @@ mod tests {
     use crate::{Facts, Kind, verify_text};
     use serde_json::{Value as Json, json};
 
-    /// What RN4 and RN5 say of a run that starts like this.
+    /// The demands of RN4 and RN5 on a run that starts like this.
     fn found(start: &Json) -> Vec<String> {
         let text = start.to_string();
         let report = verify_text(Kind::Run, &Facts::default(), text.as_bytes()).unwrap();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct ApproverKey {
     /// The first 16 hexadecimal digits of the hash of its bytes.
     pub key_id: String,
-    /// Whose it is.
+    /// The principal that it belongs to.
     pub principal: String,
     /// 32 bytes in base64url without padding.
     pub public_key: String,
@@ -69,7 +69,8 @@ impl ApproverKeys {
         self.keys.iter().any(|key| key.owner && key.was_in_force_at(index))
     }
 
-    /// The statement and the key behind a signature, if that key is in force, belongs to who makes the statement, and fits.
+    /// The statement and the key behind a signature, if that key is in force, belongs to who makes the
+    /// statement, and fits.
     pub fn verify(&self, signed: &Signed) -> Result<(Statement, &ApproverKey), KeyError> {
         self.verify_with(signed, ApproverKey::is_in_force)
     }
@@ -115,7 +116,7 @@ pub enum KeyError {
     OtherPrincipal {
         /// The key.
         key_id: String,
-        /// Whose it is.
+        /// The principal that it belongs to.
         principal: String,
     },
     /// The signature itself.

@@ -1,9 +1,10 @@
 //! Statements: the exact bytes that an approver's key signs.
 //!
-//! A statement is a text of lines, one value each, every line ended by a line feed. The first line names the form, so that a
-//! signature over one form never fits another. docs/contracts/statement.md lists the lines.
+//! A statement is a text of lines, one value each, every line ended by a line feed. The first line names the
+//! form, so that a signature over one form never fits another. docs/contracts/statement.md lists the lines.
 
 mod key;
+mod session;
 mod signed;
 
 use crate::approval::Verdict;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use key::{ApproverKey, ApproverKeys, KeyError, NO_KEYS, key_id};
+pub use session::{SESSION_ID_DIGITS, Session};
 pub use signed::{SignatureError, SignatureMethod, Signed};
 
 /// The first line of an approval's statement.
@@ -118,7 +120,7 @@ pub enum Statement {
 pub struct ApprovalStatement {
     /// The ledger's name.
     pub origin: String,
-    /// Who says it.
+    /// The approver.
     pub principal: String,
     /// The action's id.
     pub action_id: String,
@@ -132,6 +134,9 @@ pub struct ApprovalStatement {
     pub scope: String,
     /// `recent` or `presence`.
     pub assurance: Assurance,
+    /// The session of a signature that is `recent`: since when the key is unlocked, and which of its
+    /// signatures this is.
+    pub session: Option<Session>,
     /// The hash of the reason's bytes; see [`reason_hash`].
     pub reason_hash: String,
     /// When it was signed, in milliseconds since 1970.
@@ -147,7 +152,7 @@ pub struct ApprovalStatement {
 pub struct ActStatement {
     /// The ledger's name.
     pub origin: String,
-    /// Who does it.
+    /// The owner.
     pub principal: String,
     /// The name of the act, such as `push_policy`.
     pub act: String,
@@ -163,7 +168,7 @@ pub struct ActStatement {
     pub nonce: String,
 }
 
-/// Why a text is no statement.
+/// Why a text is not a statement.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatementError {
@@ -183,7 +188,7 @@ pub enum StatementError {
     Field {
         /// The field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The error.
         problem: String,
     },
     /// Longer than any statement.
@@ -226,7 +231,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Who makes it.
+    /// The maker of the statement.
     pub fn principal(&self) -> &str {
         match self {
             Self::Approval(approval) => &approval.principal,
@@ -262,6 +267,7 @@ impl Statement {
                 ("verdict", verdict_name(approval.verdict).to_owned()),
                 ("scope", approval.scope.clone()),
                 ("assurance", approval.assurance.name().to_owned()),
+                ("session", session::line(approval.session.as_ref())),
                 ("reason_hash", approval.reason_hash.clone()),
                 ("at_ms", approval.at_ms.to_string()),
                 ("not_after_ms", approval.not_after_ms.to_string()),
@@ -288,10 +294,10 @@ impl Statement {
         };
         let (at_ms, not_after_ms) = self.window_ms();
         if at_ms == 0 || at_ms > WHOLE_MAX {
-            return wrong("at_ms", "is no time");
+            return wrong("at_ms", "is not a time");
         }
         if not_after_ms > WHOLE_MAX {
-            return wrong("not_after_ms", "is no time");
+            return wrong("not_after_ms", "is not a time");
         }
         let Self::Approval(approval) = self else { return Ok(()) };
         let hashes = [
@@ -300,7 +306,7 @@ impl Statement {
             ("reason_hash", &approval.reason_hash),
         ];
         if let Some((field, _)) = hashes.into_iter().find(|(_, hash)| !is_sha256(hash)) {
-            return wrong(field, "is no `sha256:` hash");
+            return wrong(field, "is not a `sha256:` hash");
         }
         if approval.scope != ONCE && !is_sha256(&approval.scope) {
             return wrong("scope", "is neither `once` nor a `sha256:` hash");
@@ -308,7 +314,17 @@ impl Statement {
         if !approval.assurance.needs_signature() {
             return wrong("assurance", "is neither `recent` nor `presence`");
         }
-        Ok(())
+        match (&approval.session, approval.assurance) {
+            (None, Assurance::Recent) => wrong("session", "is missing from a signature that is `recent`"),
+            (Some(_), assurance) if assurance != Assurance::Recent => {
+                wrong("session", "is named by a signature that is not `recent`")
+            }
+            (Some(session), _) => match session.violation(at_ms) {
+                Some(problem) => wrong("session", &problem),
+                None => Ok(()),
+            },
+            (None, _) => Ok(()),
+        }
     }
 }
 
@@ -337,6 +353,7 @@ fn approval(found: usize, lines: &[&str]) -> Result<Statement, StatementError> {
         verdict,
         scope,
         assurance,
+        session,
         reason_hash,
         at_ms,
         not_after_ms,
@@ -358,6 +375,7 @@ fn approval(found: usize, lines: &[&str]) -> Result<Statement, StatementError> {
         verdict,
         scope: scope.to_owned(),
         assurance,
+        session: session::parse(session)?,
         reason_hash: reason_hash.to_owned(),
         at_ms: time("at_ms", at_ms)?,
         not_after_ms: time("not_after_ms", not_after_ms)?,
@@ -390,7 +408,7 @@ fn exact<'t, const N: usize>(found: usize, lines: &[&'t str]) -> Result<[&'t str
 /// A number as it is written: `007` and `+7` are other bytes, and no statement.
 fn time(name: &'static str, text: &str) -> Result<u64, StatementError> {
     let number: Option<u64> = text.parse().ok();
-    number.filter(|number| number.to_string() == text).ok_or_else(|| field(name, "is no time"))
+    number.filter(|number| number.to_string() == text).ok_or_else(|| field(name, "is not a time"))
 }
 
 fn field(field: &'static str, problem: &str) -> StatementError {

@@ -45,14 +45,14 @@ pub struct Signed {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
-    /// The text is no statement.
+    /// The text is not a statement.
     #[error("the statement {0}")]
     Statement(#[from] StatementError),
     /// The method is not known here.
     #[error("signatures of the method `{}` are not verified by this version", .0.name())]
     Method(SignatureMethod),
     /// The key cannot be used.
-    #[error("the key is no Ed25519 key of 32 bytes in base64url without padding")]
+    #[error("the key is not an Ed25519 key of 32 bytes in base64url without padding")]
     Key,
     /// The signature has another form.
     #[error("the signature is not 64 bytes in base64url without padding")]

@@ -18,18 +18,18 @@ pub(super) fn of_postgres(place: &str, error: &Error) -> StoreError {
         return StoreError::ReadOnly(format!("{place} ({message})"));
     }
     if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED, SqlState::UNDEFINED_TABLE].contains(code) {
-        return StoreError::Corrupt(format!("{place} is damaged: {message}; restore it from a backup"));
+        return StoreError::Corrupt(format!("{place} is damaged: {message}"));
     }
-    // What a batch divides by is the number of heads that are as it was built on.
+    // A batch divides by the number of heads that are as it was built on.
     if code == &SqlState::DIVISION_BY_ZERO {
         return StoreError::Unavailable(format!(
-            "{place}: somebody else wrote while it was our turn; try again, and let no pooler stand before the server that \
-             gives one session to several clients"
+            "{place}: somebody else wrote while it was our turn, as happens behind a pooler that gives one session to \
+             several clients"
         ));
     }
     if message.contains("no encryption") || message.contains("SSL off") {
         return StoreError::Unavailable(format!(
-            "{place}: the server wants TLS here; add `?sslmode=require` to the URL ({message})"
+            "{place}: the server requires TLS, and the URL lacks `?sslmode=require` ({message})"
         ));
     }
     StoreError::Unavailable(format!("{place}: {message} ({})", code.code()))
@@ -58,11 +58,9 @@ fn chain(error: &Error) -> String {
         source = cause.source();
     }
     if text.contains("not support TLS") {
-        text.push_str(
-            "; turn it on at the server, or add `?sslmode=disable` to the URL on a network that you trust",
-        );
+        text.push_str("; on a trusted network the URL may say `?sslmode=disable`");
     } else if text.contains("UnknownIssuer") {
-        text.push_str("; name the certificate of its authority: `?sslrootcert=FILE` in the URL");
+        text.push_str("; the URL lacks `?sslrootcert=FILE`, the certificate of its authority");
     }
     text
 }

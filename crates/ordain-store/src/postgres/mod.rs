@@ -74,6 +74,15 @@ impl Postgres {
         self.session().await?.records(query).await
     }
 
+    pub(crate) async fn ids(
+        &self,
+        kind: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        self.session().await?.ids(kind, prefix, limit).await
+    }
+
     pub(crate) async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         self.session().await?.documents(hashes).await
     }

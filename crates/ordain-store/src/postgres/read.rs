@@ -4,6 +4,7 @@ use super::error::of_postgres;
 use super::session::Session;
 use crate::batch::Key;
 use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, MARKED_MAX, STATEMENT_WAIT};
+use crate::rows::end_of;
 use crate::tree::{
     attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned,
 };
@@ -53,18 +54,36 @@ impl Session {
         Ok(keys.iter().map(|names| found.get(&key(names)).cloned()).collect())
     }
 
+    pub(super) async fn ids(
+        &self,
+        kind: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        let (end, limit) = (end_of(prefix), i64::try_from(limit).unwrap_or_default());
+        let page: [Parameter<'_>; 4] = [&kind, &prefix, &end, &limit];
+        let rows = self.query(&self.sql.ids, &page).await?;
+        rows.iter().map(|row| self.column(row, 0)).collect()
+    }
+
     pub(super) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
         let (changed_at, id) = match &query.after {
             Some((changed_at, id)) => (to_signed(*changed_at)?, id.as_str()),
+            None if query.newest_first => (i64::MAX, ""),
             None => (-1, ""),
         };
         let limit = i64::try_from(query.limit.min(LIST_MAX)).unwrap_or_default();
         let rows = match &query.state {
             Some(state) => {
                 let page: [Parameter<'_>; 5] = [&query.kind, &changed_at, &id, &limit, state];
-                self.query(&self.sql.records_in_state, &page).await?
+                let sql = &self.sql;
+                let sql = if query.newest_first { &sql.newest_in_state } else { &sql.records_in_state };
+                self.query(sql, &page).await?
             }
-            None => self.query(&self.sql.records, &[&query.kind, &changed_at, &id, &limit]).await?,
+            None => {
+                let sql = if query.newest_first { &self.sql.newest } else { &self.sql.records };
+                self.query(sql, &[&query.kind, &changed_at, &id, &limit]).await?
+            }
         };
         rows.iter().map(|row| self.record_of(row)).collect()
     }
@@ -73,7 +92,7 @@ impl Session {
         self.record_from(row, 0)
     }
 
-    /// Of the columns from the first one on.
+    /// Reads a row from the first column on.
     fn record_from(&self, row: &Row, first: usize) -> Result<Record, StoreError> {
         Ok(Record {
             kind: self.column(row, first)?,
@@ -164,7 +183,7 @@ impl Session {
         leaf_hashes_of(range, rows.iter().map(read).collect::<Result<_, StoreError>>()?)
     }
 
-    /// Of those records that are there.
+    /// The records among those that are there.
     pub(super) async fn versions(&self, keys: &BTreeSet<Key>) -> Result<Vec<(Key, u64)>, StoreError> {
         if keys.is_empty() {
             return Ok(Vec::new());

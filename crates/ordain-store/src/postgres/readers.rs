@@ -20,7 +20,7 @@ impl Readers {
         Self { server, slots, turn: AtomicUsize::new(0) }
     }
 
-    /// One that is connected, as far as we know. Whoever used it when it broke got the error.
+    /// One that is connected, as far as we know. The caller that used it when it broke got the error.
     pub(super) async fn session(&self) -> Result<Arc<Session>, StoreError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % READERS;
         let Some(slot) = self.slots.get(turn) else { return Err(StoreError::Closed) };

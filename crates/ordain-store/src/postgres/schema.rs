@@ -117,12 +117,12 @@ async fn check_server(client: &Client, place: &str) -> Result<(), StoreError> {
     }
     if encoding != "UTF8" {
         return Err(StoreError::Unavailable(format!(
-            "{place} has the encoding {encoding}; create a database with the encoding UTF8 for the store"
+            "{place} has the encoding {encoding}, and the store needs UTF8"
         )));
     }
     if fsync != "on" {
         return Err(StoreError::Unavailable(format!(
-            "{place}: the server runs with `fsync = {fsync}` and would lose what it has confirmed; set `fsync = on`"
+            "{place}: the server runs with `fsync = {fsync}` and would lose confirmed writes; it needs `fsync = on`"
         )));
     }
     Ok(())

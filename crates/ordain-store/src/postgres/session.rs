@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, Error, Statement};
 
-/// Whoever has it writes. Any number that others hardly use.
+/// The node that has it writes. Any number that others hardly use.
 const TURN_LOCK: i64 = 0x6f72_6461_696f;
 
 /// Where the server is and who we are to it.
@@ -27,7 +27,7 @@ impl Server {
     pub(super) fn parse(url: &str, place: String) -> Result<Self, StoreError> {
         let (url, roots) = take_roots(url);
         let mut config: Config = url.parse().map_err(|error: Error| {
-            StoreError::Unavailable(format!("{place} is no URL of a PostgreSQL database: {error}"))
+            StoreError::Unavailable(format!("{place} is not the URL of a PostgreSQL database: {error}"))
         })?;
         config.connect_timeout(ADDRESS_WAIT).keepalives_idle(SILENCE_WAIT).tcp_user_timeout(SILENCE_WAIT);
         if config.get_application_name().is_none() {
@@ -51,7 +51,8 @@ impl Server {
         let (client, connection) = self.in_time(CONNECT_WAIT, connecting).await?;
         // Ends when the client is dropped or the server goes. Each statement then gets the error.
         tokio::spawn(async move { connection.await.ok() });
-        // Every statement goes by an index. Planned once and by that rule, it costs the same when the tables have grown.
+        // Every statement goes by an index. Planned once and by that rule, it costs the same when the tables
+        // have grown.
         let (statement, silence) = (STATEMENT_WAIT.as_millis(), SILENCE_WAIT.as_millis());
         let seconds = SILENCE_WAIT.as_secs();
         let read_only = if self.read_only { "SET default_transaction_read_only = on;" } else { "" };
@@ -93,8 +94,9 @@ pub(super) struct Session {
     pub(super) place: String,
 }
 
-/// By which a head is told from every other: the transaction that wrote it, which is another after each batch, also one
-/// without entries, and what it says, because a server that took another's place counts transactions anew.
+/// By which a head is told from every other: the transaction that wrote it, which is another after each
+/// batch, also one without entries, and what it says, because a server that took another's place counts
+/// transactions anew.
 macro_rules! mark {
     () => {
         "xmin::text || ' ' || size || ' ' || encode(root, 'hex')"
@@ -132,6 +134,11 @@ statements! {
         WHERE kind = $1 AND (changed_at, id) > ($2, $3) ORDER BY changed_at, id LIMIT $4",
     records_in_state: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
         WHERE kind = $1 AND (changed_at, id) > ($2, $3) AND state = $5 ORDER BY changed_at, id LIMIT $4",
+    ids: "SELECT id FROM ordain.records WHERE kind = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4",
+    newest: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
+        WHERE kind = $1 AND (changed_at, id) < ($2, $3) ORDER BY changed_at DESC, id DESC LIMIT $4",
+    newest_in_state: "SELECT kind, id, version, state, body, changed_at FROM ordain.records
+        WHERE kind = $1 AND (changed_at, id) < ($2, $3) AND state = $5 ORDER BY changed_at DESC, id DESC LIMIT $4",
     documents: "SELECT hash, bytes FROM ordain.documents WHERE hash = ANY($1)",
     entries: "SELECT position, bytes, leaf_hash, attached, mark FROM (
             SELECT position, bytes, leaf_hash, attached, mark, sum(length) OVER (ORDER BY position) AS total, length
@@ -192,15 +199,16 @@ impl Session {
         Ok(Self { client, sql, place: server.place.clone() })
     }
 
-    /// Waits until no other node writes. Should we fall silent then, the server ends the session and with it our turn.
+    /// Waits until no other node writes. Should we fall silent then, the server ends the session and with it
+    /// our turn.
     pub(super) async fn begin_turn(&self) -> Result<(), StoreError> {
         let silence = SILENCE_WAIT.as_millis().to_string();
         match self.client.query(&self.sql.begin_turn, &[&TURN_LOCK, &silence]).await {
             Ok(_) => Ok(()),
             Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {
                 Err(StoreError::Unavailable(format!(
-                    "{}: others have not let us write for {} s; who has the advisory lock {TURN_LOCK} stands in `pg_locks`, and no \
-                     pooler must give one session to several clients",
+                    "{}: another session has held the advisory lock {TURN_LOCK} for {} s (see `pg_locks`); a \
+                     pooler must not give one session to several clients",
                     self.place,
                     STATEMENT_WAIT.as_secs()
                 )))

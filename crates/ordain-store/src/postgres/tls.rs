@@ -1,5 +1,5 @@
-//! TLS to the server. To another machine always, unless the URL says `sslmode=disable`; where there is TLS, the server's
-//! certificate is verified, whatever the mode is called.
+//! TLS to the server. To another machine always, unless the URL says `sslmode=disable`; where there is TLS,
+//! the server's certificate is verified, whatever the mode is called.
 
 use crate::StoreError;
 use percent_encoding::percent_decode_str;
@@ -21,7 +21,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Whom somebody says to trust, and so that there is to be TLS.
+/// The authorities to trust. Naming one asks for TLS.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Roots {
     /// Those that everybody trusts.
@@ -105,7 +105,7 @@ impl MakeTlsConnect<Socket> for Tls {
     type TlsConnect = Named;
     type Error = Infallible;
 
-    /// Also called for a connection without TLS, with a name that is none.
+    /// Also called for a connection without TLS, with a name that is not one.
     fn make_tls_connect(&mut self, name: &str) -> Result<Named, Infallible> {
         Ok(Named { connector: self.0.clone(), name: name.to_owned() })
     }

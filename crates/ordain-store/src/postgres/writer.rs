@@ -1,5 +1,5 @@
-//! The one task that writes. It takes turns with those of other nodes, and writes as many transactions in its turn as it
-//! has time for.
+//! The one task that writes. It takes turns with those of other nodes, and writes as many transactions in its
+//! turn as it has time for.
 
 use super::error::{of_commit, of_postgres};
 use super::session::{Server, Session};
@@ -57,8 +57,8 @@ impl Writer {
         inbox.end();
     }
 
-    /// One transaction with as many of the changes as it takes; gives the number of those who were answered, and how long it
-    /// took. Whatever fails, the session is given up, and with it our turn.
+    /// One transaction with as many of the changes as it takes; gives the number of those who were answered,
+    /// and how long it took. Whatever fails, the session is given up, and with it our turn.
     async fn batch(&mut self, jobs: &mut VecDeque<Job>, inbox: &mut Inbox) -> (usize, Duration) {
         let (session, mut batch, mark) = match self.begin(jobs, inbox).await {
             Ok(begun) => begun,
@@ -110,8 +110,8 @@ impl Writer {
         }
     }
 
-    /// A batch at the end of the ledger, in our turn, that knows the versions of all guarded records, and the mark of the
-    /// head that it is built on.
+    /// A batch at the end of the ledger, in our turn, that knows the versions of all guarded records, and the
+    /// mark of the head that it is built on.
     async fn begin(
         &mut self,
         jobs: &mut VecDeque<Job>,
@@ -237,8 +237,9 @@ async fn begin_turn(
     Ok((End { tip: Tip { edge, last, head }, mark }, versions))
 }
 
-/// One statement, which is a transaction of its own; gives the new mark of the head. The server refuses it if the head is
-/// not the one that the batch was built on, so that two nodes that believe to have the turn do no harm.
+/// One statement, which is a transaction of its own; gives the new mark of the head. The server refuses it if
+/// the head is not the one that the batch was built on, so that two nodes that believe to have the turn do no
+/// harm.
 async fn write(session: &Session, batch: &Batch, mark: String) -> Result<String, StoreError> {
     if !batch.has_rows() {
         return Ok(mark);

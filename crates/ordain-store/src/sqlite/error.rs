@@ -16,16 +16,14 @@ pub(super) fn of_sqlite(place: &str, error: &rusqlite::Error) -> StoreError {
         ErrorCode::Unknown if error.to_string().contains("no such ") => other_tables(),
         ErrorCode::DiskFull => StoreError::Full(place.to_owned()),
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => StoreError::ReadOnly(place.to_owned()),
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(format!(
-            "{place} is damaged or is no SQLite file: {error}; restore it from a backup"
-        )),
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+            StoreError::Corrupt(format!("{place} is damaged or not an SQLite file: {error}"))
+        }
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Unavailable(format!(
             "{place}: another process has kept it locked for {} s",
             LOCK_WAIT.as_secs()
         )),
-        ErrorCode::CannotOpen => StoreError::Unavailable(format!(
-            "{place} cannot be opened: {error}; check that it is there and whose it is"
-        )),
+        ErrorCode::CannotOpen => StoreError::Unavailable(format!("{place} cannot be opened: {error}")),
         ErrorCode::SystemIoFailure => {
             StoreError::Unavailable(format!("{place}: the disk does not do what it should: {error}"))
         }

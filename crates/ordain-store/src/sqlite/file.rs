@@ -1,4 +1,5 @@
-//! The file: created durably for its owner alone, and watched, because SQLite goes on writing to a file that was removed.
+//! The file: created durably for its owner alone, and watched, because SQLite goes on writing to a file that
+//! was removed.
 
 use super::error::of_sqlite;
 use super::schema;
@@ -15,8 +16,9 @@ use std::time::Instant;
 static CREATING: Mutex<()> = Mutex::new(());
 const STATEMENTS_CACHED: usize = 48;
 const PAGE_BYTES: &str = "8192";
-/// Pages of the log after which they are copied into the file, which takes two more syncs. From then on the log is written
-/// over from its beginning and does not grow: a sync is quicker when the size of the file stays.
+/// Pages of the log after which they are copied into the file, which takes two more syncs. From then on the
+/// log is written over from its beginning and does not grow: a sync is quicker when the size of the file
+/// stays.
 const CHECKPOINT_PAGES: &str = "500";
 
 /// A file that was there when the store was opened.
@@ -78,7 +80,8 @@ impl File {
         if connection.is_readonly("main").map_err(|error| of_sqlite(&self.place, &error))? {
             return Err(StoreError::ReadOnly(self.place.clone()));
         }
-        // Of a new file only. Rows of a decision have about a kilobyte: on smaller pages a seventh of the room stays empty.
+        // Takes effect in a new file only. Rows of a decision have about a kilobyte: on smaller pages a
+        // seventh of the room stays empty.
         self.set(&connection, "page_size", PAGE_BYTES)?;
         self.use_write_ahead_log(&connection)?;
         self.set(&connection, "synchronous", "FULL")?;
@@ -114,7 +117,7 @@ impl File {
         }
     }
 
-    /// Whether something stands in the log that is not in the file yet.
+    /// Whether the log has something that is not in the file yet.
     fn has_log(&self) -> bool {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
@@ -153,7 +156,7 @@ impl File {
                 Ok(mode) if mode == "wal" => return Ok(()),
                 Ok(mode) => {
                     return Err(StoreError::Unavailable(format!(
-                        "{}: its file system has no shared memory, so that SQLite stays in mode `{mode}`; put it on \
+                        "{}: its file system has no shared memory, so that SQLite stays in mode `{mode}`; it needs \
                          a local disk",
                         self.place
                     )));
@@ -169,12 +172,7 @@ impl File {
 
     /// The path still leads to the file that was opened.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        let gone = |what: &str| {
-            StoreError::Unavailable(format!(
-                "{} {what} while it was open; put it back as it was and start again",
-                self.place
-            ))
-        };
+        let gone = |what: &str| StoreError::Unavailable(format!("{} {what} while it was open", self.place));
         match Identity::of(&self.path) {
             Ok(identity) if identity == self.identity => Ok(()),
             Ok(_) => Err(gone("was replaced")),
@@ -195,7 +193,7 @@ fn create(path: &Path, place: &str) -> Result<(), StoreError> {
             sync_folder(folder.unwrap_or(Path::new("."))).map_err(|error| of_system(place, &error))
         }
         Err(_) if path.is_dir() => {
-            Err(StoreError::Unavailable(format!("{place} is a folder; name a file for the store")))
+            Err(StoreError::Unavailable(format!("{place} is a folder, and the store is a file")))
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Unavailable(format!(

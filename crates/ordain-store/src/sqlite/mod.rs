@@ -91,8 +91,8 @@ impl Sqlite {
         Ok(Self { queue, writer, readers: Arc::new(readers) })
     }
 
-    /// A caller that is alone writes in its own thread: it would wait for two changes of thread otherwise. The others share
-    /// transactions.
+    /// A caller that is alone writes in its own thread: it would wait for two changes of thread otherwise.
+    /// The others share transactions.
     pub(crate) async fn commit(&self, change: Change) -> Answer {
         let may_block = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
         if may_block
@@ -133,6 +133,16 @@ impl Sqlite {
     pub(crate) async fn records(&self, query: &Query) -> Result<Vec<Record>, StoreError> {
         let query = query.clone();
         self.read(move |rows| rows.records(&query)).await
+    }
+
+    pub(crate) async fn ids(
+        &self,
+        kind: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        let (kind, prefix) = (kind.to_owned(), prefix.to_owned());
+        self.read(move |rows| rows.ids(&kind, &prefix, limit)).await
     }
 
     pub(crate) async fn documents(&self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {

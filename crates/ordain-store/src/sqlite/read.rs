@@ -2,6 +2,7 @@
 
 use super::error::of_sqlite;
 use crate::limits::{ENTRIES_BYTES_MAX, LIST_MAX, MARKED_MAX};
+use crate::rows::end_of;
 use crate::tree::{
     attached_of, cut, document_of, from_bytes, hash_of, leaf_hashes_of, leaves_of, to_signed, to_unsigned,
 };
@@ -37,7 +38,8 @@ impl Rows<'_> {
         self.one(sql, (kind, id), record_row)?.map(record_of).transpose()
     }
 
-    /// Records of all states come from one list for each state: another index would cost every write more than it spares a listing.
+    /// Records of all states come from one list for each state: another index would cost every write more
+    /// than it spares a listing.
     pub(super) fn records(self, query: &Query) -> Result<Vec<Record>, StoreError> {
         let limit = query.limit.min(LIST_MAX);
         if let Some(state) = &query.state {
@@ -52,6 +54,9 @@ impl Rows<'_> {
             records.extend(self.records_in(query, &state, limit)?);
         }
         records.sort_by(|left, right| (left.changed_at, &left.id).cmp(&(right.changed_at, &right.id)));
+        if query.newest_first {
+            records.reverse();
+        }
         records.truncate(limit);
         Ok(records)
     }
@@ -59,13 +64,25 @@ impl Rows<'_> {
     fn records_in(self, query: &Query, state: &str, limit: usize) -> Result<Vec<Record>, StoreError> {
         let (changed_at, id) = match &query.after {
             Some((changed_at, id)) => (to_signed(*changed_at)?, id.as_str()),
+            None if query.newest_first => (i64::MAX, ""),
             None => (-1, ""),
         };
         let limit = i64::try_from(limit).unwrap_or_default();
-        let sql = "SELECT kind, id, version, state, body, changed_at FROM records WHERE kind = ?1 AND state = ?2 \
-                   AND (changed_at, id) > (?3, ?4) ORDER BY changed_at, id LIMIT ?5";
+        let sql = if query.newest_first {
+            "SELECT kind, id, version, state, body, changed_at FROM records WHERE kind = ?1 AND state = ?2 \
+             AND (changed_at, id) < (?3, ?4) ORDER BY changed_at DESC, id DESC LIMIT ?5"
+        } else {
+            "SELECT kind, id, version, state, body, changed_at FROM records WHERE kind = ?1 AND state = ?2 \
+             AND (changed_at, id) > (?3, ?4) ORDER BY changed_at, id LIMIT ?5"
+        };
         let rows = self.all(sql, (&query.kind, state, changed_at, id, limit), record_row)?;
         rows.into_iter().map(record_of).collect()
+    }
+
+    pub(super) fn ids(self, kind: &str, prefix: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or_default();
+        let sql = "SELECT id FROM records WHERE kind = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4";
+        self.all(sql, (kind, prefix, end_of(prefix), limit), |row| row.get::<_, String>(0))
     }
 
     pub(super) fn documents(self, hashes: &[ContentHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {

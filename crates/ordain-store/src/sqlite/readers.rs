@@ -52,7 +52,8 @@ impl Readers {
         done.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Reads a few rows, at once where that is possible: handing so little to another thread takes longer than the work.
+    /// Reads a few rows, at once where that is possible: handing so little to another thread takes longer
+    /// than the work.
     pub(super) async fn read_few<T: Send + 'static>(
         readers: &Arc<Self>,
         work: impl FnOnce(Rows<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -75,8 +76,8 @@ impl Readers {
         Self::read(readers, work).await
     }
 
-    /// Waits for those who read, and closes their connections: whoever is last to close a file copies its log into it, and
-    /// a connection that only reads could not.
+    /// Waits for those who read, and closes their connections: whoever is last to close a file copies its log
+    /// into it, and a connection that only reads could not.
     pub(super) async fn close(&self) {
         let Source::File(pool) = &self.source else { return };
         let Ok(everybody) = self.turns.acquire_many(READERS_U32).await else { return };

@@ -92,9 +92,7 @@ fn version(connection: &Connection, place: &str) -> Result<u64, StoreError> {
         return Ok(0);
     }
     if application != APPLICATION_ID {
-        return Err(StoreError::Corrupt(format!(
-            "{place} is a database of another program; name another file for the store"
-        )));
+        return Err(StoreError::Corrupt(format!("{place} is a database of another program")));
     }
     to_unsigned(number("SELECT version FROM meta")?)
 }

@@ -1,4 +1,5 @@
-//! Writing: a thread drains the queue into a transaction, commits, answers. A caller that is alone writes in its own thread.
+//! Writing: a thread drains the queue into a transaction, commits, answers. A caller that is alone writes in
+//! its own thread.
 
 use super::error::of_sqlite;
 use super::file::File;
@@ -66,7 +67,7 @@ impl Writer {
         };
         let written = plan(rows, &mut batch, jobs).and_then(|()| write(rows, &mut batch));
         let answered = batch.changes();
-        // What went into a file that somebody moves away meanwhile is there again if they move it back.
+        // Rows in a file that somebody moves away meanwhile are there again if they move it back.
         let lost = |error: StoreError| match batch.has_rows() {
             true => StoreError::Uncertain(error.to_string()),
             false => error,

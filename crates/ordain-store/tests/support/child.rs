@@ -20,7 +20,7 @@ pub fn command(under: &[&str], arguments: &[&str]) -> Command {
     command
 }
 
-/// What the child was started with.
+/// The arguments that the child was started with.
 pub fn arguments() -> Vec<String> {
     let text = std::env::var(ARGUMENTS).expect("only other tests start this one");
     text.split('\n').map(str::to_owned).collect()

@@ -26,7 +26,7 @@ pub(super) enum Seal {
     WrongHash,
     /// The signature is of something else.
     WrongSignature,
-    /// The signature is no base64url.
+    /// The signature is not base64url.
     NoSignature,
 }
 

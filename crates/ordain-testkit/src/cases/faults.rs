@@ -1,4 +1,4 @@
-//! What can be wrong with a case, one thing at a time.
+//! Faults of a case, one at a time.
 
 use super::evidence::{self, PacketDraft, Seal, false_preconditions, true_preconditions};
 use super::folder::World;
@@ -102,7 +102,7 @@ fn packet(rng: &mut Rng, draft: &mut Draft) {
             draft.packets.extend(other.map(change));
         }
         17 => {
-            // The same again is no fault.
+            // A repetition is not a fault.
             let same = draft.packets.get(at).cloned();
             draft.packets.extend(same);
         }

@@ -61,7 +61,7 @@ pub(super) struct World {
     pub(super) constraints: Vec<Attribute>,
     /// Actors in groups: id, groups, person.
     pub(super) actors: Vec<(&'static str, Vec<&'static str>, &'static str)>,
-    /// What a permit is about.
+    /// The subject of a permit.
     pub(super) aims: Vec<Aim>,
 }
 

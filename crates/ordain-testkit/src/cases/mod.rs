@@ -88,7 +88,7 @@ pub fn case(seed: u64) -> Case {
     }
 }
 
-/// What approvals are bound to.
+/// The hashes that approvals are bound to.
 fn proposal_hash(text: &[u8], world: &folder::World) -> String {
     let mut canon = Canonicalizer::new();
     let nothing = || format!("sha256:{}", "0".repeat(64));

@@ -12,7 +12,7 @@ pub(super) struct Draft {
     pub(super) evidence: Vec<Json>,
     pub(super) now_ms: i64,
     pub(super) halted: bool,
-    /// The text is no JSON.
+    /// The text is not JSON.
     pub(super) torn: bool,
     /// How many things are wrong with the approvals.
     pub(super) approval_faults: usize,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const FUTURE_MS_MAX: i64 = 5_000;
 const AGE_MS_MAX: i64 = 24 * 60 * 60 * 1_000;
 
-/// What an approval must fit.
+/// The proposal and time that an approval must fit.
 pub(super) struct Eligible<'f> {
     pub(super) folder: &'f ModelFolder,
     pub(super) proposal_hash: String,
@@ -20,7 +20,8 @@ pub(super) struct Eligible<'f> {
     pub(super) in_scope: BTreeSet<String>,
     /// The least that the permits in scope ask of each approver: an assurance, and a number of approvals.
     pub(super) asked: BTreeMap<String, (Assurance, u64)>,
-    /// Whether each of the documents that are there is valid. A signature is slow to check, and they are counted many times.
+    /// Whether each of the documents that are there is valid. A signature is slow to check, and they are
+    /// counted many times.
     pub(super) valid: Vec<bool>,
     pub(super) now_ms: i64,
     /// So many of the documents are there; those after them are imagined, as good as they can be.
@@ -142,7 +143,7 @@ fn at_least(count: usize, number: u64) -> bool {
     u64::try_from(count).unwrap_or_default() >= number
 }
 
-/// What the matching permits and the proposal ask for together.
+/// The demands of the matching permits and of the proposal together.
 pub(super) struct Demands {
     pub(super) all: Vec<Demand>,
     pub(super) class: ApprovalClass,

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// What the policies say to one question.
+/// The answer of the policies to one question.
 pub(super) struct Asked<'f> {
     pub(super) permits: Vec<&'f ModelPolicy>,
     pub(super) forbids: Vec<&'f ModelPolicy>,

@@ -21,7 +21,8 @@ const ACTIONS: [(&str, &str); 10] = [
 const ENTITIES: &str = r#"
 entity Group in [Group];
 entity Actor in [Group] {
-    person?: String, agent_of?: String, os_user?: String, attributes?: ActorAttributes };
+    person?: String, agent_of?: String, os_user?: String, roles?: Set<String>,
+    attributes?: ActorAttributes };
 entity Domain in [Domain] { attributes?: DomainAttributes };
 entity ResourceType;
 entity Resource in [Domain, ResourceType] { id: String, "type": String, domain: String, path?: String,
@@ -62,7 +63,7 @@ impl Declared {
         for (namespace, content) in namespaces {
             let empty = |key: &str| content.get(key).and_then(Json::as_object).is_none_or(Map::is_empty);
             if !namespace.is_empty() || !empty("entityTypes") || !empty("actions") {
-                return Err("schema: something that is no type".to_owned());
+                return Err("schema: something that is not a type".to_owned());
             }
             if let Some(Json::Object(common)) = content.get("commonTypes") {
                 types.extend(common.clone());
@@ -100,7 +101,8 @@ impl Declared {
         [own, "Parameters".to_owned()].into_iter().find(|name| self.0.contains_key(name))
     }
 
-    /// What of an action's parameters reaches the policies; faults are the pointers of what does not have its type.
+    /// The part of an action's parameters that reaches the policies; faults are the pointers of what does not
+    /// have its type.
     pub(super) fn parameters(&self, action: &str, value: &Value<'_>, faults: &mut Vec<String>) -> Json {
         match self.parameters_name(action).and_then(|name| self.0.get(&name)) {
             Some(kind) => self.convert(kind, value, "/parameters", faults),

@@ -12,7 +12,7 @@ use std::mem::discriminant;
 /// Preconditions that are compared.
 const PRECONDITIONS_MAX: usize = 64;
 
-/// What the evidence comes to.
+/// The result of the evidence.
 #[derive(Default)]
 pub(super) struct Evidence {
     pub(super) reasons: Vec<ModelReason>,
@@ -48,7 +48,7 @@ pub(super) fn judge(
         first_places.entry(id).or_insert(place);
     }
 
-    // Of one id: the packets that differ.
+    // The packets of one id that differ.
     let packets_of = |id: &str| {
         let mut packets: Vec<&Value<'_>> = Vec::new();
         for packet in given.iter().filter(|it| it.get("evidence_id").and_then(Value::as_str) == Some(id)) {

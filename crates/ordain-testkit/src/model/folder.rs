@@ -171,7 +171,7 @@ impl ModelFolder {
         })
     }
 
-    /// Who is behind an id. An actor that the folder does not know stands for itself.
+    /// The person behind an id. An actor that the folder does not know is its own person.
     pub(super) fn person<'s>(&'s self, id: &'s str) -> &'s str {
         self.people.get(id).map_or(id, String::as_str)
     }
@@ -189,7 +189,7 @@ impl ModelFolder {
         owner != agent && owned.contains(agent)
     }
 
-    /// What `effects.toml` says of an action.
+    /// The row of `effects.toml` for an action.
     pub(super) fn effect_entry(&self, action: &str, resource_type: &str) -> Option<&EffectEntry> {
         let types = self.effects.get(action)?;
         types.get(resource_type).or_else(|| types.get("*"))
@@ -215,8 +215,8 @@ fn people(entities: &Entities) -> Result<BTreeMap<String, String>, String> {
         };
         people.insert(id, person);
     }
-    // Names of names: after as many steps as there are names one is at the end, or in a circle, of which the first name stands
-    // for all.
+    // Names of names: after as many steps as there are names one is at the end, or in a circle, of which the
+    // first name stands for all.
     let direct = people.clone();
     let step = |name: &String| direct.get(name).cloned().unwrap_or_else(|| name.clone());
     for (id, person) in &mut people {

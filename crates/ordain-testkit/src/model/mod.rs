@@ -1,11 +1,11 @@
-//! The slow, obvious model of a decision, written from docs/contracts/decision.md and policy.md alone, so that a comparison with
-//! the decision kernel finds mistakes in either. It shares no code of `ordain-decision`. What it does share is `ordain-spec`:
-//! both call its verifier for V-PROP-000 to 016, for packets and for approvals, and its mapping of KernelRequests, so a
-//! mistake there is not found here but by the vectors of conformance/.
+//! The slow, obvious model of a decision, written from docs/contracts/decision.md and policy.md alone, so
+//! that a comparison with the decision kernel finds mistakes in either. It shares no code of
+//! `ordain-decision`. Both use `ordain-spec`: its verifier for V-PROP-000 to 016, for packets and for
+//! approvals, and its mapping of KernelRequests. A mistake there is found by the vectors of conformance/.
 //!
-//! What makes it slow on purpose: every policy is asked alone and all of them together, with the whole entity store and a
-//! context that Cedar checks against the whole schema; the scope of a permit is the permit without its conditions; and
-//! whether a proposal is held is found by trying every set of people who could still approve.
+//! It is slow on purpose. Every policy is asked alone and all of them together, with the whole entity store
+//! and a context that Cedar checks against the whole schema. The scope of a permit is the permit without its
+//! conditions. To find out whether a proposal is held, it tries every set of people who could still approve.
 
 mod approvals;
 mod ask;
@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use folder::ModelFolder;
 
-/// What a decision is made of.
+/// The inputs of a decision.
 pub struct ModelInput<'a> {
     /// The files of the policy folder: name and text.
     pub folder: &'a BTreeMap<String, String>,
@@ -46,7 +46,7 @@ pub struct ModelInput<'a> {
 /// A reason without its message: rule id, path, sorted policies.
 pub type ModelReason = (String, String, Vec<String>);
 
-/// What the model says.
+/// The answer of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ModelAnswer {
     /// The answer.
@@ -55,9 +55,9 @@ pub struct ModelAnswer {
     pub class: ApprovalClass,
     /// How many approvals it takes.
     pub required: u64,
-    /// Whose approvals count, sorted.
+    /// The people whose approvals count, sorted.
     pub have: Vec<String>,
-    /// Why. Of the nearest misses of a default deny the model knows nothing.
+    /// The reasons. The model does not know the nearest misses of a default deny.
     pub reasons: BTreeSet<ModelReason>,
 }
 

@@ -5,8 +5,8 @@ use ordain_spec::path_faults;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::skeleton;
 
-/// Default_Ignorable_Code_Point of Unicode, its category Cf, and the separators of lines and paragraphs: what a person does not
-/// see.
+/// Default_Ignorable_Code_Point of Unicode, its category Cf, and the separators of lines and paragraphs: what
+/// a person does not see.
 const INVISIBLE: [(u32, u32); 27] = [
     (0xad, 0xad),
     (0x34f, 0x34f),

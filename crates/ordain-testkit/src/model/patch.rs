@@ -1,4 +1,4 @@
-//! What Cedar is asked about: the proposal itself, or each operation of a patch set (G9).
+//! The questions to Cedar: the proposal itself, or each operation of a patch set (G9).
 
 use super::names::is_plain_path;
 use super::{ModelReason, reason};
@@ -62,7 +62,7 @@ pub(super) fn questions(
         };
         let path = operation.get("path").and_then(Value::as_str).filter(|path| is_plain_path(path));
         match (action, path) {
-            // The same operation again is no other question.
+            // A repeated operation is not another question.
             (Some(action), Some(path))
                 if questions.iter().any(|it: &Question| it.action == action && it.resource_id == path) => {}
             (Some(action), Some(path)) => questions.push(Question {

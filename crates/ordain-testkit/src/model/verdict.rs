@@ -74,7 +74,7 @@ fn unreadable(reasons: BTreeSet<ModelReason>) -> ModelAnswer {
     ModelAnswer { outcome: Outcome::Deny, class: ApprovalClass::None, required: 0, have: Vec::new(), reasons }
 }
 
-/// What does not change when people approve.
+/// The part that does not change when people approve.
 struct Matter<'f> {
     folder: &'f ModelFolder,
     proposal: &'f Proposal,
@@ -85,11 +85,11 @@ struct Matter<'f> {
     contexts: Option<Vec<Json>>,
     eligible: Eligible<'f>,
     own_class: ApprovalClass,
-    /// Whom the permits in scope of each question name as approvers.
+    /// The approvers that the permits in scope of each question name.
     scopes: Vec<BTreeSet<String>>,
 }
 
-/// What the answer would be with some approvals.
+/// The answer with some approvals.
 struct State {
     denials: BTreeSet<ModelReason>,
     waits: BTreeSet<ModelReason>,
@@ -98,7 +98,7 @@ struct State {
     class: ApprovalClass,
     required: u64,
     approvers: Vec<String>,
-    /// What policies see.
+    /// The view of the policies.
     number: usize,
     persons: BTreeMap<String, Assurance>,
     demands: Vec<(ModelReason, super::approvals::Demand)>,
@@ -218,7 +218,7 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
             now.tells.union(&now.permitted).cloned().collect(),
         );
     }
-    // What is fixed does not change however many approve.
+    // The fixed part does not change however many approve.
     if fixed.is_empty()
         && let Some(then) = matter.with_more(input, &now, &mut asked_before, State::is_fine)
     {
@@ -255,8 +255,8 @@ fn conclude(matter: &Matter<'_>, input: &ModelInput<'_>, fixed: BTreeSet<ModelRe
     answer(Outcome::Deny, &now, now.required, reasons)
 }
 
-/// G14: the demands that are not met now; and where policies ask for more, or alone, the forbids that apply now and the permits
-/// that match only then.
+/// G14: the demands that are not met now; and where policies ask for more, or alone, the forbids that apply
+/// now and the permits that match only then.
 fn missing(now: &State, then: &State) -> BTreeSet<ModelReason> {
     let unmet = then.demands.iter().filter(|(_, demand)| !demand.met_by(&now.persons));
     let unmet: Vec<_> = unmet.collect();
@@ -297,8 +297,9 @@ impl State {
 }
 
 impl<'f> Matter<'f> {
-    /// HOLD by its definition: some of the people in scope approve, nothing else changes, and the answer is ALLOW. Of all
-    /// sets of people that do it, a smallest; of those, one with which the policies see the largest number.
+    /// HOLD by its definition: some of the people in scope approve, nothing else changes, and the answer is
+    /// ALLOW. It takes a smallest of all such sets, and among those one with which the policies see the
+    /// largest number.
     fn with_more(
         &self,
         input: &ModelInput<'_>,
@@ -347,10 +348,10 @@ impl<'f> Matter<'f> {
         ])
     }
 
-    /// What these approvals come to.
+    /// The result of these approvals.
     fn state(&self, documents: &[Value<'_>], asked_before: &mut BTreeMap<usize, Vec<Asked<'f>>>) -> State {
         let counted = self.eligible.count(documents);
-        // Of several operations the one counts whose own approvers have given the fewest.
+        // With several operations, the one counts whose own approvers have given the fewest.
         let in_scope = |ids: &BTreeSet<String>| {
             let people: BTreeSet<&str> = ids.iter().map(|id| self.folder.person(id)).collect();
             people.into_iter().filter(|person| counted.persons.contains_key(*person)).count()
@@ -389,8 +390,8 @@ impl<'f> Matter<'f> {
             .collect()
     }
 
-    /// G10 to G12. Each operation that is refused has its own reasons, until there are too many; a permit stands at the first
-    /// operation that it matches.
+    /// G10 to G12. Each operation that is refused has its own reasons, until there are too many; a permit
+    /// stands at the first operation that it matches.
     fn policies_say(&self, asked: &[Asked<'_>], state: &mut State) {
         let mut counts: BTreeMap<(&str, Vec<&str>), usize> = BTreeMap::new();
         let mut deny = |path: &str, rule: &'static str, ids: Vec<&'f str>| {

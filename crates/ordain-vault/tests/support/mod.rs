@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A proposal with some changes: `title`, `status`, `tags`, `aliases`, `body`, `path`, `route`, `origin`; null leaves out.
+/// A proposal with some changes: `title`, `status`, `tags`, `aliases`, `body`, `path`, `route`, `origin`;
+/// null leaves out.
 pub(crate) fn draft(change: Json) -> Proposal {
     serde_json::from_value(document(change)).unwrap()
 }

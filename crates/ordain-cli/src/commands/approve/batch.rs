@@ -1,8 +1,11 @@
-//! `ordain approve` without an id: everything that waits, chosen by number, signed with one passphrase.
+//! `ordain approve` without an id: everything that waits, one after the other, signed with one passphrase.
 
-use super::{Given, statement, status, submit, whole_page};
+use super::{Given, TAKES_PASSPHRASE, about, rejection, signing_key, statement, status, submit};
+use crate::clock::now_ms;
 use crate::exit::{Failure, Outcome};
+use crate::gate::deciding::{self, Answer};
 use crate::gate::held;
+use crate::gate::screen::Screen;
 use crate::gateway::Gateway;
 use crate::output::{print_json, print_page};
 use crate::page::{PLAIN, Page};
@@ -31,18 +34,43 @@ pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome
     }
     // On the terminal, wherever the output goes: nobody approves what they were not shown.
     let mut terminal = Terminal::open().map_err(signing::terminal_failure)?;
-    for status in &waiting {
-        terminal.say(whole_page(status).text()).map_err(signing::terminal_failure)?;
+    let signer = Signer::find(client)?;
+    let mut chosen = Vec::new();
+    let mut worst = Outcome::Ok;
+    for (number, status) in waiting.iter().enumerate() {
+        if chosen.len() == BATCH_MAX {
+            let said = format!(
+                "At most {BATCH_MAX} are signed at once. The others come with the next `ordain approve`"
+            );
+            report::note(&said, None);
+            break;
+        }
+        let screen = Screen::of(status, &signing_key(signer.as_ref(), TAKES_PASSPHRASE), now_ms());
+        let screen = screen.numbered(number + 1, waiting.len());
+        match deciding::decide(&mut terminal, &screen, &mut deciding::patiently)? {
+            Answer::Approve => chosen.push(status),
+            Answer::Reject(reason) => {
+                let done = client.record_verdict(&status.action_id, &rejection(status, reason));
+                let done = done.map_err(Failure::from);
+                worst = worst.max(done.as_ref().map_or_else(Failure::outcome, submit::outcome));
+                tell(status, &done, json)?;
+            }
+            Answer::Skip => worst = worst.max(Outcome::Hold),
+            Answer::Leave => {
+                worst = worst.max(Outcome::Hold);
+                break;
+            }
+        }
     }
-    let answer = terminal.ask("\nApprove which? [numbers, `all`, Enter for none] ");
-    let answer = answer.map_err(signing::terminal_failure)?;
-    let chosen = held::chosen(&answer, waiting.len()).map_err(Failure::Usage)?;
-    let chosen: Vec<&ActionStatus> = chosen.into_iter().filter_map(|at| waiting.get(at)).collect();
+    drop(terminal);
     if chosen.is_empty() {
-        return Err(Failure::Server("nothing was approved".to_owned()));
+        return Ok(worst);
     }
-    approve(client, &chosen, reason, json)
+    Ok(worst.max(approve(client, &chosen, reason, json)?))
 }
+
+/// As many as fit on one screen, above the passphrase.
+const BATCH_MAX: usize = 15;
 
 fn list(waiting: &[ActionStatus], json: bool) -> Result<(), Failure> {
     if json {
@@ -88,8 +116,9 @@ fn sign<'a>(
     let unsigned = |shown: &&'a ActionStatus| Prepared { shown, signed: Ok(None) };
     let Some(signer) = Signer::find(client)? else { return Ok(chosen.iter().map(unsigned).collect()) };
     let started = Instant::now();
-    let given = Given { verdict: Verdict::Approve, reason, assurance: Assurance::Presence };
+    let given = Given { verdict: Verdict::Approve, reason, assurance: Assurance::Presence, session: None };
     let mut statements = Vec::new();
+    let mut lines = Vec::new();
     let mut prepared: Vec<Prepared<'a>> = Vec::new();
     for shown in chosen {
         let now = fresh(client, shown);
@@ -97,13 +126,14 @@ fn sign<'a>(
             && let Some(terms) = &now.signing
         {
             statements.push(statement(&signer, now, terms, given, started));
+            lines.push(about(Verdict::Approve, now));
         }
         prepared.push(Prepared { shown, signed: now.map(|_| None) });
     }
     if statements.is_empty() {
         return Ok(prepared);
     }
-    let mut made = signer.sign(&statements)?.into_iter();
+    let mut made = signer.sign(&statements, &lines)?.into_iter();
     for Prepared { shown, signed } in &mut prepared {
         if let Ok(place) = signed
             && shown.signing.is_some()

@@ -4,39 +4,44 @@ mod batch;
 
 use super::{status, submit};
 use crate::arguments::Connect;
+use crate::clock::now_ms;
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::page;
+use crate::gate::deciding::{self, Answer};
+use crate::gate::ids;
+use crate::gate::screen::{Screen, SigningKey};
+use crate::gate::summary::summary;
 use crate::gateway::{Gateway, Purpose};
-use crate::output::print_page;
 use crate::page::Page;
+use crate::report;
 use crate::signing::{self, Signer};
 use clap::Args;
 use ordain_api::{ActionState, ActionStatus, Approving, SigningTerms, VerdictRequest};
 use ordain_client::Client;
+use ordain_presence::Terminal;
 use ordain_spec::approval::Verdict;
-use ordain_spec::statement::{Assurance, Statement};
-use std::io::{BufRead, IsTerminal, Write};
+use ordain_spec::statement::{Assurance, Session, Statement};
 use std::time::Instant;
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
-Shows what there is to approve and asks, on a terminal. Elsewhere name the digest of what was shown, which \
-`ordain status ID --json` has as `view_digest`.
+Shows the action on one screen of your terminal and asks: approve, reject with a reason, view all of it, or skip it. Your \
+passphrase signs an approval. Without an id it goes through everything that waits for you; one passphrase signs all that you \
+approve, each with a statement of its own.
 
-Without an id it lists everything that waits for you, shows each, and asks which; one passphrase signs all that you choose, \
-each with a statement of its own.
+Without a terminal, pass the digest of what was shown, which `ordain status ID --json` has as `view_digest`.
 
 Examples:
   ordain approve
-  ordain approve 4f1c
-  ordain approve 4f1c --reason \"checked with finance\" --view sha256:…", &[
+  ordain approve push-1
+  ordain approve push-1 --full
+  ordain approve push-1 --reason \"checked with finance\" --view sha256:…", &[
     Outcome::Ok.means("allowed"),
     Outcome::Hold.means("still held"),
     Outcome::Deny.means("denied"),
     Outcome::Failed.means("an error"),
 ]))]
 pub(crate) struct Approve {
-    /// The action; without it everything that waits for you
+    /// The action, or the beginning of its id; without it everything that waits for you
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// Why
@@ -45,29 +50,55 @@ pub(crate) struct Approve {
     /// The digest of what was shown, instead of being shown it and asked
     #[arg(long, value_name = "DIGEST", requires = "id")]
     pub(crate) view: Option<String>,
+    /// Show the whole view as JSON before the screen
+    #[arg(long, requires = "id", conflicts_with = "view")]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) connect: Connect,
 }
 
 pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
+    let client = gateway.client();
     let Some(id) = &args.id else { return batch::run(&gateway, &args.reason, json) };
-    let view_digest = match &args.view {
-        Some(digest) => digest.clone(),
-        None => {
-            let started = Instant::now();
-            let status = status::of(gateway.client(), id)?;
-            if status.state == ActionState::Held && !asked(&status)? {
-                return Err(Failure::Server("nothing was approved".to_owned()));
+    let id = &ids::action_id(client, id)?;
+    if let Some(view_digest) = args.view.clone() {
+        let reason = args.reason.clone();
+        let verdict = VerdictRequest { verdict: Verdict::Approve, reason, view_digest, signed: None };
+        return record(client, id, &verdict, json);
+    }
+    let started = Instant::now();
+    let status = status::of(client, id)?;
+    if status.state == ActionState::Held {
+        match asked(client, &status, args.full)? {
+            Answer::Approve => {}
+            Answer::Reject(reason) => return record(client, id, &rejection(&status, reason), json),
+            Answer::Skip | Answer::Leave => {
+                report::note(&format!("`{id}` is still held"), None);
+                return Ok(Outcome::Hold);
             }
-            let verdict = signed(gateway.client(), &status, Verdict::Approve, &args.reason, started)?;
-            return record(gateway.client(), id, &verdict, json);
         }
-    };
-    let verdict =
-        VerdictRequest { verdict: Verdict::Approve, reason: args.reason.clone(), view_digest, signed: None };
-    record(gateway.client(), id, &verdict, json)
+    }
+    let verdict = signed(client, &status, Verdict::Approve, &args.reason, started)?;
+    record(client, id, &verdict, json)
 }
+
+/// A rejection of what was shown. It lets nothing through, and so takes no signature.
+pub(super) fn rejection(status: &ActionStatus, reason: String) -> VerdictRequest {
+    let view_digest = status.view_digest.clone();
+    VerdictRequest { verdict: Verdict::Reject, reason, view_digest, signed: None }
+}
+
+/// The key that would sign an answer.
+pub(super) fn signing_key(signer: Option<&Signer>, takes: &'static str) -> SigningKey {
+    match signer {
+        Some(signer) => SigningKey::Key { fingerprint: signer.fingerprint(), takes },
+        None => SigningKey::None,
+    }
+}
+
+/// The key signs after its passphrase was typed.
+pub(super) const TAKES_PASSPHRASE: &str = "an approval takes its passphrase";
 
 /// A verdict about what was shown. Somebody who has a key at this gate signs it on their terminal.
 pub(super) fn signed(
@@ -81,20 +112,23 @@ pub(super) fn signed(
     let signer = if signing::on_terminal() { Signer::find(client)? } else { None };
     let signed = match (&status.signing, signer) {
         (Some(terms), Some(signer)) => {
-            let given = Given { verdict, reason, assurance: Assurance::Presence };
-            signer.sign(&[statement(&signer, status, terms, given, started)])?.pop()
+            let given = Given { verdict, reason, assurance: Assurance::Presence, session: None };
+            let about = [about(verdict, status)];
+            signer.sign(&[statement(&signer, status, terms, given, started)], &about)?.pop()
         }
         _ => None,
     };
     Ok(VerdictRequest { verdict, reason: reason.to_owned(), view_digest, signed })
 }
 
-/// What somebody says about an action.
+/// The verdict of a person about an action.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub(super) verdict: Verdict,
     pub(super) reason: &'a str,
     pub(super) assurance: Assurance,
+    /// The signer with a key that stays unlocked.
+    pub(super) session: Option<&'a Session>,
 }
 
 /// The statement of a verdict about what was shown.
@@ -105,7 +139,7 @@ pub(super) fn statement(
     given: Given<'_>,
     started: Instant,
 ) -> Statement {
-    let Given { verdict, reason, assurance } = given;
+    let Given { verdict, reason, assurance, session } = given;
     let approving = Approving {
         principal: signer.principal(),
         action_id: &status.action_id,
@@ -113,6 +147,7 @@ pub(super) fn statement(
         verdict,
         reason,
         assurance,
+        session,
     };
     Statement::Approval(terms.statement(&approving, signing::elapsed_ms(started)))
 }
@@ -129,28 +164,34 @@ pub(super) fn record(
     Ok(submit::outcome(&status))
 }
 
+/// The last line before a passphrase: what is signed.
+pub(super) fn about(verdict: Verdict, status: &ActionStatus) -> String {
+    let verb = match verdict {
+        Verdict::Approve => "approve",
+        Verdict::Reject => "reject",
+    };
+    format!("{verb} {}: {}", status.action_id, summary(status))
+}
+
 /// Shows what there is to approve, and asks. Nobody approves what they were not shown.
-fn asked(status: &ActionStatus) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
+fn asked(client: &Client, status: &ActionStatus, full: bool) -> Result<Answer, Failure> {
+    if !signing::on_terminal() {
         let hint = format!(
             "run this on a terminal, or pass `--view DIGEST` with the `view_digest` of `ordain status {} --json`",
             status.action_id
         );
         return Err(Failure::Usage("standard input is not a terminal".to_owned()).with_hint(hint));
     }
-    print_page(&whole_page(status))?;
-    let mut stdout = anstream::stdout().lock();
-    write!(stdout, "\nApprove this? [y/N] ")?;
-    stdout.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
-/// Everything that somebody must see before they approve.
-pub(super) fn whole_page(status: &ActionStatus) -> Page {
-    let mut page = Page::default();
-    page::action(&mut page, status);
-    page::shown(&mut page, status);
-    page
+    let signer = Signer::find(client)?;
+    let mut terminal = Terminal::open().map_err(signing::terminal_failure)?;
+    if full {
+        let text = |columns: usize| {
+            let mut page = Page::of_width(columns);
+            page.json(&status.view);
+            page.text().to_owned()
+        };
+        deciding::show_pages(&mut terminal, text, &mut deciding::patiently)?;
+    }
+    let screen = Screen::of(status, &signing_key(signer.as_ref(), TAKES_PASSPHRASE), now_ms());
+    deciding::decide(&mut terminal, &screen, &mut deciding::patiently)
 }

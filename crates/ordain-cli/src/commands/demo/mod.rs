@@ -1,7 +1,7 @@
 //! `ordain demo`: one action through a gate, from the agent's wish to the proof.
 //!
-//! Every step is a real command, run as a process of its own in a new folder. Where a person would type, the demo types, at a
-//! terminal that it makes.
+//! Every step is a real command, run as a process of its own in a new folder. Where a person would type, the
+//! demo types, at a terminal that it makes.
 
 use crate::exit::{self, Failure, Outcome};
 use crate::output::print_json;
@@ -113,14 +113,14 @@ impl Stage {
         self.step(
             "You see exactly what it wants, and sign for exactly that.",
             &["approve", "push-1"],
-            &[typed("[y/N] ", "y"), passphrase],
+            &[typed("[q]uit: ", "a"), passphrase],
             Outcome::Ok,
         )?;
         let permit = self.field(&["status", "push-1", "--json"], "/permit/permit_id")?;
         let spend = ["permit", "use", &permit, "--for", "push.json"];
         self.step("Your agent uses the permit, and pushes.", &spend, &[], Outcome::Ok)?;
         self.step("A second push with the same permit is refused.", &spend, &[], Outcome::Failed)?;
-        let entry = self.field(&["ledger", "show", "--json"], "/index")?;
+        let entry = self.field(&["ledger", "show", "--limit", "1", "--json"], "/index")?;
         let verifier = self.field(&["keys", "list", "--json"], "/verifier")?;
         let prove = ["ledger", "prove", &entry, "-o", "proof.txt"];
         self.step("The ledger proves that it was used.", &prove, &[], Outcome::Ok)?;

@@ -1,4 +1,4 @@
-//! What differs between two bundles, as data.
+//! The differences between two bundles, as data.
 
 use super::tree::{Nodes, node_changes};
 use ordain_canon::compare_utf16;
@@ -152,7 +152,7 @@ fn questions<'a>(before: &'a [Question], after: &'a [Question]) -> Questions<'a>
     }
 }
 
-/// Both lists are sorted by path, so that they can be walked together, even if a path stands in one twice.
+/// Both lists are sorted by path, so that they can be walked together, even if one has a path twice.
 fn outputs<'a>(before: &'a [Output], after: &'a [Output]) -> Outputs<'a> {
     let mut outputs = Outputs { added: Vec::new(), removed: Vec::new(), changed: Vec::new() };
     let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());

@@ -1,4 +1,4 @@
-//! What differs between two bundles, for people.
+//! The differences between two bundles, for people.
 
 use super::changes::{Change, Changes, OutputAt, OutputChange, Outputs, QuestionChange, Questions};
 use super::tree::{NodeAt, NodeChange, Nodes};

@@ -174,7 +174,8 @@ fn hand_out(
     Ok(Outcome::Ok)
 }
 
-/// The packet that `ordain apply` binds to the proposal of this run: the same id and content, so that the runner's own is found there.
+/// The packet that `ordain apply` binds to the proposal of this run: the same id and content, so that the
+/// runner's own is found there.
 fn observe_run(folder: &Path, sensor: &str, json: bool) -> Result<EvidencePacket, Failure> {
     if sensor != RUNNER_SENSOR {
         return Err(Failure::Usage(format!("runs are evidence of the sensor `{RUNNER_SENSOR}`")));
@@ -226,8 +227,8 @@ fn observe_document(path: &Path) -> Result<Json, Failure> {
     value.to_typed().map_err(|error| problem(error.to_string()))
 }
 
-/// Runs a command and takes what it prints. Both streams are read to their ends, so that it is never held up, and hashed
-/// as a whole; of each only the beginning is kept.
+/// Runs a command and takes what it prints. Both streams are read to their ends, so that it is never held up,
+/// and hashed as a whole; of each only the beginning is kept.
 fn observe_command(argv: &[String]) -> Result<Json, Failure> {
     let Some((program, arguments)) = argv.split_first() else {
         return Err(Failure::Usage("a command is missing after `--`".to_owned()));

@@ -2,13 +2,17 @@
 
 use super::as_json;
 use crate::exit::{self, Failure, Outcome};
-use crate::gateway::location_of;
+use crate::gateway::{Gateway, location_of};
 use crate::output::{print_json, print_page};
 use crate::page::{Column, Page};
+use crate::report;
+use crate::service::SOCKET;
 use clap::Args;
+use ordain_api::ProjectList;
 use ordain_state::{GateFolder, Home, Project};
 use serde_json::json;
 use std::io::Write;
+use std::path::Path;
 
 #[derive(Args)]
 #[command(after_help = exit::help(exit::PLAIN))]
@@ -19,6 +23,7 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
     let registry = home.registry()?;
     let gates = home.gates()?;
     let replaced = home.replaced_gates()?;
+    let of_service = of_service()?;
     let of = |gate: &GateFolder| -> Vec<&Project> {
         registry.projects.iter().filter(|project| project.gate == *gate.id()).collect()
     };
@@ -34,6 +39,9 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
             print_json(
                 &json!({"gate": gate.id(), "state": gate.path(), "store": store(gate), "projects": [], "replaced_by": by}),
             )?;
+        }
+        if let Some(ProjectList { gate_id, projects }) = of_service {
+            print_json(&json!({"gate": gate_id, "service": true, "store": SOCKET, "projects": projects}))?;
         }
         return Ok(Outcome::Ok);
     }
@@ -57,6 +65,16 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
         };
         rows.push(vec![gate.id().to_string(), by, store(gate)]);
     }
+    if let Some(ProjectList { gate_id, projects }) = of_service {
+        let row = |path: String| vec![gate_id.clone(), path, SOCKET.to_owned()];
+        if projects.is_empty() {
+            rows.push(row("no project".to_owned()));
+        }
+        for project in projects {
+            rows.push(row(project.path));
+            rows.extend(project.worktrees.into_iter().map(|path| row(format!("worktrees in {path}"))));
+        }
+    }
     let mut page = Page::default();
     if rows.is_empty() {
         writeln!(anstream::stdout(), "there are no gates of this user; `ordain init` makes one")?;
@@ -66,6 +84,20 @@ pub(super) fn run(_: &GateList, json: bool) -> Result<Outcome, Failure> {
     page.table(&columns, rows, |_, _, _| {});
     print_page(&page)?;
     Ok(Outcome::Ok)
+}
+
+/// The gate of the service on this machine and its projects, if this user may see them.
+fn of_service() -> Result<Option<ProjectList>, Failure> {
+    let Some(gateway) = Gateway::of_service(Path::new("."))? else { return Ok(None) };
+    match gateway.client().projects() {
+        Ok(projects) => Ok(Some(projects)),
+        Err(error) => {
+            let failure = Failure::from(error);
+            let text = format!("the projects of the service are not listed: {}", failure.text());
+            report::note(&text, failure.hint());
+            Ok(None)
+        }
+    }
 }
 
 /// Where the record is, without a password; or why nobody knows.

@@ -5,12 +5,15 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::Gateway;
 use crate::output::print_json;
 use crate::report::{GREEN, printable};
+use crate::service;
 use crate::signing::{self, confirm_owner};
 use clap::Args;
 use ordain_api::{NewProject, OwnerAct};
+use ordain_client::Client;
+use ordain_spec::statement::Signed;
 use ordain_state::{GateId, Home, Project, WorktreeFolder};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -79,28 +82,47 @@ pub(super) fn run(args: &GateRegister, json: bool) -> Result<Outcome, Failure> {
     Ok(Outcome::Ok)
 }
 
-/// Registers a folder with the gate of the service on this machine: an owner act over its socket.
+/// Registers a folder, and folders with its worktrees, with the gate of the service on this machine: owner
+/// acts over its socket, all signed with one passphrase.
 fn with_service(args: &GateRegister, gateway: &Gateway, json: bool) -> Result<Outcome, Failure> {
-    let failure = |error| Failure::File { path: args.dir.display().to_string(), error };
-    if !args.worktrees.is_empty() {
-        let problem = "a service registers folders one by one, and takes no `--worktrees`".to_owned();
-        return Err(Failure::Usage(problem).with_hint("register each worktree's folder"));
+    let path = path_of(&args.dir)?;
+    let known = service::project_of(&args.dir)?.filter(|known| known.levels_up == 0);
+    // To register a folder again repairs its registration; with worktrees it stays as it is.
+    let own = known.is_none_or(|known| args.worktrees.is_empty() || known.path != path);
+    let mut folders: Vec<(&Path, NewProject)> = Vec::new();
+    if own {
+        folders.push((&args.dir, NewProject { path: path.clone(), worktrees_of: None }));
     }
-    let path = args.dir.canonicalize().map_err(failure)?;
-    let Some(path) = path.to_str() else {
-        let problem = "has a name that is not UTF-8".to_owned();
-        return Err(Failure::Document { path: path.display().to_string(), problem });
-    };
-    let new = NewProject { path: path.to_owned() };
-    let client = signing::for_act(gateway.client(), OwnerAct::RegisterProject, &new.subject())?;
-    let project = client.register_project(&new)?;
-    if json {
-        print_json(&project)?;
-    } else {
-        let path = printable(&project.path);
-        writeln!(anstream::stdout(), "{GREEN}registered{GREEN:#}  {path} with the gate of the service")?;
+    for folder in &args.worktrees {
+        folders.push((folder, NewProject { path: path_of(folder)?, worktrees_of: Some(path.clone()) }));
+    }
+    let subjects: Vec<String> = folders.iter().map(|(_, new)| new.subject()).collect();
+    let signed = signing::sign_acts(gateway.client(), OwnerAct::RegisterProject, &subjects)?;
+    for (at, (folder, new)) in folders.iter().enumerate() {
+        // Each has a connection of its own, which begins with a descriptor of its folder.
+        let client = Client::new(service::transport(folder)?);
+        let statement: Vec<Signed> = signed.get(at).cloned().into_iter().collect();
+        let project = client.with_statements(&statement).register_project(new)?;
+        let path = printable(&new.path);
+        if json {
+            print_json(&project)?;
+        } else if new.worktrees_of.is_some() {
+            writeln!(anstream::stdout(), "  worktrees in {path}")?;
+        } else {
+            writeln!(anstream::stdout(), "{GREEN}registered{GREEN:#}  {path} with the gate of the service")?;
+        }
     }
     Ok(Outcome::Ok)
+}
+
+/// The path of a folder without links.
+fn path_of(folder: &Path) -> Result<String, Failure> {
+    let failure = |error| Failure::File { path: folder.display().to_string(), error };
+    let path = folder.canonicalize().map_err(failure)?;
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let problem = "has a name that is not UTF-8".to_owned();
+        Failure::Document { path: path.display().to_string(), problem }
+    })
 }
 
 fn worktrees(args: &GateRegister) -> Result<Vec<WorktreeFolder>, Failure> {

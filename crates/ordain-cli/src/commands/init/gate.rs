@@ -1,4 +1,5 @@
-//! Making a gate: its folder in the state directory, its key, the first entries of its ledger, its place in the registry.
+//! Making a gate: its folder in the state directory, its key, the first entries of its ledger, its place in
+//! the registry.
 
 use crate::exit::Failure;
 use crate::gateway::{location_of, runtime};

@@ -1,11 +1,13 @@
 //! `ordain init`: a gate for a folder, and policies to start with.
 
 mod gate;
+mod names;
 mod replace;
 mod starters;
 
 use gate::Made;
 pub(crate) use gate::begin as begin_gate;
+pub(crate) use names::Names;
 pub(crate) use starters::Starter;
 
 use crate::arguments::Connect;
@@ -15,8 +17,10 @@ use crate::page::Page;
 use crate::project::{CONFIG, Project};
 use crate::report::{self, GREEN, printable};
 use crate::signing;
+use crate::wording::short_hash;
 use clap::Args;
 use ordain_canon::Canonicalizer;
+use ordain_presence::{OsUser, Terminal};
 use serde_json::json;
 use std::fs;
 use std::io::Write;
@@ -25,9 +29,9 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
 Examples:
-  ordain init --solo
   ordain init
-  ordain init service && cd service && ordain policy test
+  ordain init --solo --me anna --agent claude
+  ordain init service --team && cd service && ordain policy test
   ordain init --keep --store postgres://ordain@db.example/ordain
 
 PostgreSQL on another machine is reached with TLS, and its certificate is verified; `?sslrootcert=FILE` in the URL names an \
@@ -40,16 +44,27 @@ pub(crate) struct Init {
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Start small, for one person and one agent: reading and editing pass, all else takes your signature
-    #[arg(long, conflicts_with_all = ["keep", "claim"])]
+    #[arg(long, conflicts_with_all = ["team", "keep", "claim", "replace"])]
     pub(crate) solo: bool,
+    /// Start with people who approve for each other, as examples: engineers, leads, finance
+    #[arg(long, conflicts_with_all = ["keep", "claim", "replace"])]
+    pub(crate) team: bool,
+    /// Your name at the gate [default: solo: your user name, team: olga]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["keep", "claim", "replace"])]
+    pub(crate) me: Option<String>,
+    /// The name of your agent [default: agent-1]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["keep", "claim", "replace"])]
+    pub(crate) agent: Option<String>,
     /// Keep ordain.toml and the policy folder that are here, and put those policies in force
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Own the open gate of this project: enrol your key, made on this terminal, and push its policies again in your name
+    /// Own the open gate of this project: enrol your key, made on this terminal, and push its policies again
+    /// in your name
     #[arg(long, conflicts_with_all = ["keep", "store"])]
     pub(crate) claim: bool,
-    /// Make a new gate in the place of one whose owners' keys are all lost. Move the old gate's folder aside by hand first: without
-    /// that, this only says how. Nothing of the old gate carries over: no policy, token, approval or permit
+    /// Make a new gate in the place of one whose owners' keys are all lost. Move the old gate's folder aside
+    /// by hand first: without that, this only says how. Nothing of the old gate carries over: no policy,
+    /// token, approval or permit
     #[arg(long, conflicts_with_all = ["keep", "claim"])]
     pub(crate) replace: bool,
     /// Keep the record in this database: postgres://user@host/database [default: a file in the state directory]
@@ -67,7 +82,9 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
         replace::run(&args.dir, args.store.as_deref())?;
         return claim(&args.dir, None);
     }
-    let starter = if args.solo { Starter::Solo } else { Starter::Team };
+    let user = OsUser::current().name;
+    let mut names = Names { user, me: args.me.clone(), agent: args.agent.clone() };
+    names.check()?;
     let here = args.dir == Path::new(".");
     let below = |name: &str| if here { PathBuf::from(name) } else { args.dir.join(name) };
     let (config, folder) = (below(CONFIG), below(FOLDER));
@@ -83,12 +100,17 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
         return Err(failure.with_hint(format!("`ordain init --keep` uses {it}; or move {it} away")));
     }
     let failure = |path: &Path, error| Failure::File { path: path.display().to_string(), error };
+    let starter = match (args.solo, args.team || args.keep || json) {
+        (true, _) => Starter::Solo,
+        (false, false) if signing::on_terminal() => asked(&mut names)?,
+        (false, _) => Starter::Team,
+    };
     // The state directory is looked at before anything is written.
     let new = gate::NewGate::prepare(&args.dir, args.store.as_deref())?;
     fs::create_dir_all(&args.dir).map_err(|error| failure(&args.dir, error))?;
     let mut files = Vec::new();
     if !args.keep {
-        starter.write(&folder, &config).map_err(|(path, error)| failure(&path, error))?;
+        starter.write(&folder, &config, &names).map_err(|(path, error)| failure(&path, error))?;
         files.push(config.display().to_string());
         files.extend(starter.names().map(|name| folder.join(name).display().to_string()));
     }
@@ -100,6 +122,29 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
     let said = "this gate is open: nobody owns it, and nothing that needs a signature can be approved";
     report::note(said, Some("run `ordain init --claim` on a terminal"));
     Ok(told)
+}
+
+/// Asks what the options did not say.
+fn asked(names: &mut Names) -> Result<Starter, Failure> {
+    let mut terminal = Terminal::open().map_err(signing::terminal_failure)?;
+    let mut ask = |prompt: &str| terminal.ask(prompt).map_err(signing::terminal_failure);
+    let starter = loop {
+        match ask("Who approves here: you alone, or a team? [solo/team] ")?.to_lowercase().as_str() {
+            "s" | "solo" => break Starter::Solo,
+            "t" | "team" => break Starter::Team,
+            _ => {}
+        }
+    };
+    let given = |answer: String| (!answer.is_empty()).then_some(answer);
+    if names.me.is_none() {
+        let answer = ask(&format!("Your name at the gate [{}]: ", printable(&names.user)))?;
+        names.me = given(answer).or_else(|| Some(names.user.clone()));
+    }
+    if names.agent.is_none() {
+        names.agent = given(ask(&format!("The name of your agent [{}]: ", names::EXAMPLE_AGENT))?);
+    }
+    names.check()?;
+    Ok(starter)
 }
 
 /// Makes the person at the terminal the owner of the folder's gate, whose policies this process may have `made`.
@@ -142,7 +187,7 @@ fn tell(
         }
         writeln!(out, "{GREEN}gate{GREEN:#}  {}, kept in {}", made.gate_id, printable(&made.state))?;
         match &made.policy_hash {
-            Some(hash) => writeln!(out, "{GREEN}in force{GREEN:#}  {hash}")?,
+            Some(hash) => writeln!(out, "{GREEN}in force{GREEN:#}  {}", short_hash(hash))?,
             None => {
                 writeln!(out, "no policies are in force yet: `ordain policy push` puts a folder in force")?
             }

@@ -1,7 +1,9 @@
-//! `ordain init --replace`: a new gate for a project whose gate nobody can change any more, because the keys of its owners are lost.
+//! `ordain init --replace`: a new gate for a project whose gate nobody can change any more, because the keys
+//! of its owners are lost.
 //!
-//! An agent can make a terminal of its own. So this command takes nothing from the old gate: a person moves its folder aside by
-//! hand, which only the user can do to whom the gate belongs, and which is no act of ordain.
+//! An agent can make a terminal of its own. So this command takes nothing from the old gate: a person moves
+//! its folder aside by hand, which only the user can do to whom the gate belongs, and which ordain does not
+//! do.
 
 use super::gate::{NewGate, absolute};
 use crate::exit::Failure;
@@ -72,7 +74,7 @@ fn check_other_key(old: &GateFolder) -> Result<(), Failure> {
     Err(failure.with_hint(hint))
 }
 
-/// What the old ledger was at its end.
+/// The state of the old ledger at its end.
 fn last_words(old: &GateFolder) -> Result<ReplacedGate, Failure> {
     let location = location_of(old)?;
     let keyring = Keyring::open_existing(old.path()).map_err(|error| Failure::Server(error.to_string()))?;

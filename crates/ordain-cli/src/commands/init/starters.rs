@@ -1,7 +1,6 @@
 //! The policies to start with: for a team, or for one person and one agent.
 
-use ordain_presence::OsUser;
-use serde_json::json;
+use super::names::Names;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -59,6 +58,7 @@ static SOLO: &[(&str, &str)] = files![
         "schema.cedarschema",
         "sensors.toml",
         "solo.cedar",
+        "tests/proposals/push.json",
         "tests/protected.json",
         "tests/solo.json",
         "tools.toml",
@@ -66,8 +66,8 @@ static SOLO: &[(&str, &str)] = files![
     "starter": ["protected.cedar"],
 ];
 
-/// Stands in the starters for the user who runs `init`.
-const USER_PLACE: &str = "\"@OS_USER@\"";
+/// The table of tools, to which the tools of coding agents are added.
+const TOOLS: &str = "tools.toml";
 
 impl Starter {
     fn files(self) -> &'static [(&'static str, &'static str)] {
@@ -100,27 +100,37 @@ impl Starter {
                 format!("ordain decide {folder}/tests/proposals/write.json"),
             ],
             Self::Solo => vec![
-                format!("read {folder}/README.md; it has one page"),
+                format!(
+                    "ordain submit {folder}/tests/proposals/push.json    # as your agent would; it is held"
+                ),
                 "ordain approve    # shows what waits for you".to_owned(),
+                format!("read {folder}/README.md; it has one page"),
             ],
         }
     }
 
     /// Writes the policy folder and the settings.
-    pub(super) fn write(self, folder: &Path, config: &Path) -> Result<(), (PathBuf, io::Error)> {
-        self.write_folder(folder, &OsUser::current().name)?;
-        write_new(config, self.config()).map_err(|error| (config.to_owned(), error))
+    pub(super) fn write(
+        self,
+        folder: &Path,
+        config: &Path,
+        names: &Names,
+    ) -> Result<(), (PathBuf, io::Error)> {
+        self.write_folder(folder, names)?;
+        write_new(config, &names.put_into(self.config())).map_err(|error| (config.to_owned(), error))
     }
 
-    /// Writes the policy folder, whose person is this user of the operating system. All of it or nothing: it is written under
-    /// another name first.
-    pub(crate) fn write_folder(self, folder: &Path, user: &str) -> Result<(), (PathBuf, io::Error)> {
+    /// Writes the policy folder with these names. All of it or nothing: it is written under another name first.
+    pub(crate) fn write_folder(self, folder: &Path, names: &Names) -> Result<(), (PathBuf, io::Error)> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let staged = folder.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         let written = self.files().iter().try_for_each(|(name, text)| {
             let path = staged.join(name);
             let parent = path.parent().unwrap_or(&staged);
-            let text = text.replace(USER_PLACE, &json!(user).to_string());
+            let mut text = names.put_into(text);
+            if *name == TOOLS {
+                text.push_str(&ordain_hooks::tools_toml(&ordain_hooks::Agent::ALL));
+            }
             let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, &text));
             done.map_err(|error| (path.clone(), error))
         });

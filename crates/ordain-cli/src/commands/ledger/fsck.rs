@@ -1,21 +1,25 @@
 //! `ordain ledger fsck`, and the check of a local ledger that `ledger verify` shares with it.
 
-use super::entries;
+use super::{OtherGate, entries};
 use crate::arguments::Connect;
+use crate::commands::gate::gate_id;
 use crate::exit::{self, Failure, Outcome};
-use crate::gateway::{Place, read_note, runtime};
+use crate::gateway::{read_note, runtime};
 use crate::output::print_json;
 use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
 use clap::Args;
 use ordain_gate::{Audit, NamedNote};
+use ordain_state::GateId;
 use ordain_store::Store;
 use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
-#[command(after_help = exit::help(&[
+#[command(after_help = exit::help_with("\
+It reads the store of this project. The records beside a ledger are in no answer of a server, so that this cannot be checked from \
+elsewhere; `ordain ledger verify --server` and `ordain replay --server` check what can.", &[
     Outcome::Ok.means("the ledger and the records are sound"),
     Outcome::Failed.means("something is damaged; the first bad entry is named"),
     Outcome::NoResult.means("they could not be checked"),
@@ -24,12 +28,18 @@ pub(crate) struct LedgerFsck {
     /// A checkpoint from elsewhere that the ledger must still agree with; may be given several times
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(crate) checkpoints: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) connect: Connect,
+    /// Read the record of this gate of yours, in use or replaced [default: the gate of this project]
+    #[arg(long, value_name = "ID", value_parser = gate_id)]
+    pub(crate) gate: Option<GateId>,
 }
 
 pub(super) fn run(args: &LedgerFsck, json: bool) -> Result<Outcome, Failure> {
-    check(args, Depth::Records, json)
+    if Connect::of_environment().server.is_some() {
+        let hint =
+            "unset ORDAIN_SERVER on the machine of the store, or run `ordain ledger verify --server URL`";
+        return Err(Failure::Usage("`ledger fsck` reads a store, not a server".to_owned()).with_hint(hint));
+    }
+    check(&OtherGate { gate: args.gate.clone() }, &args.checkpoints, Depth::Records, json)
 }
 
 /// How far a check goes.
@@ -40,15 +50,16 @@ pub(super) enum Depth {
 }
 
 /// Checks what is stored without changing anything: the policies are not loaded and nothing is recorded.
-pub(super) fn check(args: &LedgerFsck, depth: Depth, json: bool) -> Result<Outcome, Failure> {
-    if args.connect.server.is_some() {
-        let hint = "run it on the machine of the store, or run `ordain ledger verify --server URL`";
-        return Err(Failure::Usage("`ledger fsck` reads a store, not a server".to_owned()).with_hint(hint));
-    }
-    let place = Place::find()?;
+pub(super) fn check(
+    other: &OtherGate,
+    checkpoints: &[PathBuf],
+    depth: Depth,
+    json: bool,
+) -> Result<Outcome, Failure> {
+    let place = other.place()?;
     place.check_there()?;
     let runtime = runtime(1)?;
-    let mut notes = notes(&args.checkpoints)?;
+    let mut notes = notes(checkpoints)?;
     let kept = place.signed()?;
     notes.extend(kept.map(|(path, note)| NamedNote { name: path.display().to_string(), note, own: true }));
     let keyring = place.existing_keyring()?;

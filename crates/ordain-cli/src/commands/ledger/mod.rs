@@ -1,19 +1,25 @@
 //! `ordain ledger`.
 
 mod checkpoint;
+pub(crate) mod document;
 mod export;
+pub(crate) mod foreign;
 mod fsck;
 mod prove;
 mod show;
 mod verify;
 
+use super::gate::gate_id;
 use crate::arguments::Connect;
 use crate::exit::{Failure, Outcome};
-use crate::gateway::{Gateway, Local, Purpose};
+use crate::gateway::{Gateway, Place, Purpose};
+use crate::project::Project;
 use checkpoint::LedgerCheckpoint;
 use clap::{Args, Subcommand};
+use document::LedgerDocument;
 use export::LedgerExport;
 use fsck::LedgerFsck;
+use ordain_state::GateId;
 use prove::LedgerProve;
 use show::LedgerShow;
 use verify::LedgerVerify;
@@ -30,6 +36,8 @@ pub(crate) enum LedgerCommand {
     Verify(LedgerVerify),
     /// Show entries
     Show(LedgerShow),
+    /// Show a document that an entry names, by its hash
+    Document(LedgerDocument),
     /// Write a proof that an entry is on the ledger, complete in itself
     Prove(LedgerProve),
     /// Print the signed head
@@ -44,6 +52,7 @@ pub(crate) fn run(args: &Ledger, json: bool) -> Result<Outcome, Failure> {
     match &args.command {
         LedgerCommand::Verify(args) => verify::run(args, json).map_err(no_result),
         LedgerCommand::Show(args) => show::run(args, json),
+        LedgerCommand::Document(args) => document::run(args, json),
         LedgerCommand::Prove(args) => prove::run(args, json),
         LedgerCommand::Checkpoint(args) => checkpoint::run(args, json),
         LedgerCommand::Export(args) => export::run(args, json),
@@ -56,12 +65,37 @@ pub(super) fn no_result(failure: Failure) -> Failure {
     if failure.is_damage() { failure } else { Failure::NoResult(Box::new(failure)) }
 }
 
-/// The gate of this project; for what needs the whole store.
-pub(super) fn local(connect: &Connect, purpose: Purpose) -> Result<Local, Failure> {
-    Gateway::open(connect, purpose)?.into_local().ok_or_else(|| {
-        Failure::Usage("this command reads a store, not a server".to_owned())
-            .with_hint("run it on the machine of the store, without --server")
-    })
+/// Another gate of this user than the one of this project.
+#[derive(Args)]
+pub(crate) struct OtherGate {
+    /// Read the record of this gate of yours, in use or replaced [default: the gate of this project]
+    #[arg(long, value_name = "ID", value_parser = gate_id, conflicts_with = "server")]
+    pub(crate) gate: Option<GateId>,
+}
+
+impl OtherGate {
+    /// The gate that is named, to look at; else the one of this project or the server.
+    pub(super) fn open(&self, connect: &Connect, purpose: Purpose) -> Result<Gateway, Failure> {
+        match &self.gate {
+            Some(id) => Gateway::of_gate(id),
+            None => Gateway::open(connect, purpose),
+        }
+    }
+
+    pub(super) fn place(&self) -> Result<Place, Failure> {
+        match &self.gate {
+            Some(id) => Place::of_gate_or_replaced(id),
+            None => Place::find(),
+        }
+    }
+
+    /// Whether the record is behind a server: one that is named, or the service that this folder belongs to.
+    pub(super) fn is_served(&self, connect: &Connect) -> Result<bool, Failure> {
+        if self.gate.is_some() || connect.server.is_some() {
+            return Ok(connect.server.is_some());
+        }
+        Ok(Project::find()?.is_some_and(|project| project.service().is_some()))
+    }
 }
 
 /// The number of entries that a server gives at once.

@@ -51,8 +51,8 @@ pub(super) fn run(args: &NoteApply, json: bool) -> Result<Outcome, Failure> {
     apply_asked(&asker, &patch, Some(&base), None)
 }
 
-/// The workspace that a vault belongs to, and the vault's folder in it. That is the project, so that policies see the paths
-/// of the project; a vault without one is a workspace of its own.
+/// The workspace that a vault belongs to, and the vault's folder in it. That is the project, so that policies
+/// see the paths of the project; a vault without one is a workspace of its own.
 fn workspace_of(vault: &Path) -> Result<(PathBuf, String), Failure> {
     // Opening the vault reports a path that is not a folder.
     let Some(project) = vault.is_dir().then(|| Project::registered_above(vault)).transpose()?.flatten()

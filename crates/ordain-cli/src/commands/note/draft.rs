@@ -28,7 +28,8 @@ pub(crate) struct NoteDraft {
     /// The request for the note; `-` reads it from standard input
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
-    /// A note of the vault that the model is shown, by path or as [[title]], or a URL that it is told; up to eight
+    /// A note of the vault that the model is shown, by path or as [[title]], or a URL that it reads as text;
+    /// up to eight
     #[arg(long, value_name = "REF")]
     pub(crate) context: Vec<String>,
     /// The note to make better; its path, title and aliases stay
@@ -59,10 +60,12 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
         text => text.to_owned(),
     };
     let request = request(args, text);
-    let note = match &args.connect.server {
-        Some(_) => asked(Gateway::open(&args.connect, Purpose::Write)?.client(), &request)?,
+    let (note, fits) = match &args.connect.server {
+        // The vault of a server is not here; it judges when the note is applied.
+        Some(_) => (asked(Gateway::open(&args.connect, Purpose::Write)?.client(), &request)?, true),
         None => local(args, &request)?,
     };
+    let outcome = if fits { Outcome::Ok } else { Outcome::Failed };
     if let Some(path) = args.output.as_deref() {
         let made = Made {
             title: format!("note proposal {}", note.id),
@@ -72,24 +75,30 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
         emit(&*note, Some(path), json, made)?;
         if !json && path != Path::new("-") {
             let path = path.display();
-            let hint = format!(
-                "look at it with `ordain note show {path}`, and write it with `ordain note apply {path}`"
-            );
+            let hint = if fits {
+                format!(
+                    "look at it with `ordain note show {path}`, and write it with `ordain note apply {path}`"
+                )
+            } else {
+                format!("look at it with `ordain note show {path}`; the vault does not take it as it is")
+            };
             report::write_hint(&mut anstream::stderr(), Some(&hint))?;
         }
-        return Ok(Outcome::Ok);
+        return Ok(outcome);
     }
     if json || !std::io::stdout().is_terminal() {
         print_json(&*note)?;
-        return Ok(Outcome::Ok);
+        return Ok(outcome);
     }
     let mut page = Page::default();
     view::note_page(&mut page, &note);
     page.section("Next");
     page.item("keep it: the same command with -o note.json");
-    page.item("then: ordain note show note.json, ordain note apply note.json");
+    if fits {
+        page.item("then: ordain note show note.json, ordain note apply note.json");
+    }
     print_page(&page)?;
-    Ok(Outcome::Ok)
+    Ok(outcome)
 }
 
 /// The request, as a server gets it.
@@ -98,8 +107,8 @@ fn request(args: &NoteDraft, text: String) -> DraftRequest {
     DraftRequest { prompt, refined_text, context_refs: args.context.clone(), enhance: args.enhance.clone() }
 }
 
-/// Drafts on this machine: through the gate of the project, or without one.
-fn local(args: &NoteDraft, request: &DraftRequest) -> Result<Verified<Proposal>, Failure> {
+/// Drafts on this machine, through the gate of the project or without one; says whether the vault takes the note.
+fn local(args: &NoteDraft, request: &DraftRequest) -> Result<(Verified<Proposal>, bool), Failure> {
     let project = Project::find()?;
     let folder = match (&args.vault, &project) {
         (Some(folder), _) => folder.clone(),
@@ -133,7 +142,7 @@ fn local(args: &NoteDraft, request: &DraftRequest) -> Result<Verified<Proposal>,
         writeln!(anstream::stderr(), "{BOLD}{said}{BOLD:#}")?;
         super::tell(&validation)?;
     }
-    Ok(drafted)
+    Ok((drafted, validation.ok()))
 }
 
 /// The settings of the model, from the project and the environment.
@@ -162,7 +171,7 @@ fn asked(client: &Client, request: &DraftRequest) -> Result<Verified<Proposal>, 
     let verified = Value::read(&text).ok().map(|value| verify_as(&Facts::default(), &value));
     match verified {
         Some(Ok(note)) => Ok(note),
-        _ => Err(Failure::Server(format!("the answer is no {}", Kind::Note.title()))),
+        _ => Err(Failure::Server(format!("the answer is not a {}", Kind::Note.title()))),
     }
 }
 

@@ -29,15 +29,16 @@ pub(crate) struct Note {
 pub(crate) enum NoteCommand {
     /// Have a model draft a note: verified, hashed, and put on the ledger where there is one
     ///
-    /// The model is what [model] in ordain.toml or the environment says: ORDAIN_MODEL_PROVIDER (openai, anthropic, ollama,
-    /// replay), ORDAIN_MODEL_BASE_URL, ORDAIN_MODEL, ORDAIN_MODEL_KEY. Without any, recorded answers are replayed.
+    /// The model is what [model] in ordain.toml or the environment says: ORDAIN_MODEL_PROVIDER (openai,
+    /// anthropic, ollama, replay), ORDAIN_MODEL_BASE_URL, ORDAIN_MODEL, ORDAIN_MODEL_KEY. Without any,
+    /// recorded answers are replayed.
     #[command(after_help = exit::help_with("\
 Examples:
   ordain note draft \"Write a note about idempotency keys in payment APIs.\" -o note.json
   ordain note draft \"Compare it with exactly-once delivery\" --context api/idempotency.md --context https://example.com/a
   ordain note draft \"Add a table of error codes\" --enhance api/errors.md", &[
-        Outcome::Ok.means("a proposal was drafted"),
-        Outcome::Failed.means("no proposal"),
+        Outcome::Ok.means("a proposal that fits the vault"),
+        Outcome::Failed.means("no proposal, or one that the vault does not take"),
     ]))]
     Draft(NoteDraft),
     /// Check a note proposal against its contract and the vault: routes, sections, collisions, parts to keep

@@ -2,6 +2,7 @@
 
 use super::{show, text_of};
 use crate::arguments::Connect;
+use crate::clock::when_exactly;
 use crate::document::document_failure;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
@@ -11,7 +12,6 @@ use crate::page::Page;
 use clap::Args;
 use ordain_api::{KernelUseRequest, UseRequest};
 use ordain_canon::Value;
-use ordain_canon::time::moment;
 use ordain_spec::action::is_request;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -27,7 +27,8 @@ pub(crate) struct PermitUse {
     /// The permit
     #[arg(value_name = "PERMIT_ID")]
     pub(crate) id: String,
-    /// The action to take: the KernelRequest, or a document with `action_type`, `target` and `parameters`, such as the proposal
+    /// The action to take: the KernelRequest, or a document with `action_type`, `target` and `parameters`,
+    /// such as the proposal
     #[arg(long = "for", value_name = "FILE")]
     pub(crate) what: PathBuf,
     /// The permit's text; without it the one on record
@@ -69,7 +70,7 @@ pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     let mut page = Page::default();
     page.title("spent", &format!("use {} of {}", spent.number, spent.permit_id));
     page.label("left", &spent.uses_left.to_string());
-    page.label("report by", &moment(spent.deadline_ms));
+    page.label("report by", &when_exactly(spent.deadline_ms));
     page.label("ledger", &spent.ledger_index.to_string());
     page.section("Next");
     page.item("act now, exactly as proposed");

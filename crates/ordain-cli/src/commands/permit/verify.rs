@@ -48,7 +48,7 @@ pub(super) fn run(args: &PermitVerify, json: bool) -> Result<Outcome, Failure> {
             let text = Source::of(path).text()?;
             serde_json::from_slice(&text.json).map_err(|error| Failure::Document {
                 path: path.display().to_string(),
-                problem: format!("is no JWK set: {error}"),
+                problem: format!("is not a JWK set: {error}"),
             })?
         }
         None => Gateway::open(&args.connect, Purpose::Look)?.client().keys()?,

@@ -134,9 +134,9 @@ fn read_json(path: &Path) -> Result<Json, String> {
 }
 
 fn ready(case: Json, folder: &Path) -> Result<Ready, String> {
-    let written: Written = serde_json::from_value(case).map_err(|error| format!("is no case: {error}"))?;
+    let written: Written = serde_json::from_value(case).map_err(|error| format!("is not a case: {error}"))?;
     if written.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
-        return Err("is no case: `name` is empty".to_owned());
+        return Err("is not a case: `name` is empty".to_owned());
     }
     let mut proposal = match written.proposal {
         Json::String(path) => read_json(&folder.join(path))?,
@@ -160,7 +160,7 @@ fn ready(case: Json, folder: &Path) -> Result<Ready, String> {
     })
 }
 
-/// Documents that stand in the case, and those of the files that it names.
+/// Documents in the case, and those of the files that it names.
 fn documents(written: Vec<Json>, folder: &Path, what: &str) -> Result<Vec<Map<String, Json>>, String> {
     let mut all = Vec::new();
     for entry in written {
@@ -174,7 +174,11 @@ fn documents(written: Vec<Json>, folder: &Path, what: &str) -> Result<Vec<Map<St
         for document in found {
             match document {
                 Json::Object(members) => all.push(members),
-                _ => return Err(format!("is no case: `{what}` lists objects, or names of files with them")),
+                _ => {
+                    return Err(format!(
+                        "is not a case: `{what}` lists objects, or names of files with them"
+                    ));
+                }
             }
         }
     }
@@ -221,8 +225,9 @@ fn fill_packet(packet: &mut Map<String, Json>, now_ms: u64) -> Result<(), String
     Ok(())
 }
 
-/// A proposal with neither id nor time is a sketch, which is filled in; without an actor it is one of the first agent, so that a
-/// case need not name anybody. Every other proposal is taken as it is, with all that it lacks.
+/// A proposal with neither id nor time is a sketch, which is filled in; without an actor it is one of the
+/// first agent, so that a case need not name anybody. Every other proposal is taken as it is, with all that
+/// it lacks.
 fn fill_proposal(proposal: &mut Json, policies: &PolicySet, now_ms: u64) {
     let Some(members) = proposal.as_object_mut() else { return };
     if ["proposal_id", "request_id", "ts_ms"].iter().any(|field| members.contains_key(*field)) {

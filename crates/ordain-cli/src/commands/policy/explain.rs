@@ -94,7 +94,7 @@ fn operation<'o>(operations: &'o [(String, String)], path: &str) -> Option<&'o s
 fn show(page: &mut Page, policies: &[Examined], operations: &[(String, String)]) {
     if policies.is_empty() {
         page.section("Policies");
-        page.item("none was asked: what is wrong above has to be put right first");
+        page.item("none was asked: the faults above come first");
     }
     for path in paths(policies) {
         let about = operation(operations, path).map(|it| format!(", {it}")).unwrap_or_default();

@@ -145,7 +145,7 @@ fn formatted(before: &str) -> Result<String, String> {
     }
     if comments(before) != comments(&after) {
         return Err(
-            "laying it out would lose a comment, so it stays as it is; give it a line of its own".to_owned()
+            "laying it out would lose a comment, so it stays as it is until the comment has a line of its own".to_owned()
         );
     }
     Ok(after)

@@ -4,15 +4,17 @@ use ed25519_dalek::SigningKey;
 use ordain_canon::ContentHash;
 use ordain_spec::NonEmpty;
 use ordain_spec::approval::{Approval, ApprovalSignature};
-use ordain_spec::statement::{ApproverKey, ApproverKeys, Assurance, ONCE, SignatureMethod, Statement};
+use ordain_spec::statement::{
+    ApproverKey, ApproverKeys, Assurance, ONCE, SESSION_ID_DIGITS, Session, SignatureMethod, Statement,
+};
 use serde_json::{Map, Value as Json};
 
 /// Signs an approval that has `assurance`, and adds the approver's key to those in force.
 pub(super) fn sign(approval: &mut Map<String, Json>, keys: &mut ApproverKeys) -> Result<(), String> {
     let Some(assurance) = approval.remove("assurance") else { return Ok(()) };
     let assurance = assurance.as_str().and_then(Assurance::parse).filter(|it| it.needs_signature());
-    let assurance = assurance.ok_or("is no case: `assurance` of an approval is `recent` or `presence`")?;
-    let wrong = |error: serde_json::Error| format!("is no case: an approval with `assurance`: {error}");
+    let assurance = assurance.ok_or("is not a case: `assurance` of an approval is `recent` or `presence`")?;
+    let wrong = |error: serde_json::Error| format!("is not a case: an approval with `assurance`: {error}");
     let mut signed: Approval = serde_json::from_value(Json::Object(approval.clone())).map_err(wrong)?;
     let approver = signed.approver.as_str().to_owned();
     let key = key_of(&approver);
@@ -24,6 +26,7 @@ pub(super) fn sign(approval: &mut Map<String, Json>, keys: &mut ApproverKeys) ->
         action_id: name("test"),
         scope: name(ONCE),
         assurance,
+        session: (assurance == Assurance::Recent).then(|| session_of(&approver, signed.at_ms)),
         not_after_ms: signed.at_ms,
         nonce: name("test"),
         signature: name("test"),
@@ -54,6 +57,13 @@ pub(super) fn sign(approval: &mut Map<String, Json>, keys: &mut ApproverKeys) ->
 fn public_text(key: &SigningKey) -> String {
     use base64ct::{Base64UrlUnpadded, Encoding};
     Base64UrlUnpadded::encode_string(key.verifying_key().as_bytes())
+}
+
+/// A key that was unlocked at that moment.
+fn session_of(approver: &str, started_at_ms: u64) -> Session {
+    let hash = ContentHash::of(format!("ordain/policy-test/session\n{approver}").as_bytes()).to_string();
+    let id = hash.chars().rev().take(SESSION_ID_DIGITS).collect();
+    Session { id, started_at_ms, number: 1 }
 }
 
 /// The same for the same approver. It opens nothing: no gate knows it.

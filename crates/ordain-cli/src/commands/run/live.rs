@@ -1,4 +1,4 @@
-//! What a run does, line by line on standard error, while somebody waits.
+//! The progress of a run, line by line on standard error, while somebody waits.
 
 use crate::report::{BLUE, BOLD, GREEN, RED, YELLOW, printable};
 use crate::wording::{count, cut};

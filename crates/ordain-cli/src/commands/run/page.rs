@@ -1,4 +1,4 @@
-//! What a run came to, for people: the verdict, what would change, what failed, and what to do next.
+//! The result of a run, for people: the verdict, the changes, the failures, and what to do next.
 
 use super::Run as Arguments;
 use crate::page::Page;

@@ -5,8 +5,17 @@ use crate::exit::Failure;
 use crate::service::{ACCOUNT, STATE_BASE};
 use ordain_presence::{OsUser, group_id, is_member, user_named};
 
-/// Makes the user and the group of the service, and lets the owner connect.
+/// The first number of people's accounts; smaller ones are the system's.
+const PEOPLE_FROM: u32 = 1_000;
+
+/// Makes the user and the group of the service, and lets the owner connect. The user must be nobody's account: whoever
+/// logs in as it has the gate.
 pub(super) fn make(steps: &mut Steps, owner: &OsUser) -> Result<(), Failure> {
+    if let Some(user) = user_named(ACCOUNT).filter(|user| user.uid == 0 || user.uid >= PEOPLE_FROM) {
+        let problem =
+            format!("the user `{ACCOUNT}` ({}) is somebody's account, and would have the gate", user.uid);
+        return Err(Failure::Usage(problem).with_hint("give that account another name"));
+    }
     steps.program(&["groupadd", "--system", ACCOUNT], group_id(ACCOUNT).is_some())?;
     let home = format!("{STATE_BASE}/{ACCOUNT}");
     let shell = "/usr/sbin/nologin";

@@ -29,6 +29,10 @@ fn put(this: &Path, copy: &Path) -> Result<(), Failure> {
     };
     let folder = copy.parent().unwrap_or(Path::new("/"));
     fs::DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(failure(folder))?;
+    // Somebody else who can write there could have us write elsewhere.
+    if !only_root_writes(folder) {
+        return Err(others_write(folder));
+    }
     // A program that runs is replaced, not written to.
     let draft = copy.with_extension("new");
     let written = fs::copy(this, &draft)
@@ -38,18 +42,25 @@ fn put(this: &Path, copy: &Path) -> Result<(), Failure> {
     if is_roots(copy) {
         return Ok(());
     }
+    Err(others_write(copy))
+}
+
+fn others_write(path: &Path) -> Failure {
     let problem = "others than root can replace it, or a folder above it".to_owned();
-    let failure = Failure::Document { path: copy.display().to_string(), problem };
-    Err(failure.with_hint("make it and the folders above it root's, with mode 755"))
+    let failure = Failure::Document { path: path.display().to_string(), problem };
+    failure.with_hint("make it and the folders above it root's, with mode 755")
 }
 
 /// Whether a program and every folder above it belong to root, and nobody else may write there.
 pub(crate) fn is_roots(program: &Path) -> bool {
+    program.is_file() && only_root_writes(program)
+}
+
+/// Whether a file or folder and every folder above it belong to root, nobody else may write there, and none is a link.
+fn only_root_writes(path: &Path) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
-    program.is_file()
-        && program.ancestors().all(|step| {
-            step.symlink_metadata().is_ok_and(|found| {
-                found.uid() == 0 && found.mode() & OTHERS_WRITE == 0 && !found.is_symlink()
-            })
-        })
+    path.ancestors().all(|step| {
+        step.symlink_metadata()
+            .is_ok_and(|found| found.uid() == 0 && found.mode() & OTHERS_WRITE == 0 && !found.is_symlink())
+    })
 }

@@ -1,7 +1,7 @@
 //! The gate of the service, in its state directory.
 
 use super::steps::Steps;
-use crate::commands::init::{Starter, begin_gate};
+use crate::commands::init::{Names, Starter, begin_gate};
 use crate::exit::Failure;
 use crate::policy_folder;
 use crate::service::{ACCOUNT, STATE_BASE};
@@ -79,7 +79,8 @@ fn stage(
     let folder = match policy {
         Some(folder) => folder,
         None => {
-            Starter::Team.write_folder(&starter, &owner.name).map_err(|(path, error)| {
+            let names = Names { user: owner.name.clone(), me: None, agent: None };
+            Starter::Team.write_folder(&starter, &names).map_err(|(path, error)| {
                 let path = path.display().to_string();
                 Failure::File { path, error }
             })?;

@@ -17,7 +17,7 @@ pub(super) enum Mode {
     Show,
 }
 
-/// What has been done, in order.
+/// The steps done so far, in order.
 pub(super) struct Steps {
     mode: Mode,
     taken: Vec<Taken>,

@@ -3,10 +3,10 @@
 use crate::service::{ACCOUNT, SOCKET, STATE_BASE};
 use std::path::Path;
 
-/// Where units of the administrator are.
-pub(super) const PATH: &str = "/etc/systemd/system/ordain.service";
+/// Where it is.
+pub(super) const PATH: &str = crate::service::UNIT;
 
-/// What a unit says besides the hardening.
+/// The part of a unit besides the hardening.
 pub(super) struct Unit<'a> {
     pub(super) binary: &'a Path,
     pub(super) gate: &'a str,

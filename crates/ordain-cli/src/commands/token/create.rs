@@ -8,7 +8,9 @@ use crate::output::print_json;
 use crate::report::{GREEN, printable};
 use crate::signing;
 use clap::Args;
-use ordain_api::{NewToken, OwnerAct};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ordain_api::{NewToken, OwnerAct, Role};
+use ordain_gate::TokenSecret;
 use std::io::Write;
 
 #[derive(Args)]
@@ -18,14 +20,14 @@ Examples:
   ordain token create alice --role approver
   ordain token create bob --role actor --name agent-8 --name agent-9
 
-What a token may propose under one of its names, its principal cannot approve.", exit::PLAIN))]
+The principal cannot approve proposals that the token makes under one of its names.", exit::PLAIN))]
 pub(crate) struct TokenCreate {
     /// The principal that the token belongs to
     #[arg(value_name = "PRINCIPAL")]
     pub(crate) principal: String,
     /// A role: actor, approver, operator, sensor, worker or auditor; may be given several times
-    #[arg(long = "role", value_name = "ROLE", required = true, value_parser = role)]
-    pub(crate) roles: Vec<ordain_api::Role>,
+    #[arg(long = "role", value_name = "ROLE", required = true, value_parser = roles(), hide_possible_values = true)]
+    pub(crate) roles: Vec<Role>,
     /// A further name that it may propose or observe under, such as that of an agent
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) names: Vec<String>,
@@ -36,29 +38,34 @@ pub(crate) struct TokenCreate {
     pub(crate) connect: Connect,
 }
 
-fn role(text: &str) -> Result<ordain_api::Role, String> {
-    let all = ordain_api::Role::ALL;
-    all.into_iter().find(|role| role.name() == text).ok_or_else(|| {
-        format!("there are {}", all.iter().map(|role| role.name()).collect::<Vec<_>>().join(", "))
+/// The roles by name, so that help and completions list them.
+fn roles() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::name)).try_map(|name| {
+        let found = Role::ALL.into_iter().find(|role| role.name() == name);
+        found.ok_or_else(|| format!("there is no role `{name}`"))
     })
 }
 
 pub(super) fn run(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
+    // Made here, so that the signature covers its hash and the gate never has the secret.
+    let secret = TokenSecret::random()?;
     let new = NewToken {
         principal: args.principal.clone(),
         roles: args.roles.iter().copied().collect(),
         names: args.names.iter().cloned().collect(),
         expires_at_ms: args.expires,
+        secret: Some(secret.new_secret()),
     };
     let gateway = Gateway::open(&args.connect, Purpose::Write)?;
     let client = signing::for_act(gateway.client(), OwnerAct::CreateToken, &new.subject())?;
-    let made = client.create_token(&new)?;
+    let mut made = client.create_token(&new)?;
+    made.token = Some(secret.token());
     if json {
         print_json(&made)?;
         return Ok(Outcome::Ok);
     }
     // The token alone on standard output, so that it can go into a file.
-    writeln!(anstream::stdout(), "{}", made.token)?;
+    writeln!(anstream::stdout(), "{}", secret.token())?;
     let said = format!("token {} of {}; it is not shown again", made.status.token_id, made.status.principal);
     writeln!(anstream::stderr(), "{GREEN}made{GREEN:#}  {}", printable(&said))?;
     Ok(Outcome::Ok)

@@ -1,13 +1,13 @@
 //! `ordain token list`.
 
 use crate::arguments::Connect;
+use crate::clock::when;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::{Column, Page};
 use clap::Args;
 use ordain_api::TokenStatus;
-use ordain_canon::time::moment;
 
 #[derive(Args)]
 #[command(after_help = exit::help(exit::PLAIN))]
@@ -36,8 +36,8 @@ pub(super) fn run(args: &TokenList, json: bool) -> Result<Outcome, Failure> {
 
 fn row(token: &TokenStatus) -> Vec<String> {
     let state = match (token.revoked_at_ms, token.expires_at_ms) {
-        (Some(at_ms), _) => format!("revoked {}", moment(at_ms)),
-        (None, Some(at_ms)) => format!("until {}", moment(at_ms)),
+        (Some(at_ms), _) => format!("revoked {}", when(at_ms)),
+        (None, Some(at_ms)) => format!("until {}", when(at_ms)),
         (None, None) => "valid".to_owned(),
     };
     let roles: Vec<&str> = token.roles.iter().map(|role| role.name()).collect();

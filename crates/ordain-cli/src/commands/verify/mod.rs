@@ -1,5 +1,6 @@
 //! `ordain verify`.
 
+mod dossier;
 mod owner;
 mod proof;
 
@@ -57,18 +58,22 @@ pub(crate) struct Verify {
     /// Read one document a line, write one result a line, in order, on all cores
     #[arg(long)]
     pub(crate) jsonl: bool,
-    /// The keys of approvers, as `ordain approver list --json` writes them: signatures of approvals are checked with them
+    /// The keys of approvers, as `ordain approver list --json` writes them: signatures of approvals are
+    /// checked with them
     #[arg(long, value_name = "FILE")]
     pub(crate) approver_keys: Option<PathBuf>,
-    /// Check a whole ledger by the public key of its owner: an exported folder, the folder of a gate, or without FILE the store of this project. Every owner
-    /// act and signed verdict must be signed by a key that the ledger enrolled, the first of them KEY. In a store, every ALLOW is also
-    /// decided again from its recorded policies, evidence and approvals; an export has no documents, so there only the entries count
-    #[arg(long, value_name = "KEY", conflicts_with = "jsonl")]
+    /// Check a whole ledger by the public key of its owner: an exported folder, the folder of a gate, or
+    /// without FILE the store of this project. Every owner act and signed verdict must be signed by a key
+    /// that the ledger enrolled, the first of them KEY. In a store, every ALLOW is also decided again from
+    /// its recorded policies, evidence and approvals; an export has no documents, so there only the entries
+    /// count
+    #[arg(long, value_name = "KEY", conflicts_with = "jsonl", allow_hyphen_values = true)]
     pub(crate) owner: Option<String>,
     /// With --owner: a checkpoint kept elsewhere that the ledger must follow from; may be given several times
     #[arg(long = "checkpoint", value_name = "FILE", requires = "owner")]
     pub(crate) checkpoints: Vec<PathBuf>,
-    /// The key of the ledger that a proof file comes from, as `ordain keys list` shows it; may be given several times
+    /// The key of the ledger that a proof file or a dossier comes from, as `ordain keys list` shows it; may
+    /// be given several times
     #[arg(long = "key", value_name = "VERIFIER", value_parser = note_verifier)]
     pub(crate) keys: Vec<ordain_ledger::NoteVerifier>,
 }
@@ -232,6 +237,11 @@ fn verify_files(
         let (checked, text) = match source.text() {
             Ok(text) if proof::is_proof(&text.json) => {
                 outcomes.push(proof::verify(&mut output, &source.name(), &text.json, &args.keys, json)?);
+                progress.add(1);
+                continue;
+            }
+            Ok(text) if args.kind.is_none() && dossier::is_dossier(&text.json) => {
+                outcomes.push(dossier::verify(&mut output, &source.name(), &text.json, &args.keys, json)?);
                 progress.add(1);
                 continue;
             }

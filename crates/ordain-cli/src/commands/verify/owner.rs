@@ -16,15 +16,15 @@ use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What a check came to.
+/// The result of a check.
 struct Found {
     size: u64,
     /// Checkpoints that the ledger agrees with.
     checkpoints: u64,
     damage: Vec<Damage>,
-    /// What could not be checked.
+    /// The checks that could not be made.
     unchecked: Vec<String>,
-    /// What was not looked at, because it is not there.
+    /// The parts that were not looked at, because they are not there.
     left_out: Option<&'static str>,
 }
 
@@ -153,7 +153,7 @@ fn of_folder(folder: &Path, owner: &str, kept: &[NamedNote]) -> Result<Found, Fa
     damage.extend(in_tree);
     // One of them is the checkpoint of the export itself.
     let checkpoints = checkpoints.saturating_sub(1);
-    let left_out = "what was allowed was not decided again, because an export has no documents";
+    let left_out = "decisions were not made again, because an export has no documents";
     Ok(Found { size, checkpoints, damage, unchecked: unusable, left_out: Some(left_out) })
 }
 

@@ -62,6 +62,6 @@ fn check(text: &[u8], keys: &[NoteVerifier]) -> Result<Proven, String> {
     let head = Checkpoint::parse(&proof.checkpoint.text).map_err(|error| error.to_string())?;
     proof.verify_entry(keys, &head.origin).map_err(|error| error.to_string())?;
     let entry = proof.extra.as_deref().unwrap_or_default();
-    let entry = serde_json::from_slice(entry).map_err(|error| format!("the entry is no JSON: {error}"))?;
+    let entry = serde_json::from_slice(entry).map_err(|error| format!("the entry is not JSON: {error}"))?;
     Ok(Proven { origin: head.origin, index: proof.index, size: head.size, entry })
 }

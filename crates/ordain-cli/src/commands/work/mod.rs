@@ -77,7 +77,7 @@ pub(crate) struct Work {
     pub(crate) agent: Vec<OsString>,
 }
 
-/// What happens to accepted work.
+/// The treatment of accepted work.
 #[derive(Args)]
 pub(crate) struct Then {
     /// If it is accepted, change the workspace by it, unless files changed meanwhile
@@ -94,8 +94,8 @@ pub(crate) struct Then {
 pub(crate) enum WorkCommand {
     /// Judge what is in the copy of a prepared or interrupted order
     ///
-    /// The folder of the order is believed, and an agent of the same user can change it: name the bundle that you agreed to
-    /// with `--bundle`.
+    /// The folder of the order is believed, and an agent of the same user can change it: name the bundle that
+    /// you agreed to with `--bundle`.
     #[command(after_help = exit::help(ENDS))]
     Submit(Submit),
 }

@@ -1,4 +1,4 @@
-//! What a work order came to, for people.
+//! The result of a work order, for people.
 
 use crate::exit::Failure;
 use crate::output::print_page;

@@ -1,5 +1,5 @@
-//! A machine with a service: its own `/etc`, `/run`, `/var/lib` and `/opt`, with users of its own, in a mount namespace. It needs root,
-//! and says so.
+//! A machine with a service: its own `/etc`, `/run`, `/var/lib` and `/opt`, with users of its own, in a mount
+//! namespace. It needs root, and says so.
 
 use super::{Ran, Server, folder, ran};
 use std::io::{BufRead, BufReader};
@@ -58,7 +58,7 @@ impl Machine {
             command.args([format!("--reuid={user}"), format!("--regid={user}")]);
         }
         command.args(program).env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-        command.env("HOME", self.path("home").join(user));
+        command.env("HOME", self.path("home").join(user)).env("ORDAIN_PAGER", "");
         command
     }
 

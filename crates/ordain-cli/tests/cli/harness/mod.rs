@@ -2,6 +2,7 @@
 
 pub(crate) mod counting;
 mod documents;
+mod guarded;
 pub(crate) mod http;
 mod machine;
 pub(crate) mod notes;
@@ -11,6 +12,7 @@ mod server;
 mod workspace;
 
 pub(crate) use documents::{TempFile, document, settled};
+pub(crate) use guarded::Guarded;
 pub(crate) use machine::Machine;
 pub(crate) use project::{Kind, Project, copy_folder, count, os_user, proposal, use_of};
 pub(crate) use server::{Server, memory_kib};
@@ -31,7 +33,7 @@ pub(crate) const NO_STATE: &str = "/nonexistent";
 /// The code of a program that a signal ended.
 pub(crate) const SIGNALLED: i32 = -1;
 
-/// What a program said, and how it ended.
+/// The output of a program, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -118,8 +120,8 @@ pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// An empty folder for the time of a test. Its name is not hidden, because commands pass over hidden folders, and other users
-/// may look into it.
+/// An empty folder for the time of a test. Its name is not hidden, because commands pass over hidden folders,
+/// and other users may look into it.
 pub(crate) fn folder() -> TempDir {
     let permissions = Permissions::from_mode(0o755);
     tempfile::Builder::new().prefix("ordain-").permissions(permissions).tempdir().unwrap()

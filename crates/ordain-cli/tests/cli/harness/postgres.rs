@@ -15,7 +15,7 @@ impl Database {
         Self { url: format!("{start}/{name}"), name }
     }
 
-    /// Whether anybody is let in. Who is in is thrown out.
+    /// Whether anybody is let in. Present sessions are thrown out.
     pub(crate) fn let_in(&self, open: bool) {
         let name = &self.name;
         execute(&server(), &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {open}"));

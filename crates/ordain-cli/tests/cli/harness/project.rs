@@ -174,6 +174,8 @@ impl Project {
         command.current_dir(&self.root).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.state_home.path());
         command.env_remove("ORDAIN_TOKEN").env_remove("ORDAIN_SERVER");
+        // Nobody is there to leave a pager.
+        command.env("ORDAIN_PAGER", "").env_remove("COLUMNS");
         command.env("XDG_CONFIG_HOME", self.state_home.path().join("config"));
         command
     }
@@ -255,7 +257,7 @@ pub(crate) fn proposal(id: &str, domain: &str, number: u64) -> Json {
     })
 }
 
-/// What a worker says when it is about to do what was proposed.
+/// The body of a worker that is about to do what was proposed.
 pub(crate) fn use_of(proposal: &Json, permit: &str) -> Json {
     json!({
         "permit": permit,

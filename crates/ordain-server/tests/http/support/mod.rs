@@ -74,7 +74,7 @@ impl Server {
         let addresses = listening.addresses().unwrap();
         let [ListenAddress::Tcp(address)] = addresses[..] else { panic!("{addresses:?}") };
         let (stop, stopped) = oneshot::channel::<()>();
-        let running = runtime.spawn(listening.run(Background { checkpoint_file: None }, async move {
+        let running = runtime.spawn(listening.run(Background::default(), async move {
             let _ = stopped.await;
         }));
         let mut server = Self {
@@ -122,8 +122,9 @@ impl Server {
             roles: roles.iter().copied().collect(),
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             expires_at_ms,
+            secret: None,
         };
-        self.wait(self.gate.create_token(&operator(), &new)).unwrap().1
+        self.wait(self.gate.create_token(&operator(), &new)).unwrap().1.unwrap()
     }
 
     pub fn token_of(&self, principal: &str) -> &str {
@@ -223,7 +224,7 @@ pub fn operator() -> Caller {
     Caller::local("operator")
 }
 
-/// What a worker sends to spend a permit.
+/// The body that a worker sends to spend a permit.
 pub fn usage(status: &Json, proposal: &Json) -> Json {
     json!({"permit": status["permit"]["token"], "action_type": proposal["action_type"],
         "target": proposal["target"], "parameters": proposal["parameters"]})

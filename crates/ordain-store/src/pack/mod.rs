@@ -1,6 +1,8 @@
 //! The compact form of the documents that are kept with an entry: hashes and permits as bytes, the rest by LZ4 with a
 //! dictionary. Every byte comes back as it was.
 
+mod block;
+
 use crate::limits::{CHANGE_BYTES_MAX, DOCUMENT_BYTES_MAX};
 use crate::{StoreError, checks};
 use base64ct::{Base64UrlUnpadded, Encoding};
@@ -11,6 +13,8 @@ const VERSION: u8 = 1;
 
 /// Texts that nearly every document has. The most frequent are last, where LZ4 finds them first.
 const DICTIONARY: &[u8] = br#"{"affected_records":null,"at_ms":17,"by":"","duration_ms":null,"outcome":"succeeded","reason":""}{"approver":"","at_ms":17,"proposal_hash":"","reason":"","verdict":"approve","verdict":"reject","view_digest":""}"risk_envelope":{"allowed_side_effects":[],"forbidden_effects":[],"max_affected_records":1,"reversible_required":false},"rollback_semantics":{"strategy":"none"},"preconditions":[{"evidence_ref":"","field":"","operator":"eq","value":true}],"evidence_bindings":[{"evidence_id":"","hash":""}],"approval_class":"none","time_window":{"max_duration_ms":,"valid_from_ms":17,"valid_until_ms":17},{"message":"","path":"","policies":[],"rule_id":"G"},"class":"single","required":1},"outcome":"HOLD","outcome":"DENY",{"action_type":"write","actor":"","parameters":{"input":{},"command":"","cwd":"","path":"","content":"","patch_hash":"","diff":"","fields":["email","name"]},"proposal_id":"","target":{"constraints":{},"domain":"workspace","resource_id":"","resource_type":"file"},"ts_ms":17,{"action_type":"read","actor":"{"approvals":{"class":"none","have":[],"required":0},"decided_at_ms":17,"decision_schema_version":"0.1.0","evidence_set_hash":"","outcome":"ALLOW","policy_hash":"","proposal_hash":"","proposal_id":"","reasons":[]}{"approval_documents":[],"evidence_documents":[],"files_document":"","halted":false,"now_ms":17,"proposal_document":""}{"alg":"EdDSA","kid":"","typ":"ordain-permit+jwt"}{"action_type":"read","aud":"worker","evidence_set_hash":"","exp":17,"iat":17,"iss":"","jti":"permit_","ledger_index":,"max_executions":1,"nbf":17,"nonce":"","parameters_hash":"","policy_hash":"","proposal_hash":"","proposal_id":"","sub":"","target_hash":""}"#;
+
+const DICTIONARY_TABLE: [u16; 4096] = block::table_of(DICTIONARY);
 
 /// `sha256:` and 64 digits follow as 32 bytes. No UTF-8 text has this byte or the next one.
 const HASH: u8 = 0xff;
@@ -50,14 +54,22 @@ impl Packed {
 
 /// Packs documents.
 pub(crate) fn pack(documents: &[Vec<u8>]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(documents.iter().map(Vec::len).sum::<usize>() + documents.len() * 8);
+    let documents_bytes = documents.iter().map(Vec::len).sum::<usize>();
+    let mut window = Vec::with_capacity(DICTIONARY.len() + documents_bytes + documents.len() * 8);
+    window.extend_from_slice(DICTIONARY);
     let mut part = Vec::new();
     for document in documents {
-        push_document(&mut plain, document, &mut part);
+        push_document(&mut window, document, &mut part);
     }
-    let mut packed = vec![VERSION];
+    let plain = window.get(DICTIONARY.len()..).unwrap_or_default();
+    let mut packed = Vec::with_capacity(plain.len() / 2 + 16);
+    packed.push(VERSION);
     push_length(&mut packed, plain.len());
-    packed.extend_from_slice(&compress_with_dict(&plain, DICTIONARY));
+    if window.len() <= block::WINDOW_MAX {
+        block::compress(&window, DICTIONARY.len(), DICTIONARY_TABLE, &mut packed);
+    } else {
+        packed.extend_from_slice(&compress_with_dict(plain, DICTIONARY));
+    }
     packed
 }
 
@@ -250,8 +262,8 @@ const BASE64URL: [u8; 256] = {
     values
 };
 
-/// `None` for a text that [`base64url`] does not write. A permit holds no secret, so this need not take the same time for all
-/// bytes.
+/// `None` for a text that [`base64url`] does not write. A permit holds no secret, so this need not take the
+/// same time for all bytes.
 fn from_base64url(text: &[u8]) -> Option<Vec<u8>> {
     let value = |digit: u8| u32::from(BASE64URL.get(usize::from(digit)).copied().unwrap_or(64));
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
@@ -372,6 +384,15 @@ mod tests {
     }
 
     #[test]
+    fn texts_around_the_length_of_a_window_come_back() {
+        for length in [0, 1, 4, 5, 12, 13, 16, 270, 60_000, 63_000, 70_000] {
+            let words: Vec<u8> = (0..length).map(|at| b"{\"actor\":\"sha256:"[at * at % 17 % 13]).collect();
+            comes_back(&[words, vec![b'a'; length]]);
+        }
+        comes_back(&[DICTIONARY.to_vec()]);
+    }
+
+    #[test]
     fn foreign_bytes_are_refused() {
         let packed = pack(&[b"{\"a\":1}".to_vec()]);
         assert_eq!(unpack(&[], MAX), None);
@@ -387,6 +408,10 @@ mod tests {
         fn anything_comes_back(documents in proptest::collection::vec(
             prop_oneof![
                 proptest::collection::vec(any::<u8>(), 0..300),
+                proptest::collection::vec((0..DICTIONARY.len(), 0..90_usize), 0..9).prop_map(|cuts| {
+                    let cut = |(at, length)| DICTIONARY.iter().skip(at).take(length);
+                    cuts.into_iter().flat_map(cut).copied().collect()
+                }),
                 "[0-9a-f]{0,90}(sha256:[0-9a-f]{60,70})?[0-9a-fA-F]{0,40}".prop_map(String::into_bytes),
                 "eyJ[A-Za-z0-9_-]{0,12}\\.[A-Za-z0-9_-]{0,40}\\.[A-Za-z0-9_-]{0,20}".prop_map(String::into_bytes),
             ],

@@ -1,0 +1,73 @@
+//! `ordain report`.
+
+mod html;
+mod period;
+mod single;
+
+use crate::arguments::{Connect, Selection};
+use crate::clock::parse_past;
+use crate::document::write_file;
+use crate::exit::{self, Failure, Outcome};
+use crate::gateway::{Gateway, Purpose};
+use crate::output::print_json;
+use crate::report::GREEN;
+use clap::Args;
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+
+#[derive(Args)]
+#[command(after_help = exit::help_with("\
+Examples:
+  ordain report push-1 -o push-1.html
+  ordain report --from 2026-01-01 --to 2026-04-01 -o quarter.html
+  ordain report --from 7d --json
+
+The report is one HTML page without scripts, to read, print or mail; `--json` gives the same content to programs. It shows what the \
+gate says; `ordain dossier` proves it.", exit::PLAIN))]
+pub(crate) struct Report {
+    /// The action
+    #[arg(value_name = "ACTION", conflicts_with_all = ["from", "to"], required_unless_present = "from")]
+    pub(crate) id: Option<String>,
+    /// Actions submitted at this time or later: a date, a time with its zone, or how long ago, such as 7d
+    #[arg(long, value_name = "TIME", value_parser = parse_past)]
+    pub(crate) from: Option<u64>,
+    /// Actions submitted before this time [default: now]
+    #[arg(long, value_name = "TIME", value_parser = parse_past, requires = "from")]
+    pub(crate) to: Option<u64>,
+    /// Write the page to this file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+}
+
+pub(crate) fn run(args: &Report, json: bool) -> Result<Outcome, Failure> {
+    let gateway = Gateway::open(&args.connect, Purpose::Look)?;
+    let (content, page) = match &args.id {
+        Some(id) => {
+            let single = single::Single::read(&gateway, id)?;
+            (single.json(), single.html())
+        }
+        None => {
+            let selection = Selection { since: args.from, until: args.to, ..Selection::default() };
+            let period = period::Period::read(gateway.client(), &selection)?;
+            (period.json(), period.html())
+        }
+    };
+    match &args.output {
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = if json { format!("{content}\n") } else { page };
+            write_file(path, text.as_bytes()).map_err(|error| Failure::File { path: name.clone(), error })?;
+            if json {
+                print_json(&json!({"report": name}))?;
+            } else {
+                writeln!(anstream::stdout(), "{GREEN}written{GREEN:#}  {name}")?;
+            }
+        }
+        None if json => print_json(&content)?,
+        None => std::io::stdout().lock().write_all(page.as_bytes())?,
+    }
+    Ok(Outcome::Ok)
+}

@@ -1,0 +1,157 @@
+//! The gate that a hook is pinned to.
+
+use crate::arguments::Connect;
+use crate::commands::init::{self, Init};
+use crate::exit::Failure;
+use crate::gateway::{Gateway, Place, Purpose, approver_keys_of};
+use crate::project::Project;
+use crate::service;
+use crate::signing;
+use ordain_api::GateStatus;
+use ordain_client::Client;
+use ordain_decision::PublicKey;
+use ordain_hooks::{Agent, GatePin, Pins, Setting};
+use ordain_presence::Terminal;
+use ordain_spec::statement::ApproverKey;
+use ordain_state::{GateFolder, Home};
+use std::path::{Path, PathBuf};
+
+/// A gate, its key, and who may propose there.
+pub(super) struct Target {
+    gate: GatePin,
+    key: PublicKey,
+    status: GateStatus,
+    owners: Vec<ApproverKey>,
+}
+
+impl Target {
+    /// The gate of the project; for the user's own settings also the only gate of the user.
+    pub(super) fn find(setting: Setting, folder: &Path) -> Result<Self, Failure> {
+        let project = Project::above(folder)?;
+        if project.as_ref().is_some_and(|project| project.service().is_some()) {
+            return Self::of_service(folder);
+        }
+        if let Some(gate) = project.as_ref().and_then(Project::gate).cloned() {
+            let gateway =
+                Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Look)?;
+            return Self::of_folder(&gate, gateway.client());
+        }
+        if setting != Setting::Project {
+            let gates = Home::from_environment()?.gates()?;
+            if let [gate] = gates.as_slice() {
+                let gateway = Gateway::of_gate(gate.id())?;
+                return Self::of_folder(gate, gateway.client());
+            }
+            if !gates.is_empty() {
+                let failure =
+                    Failure::Usage("you have several gates, and this folder belongs to none".to_owned());
+                return Err(failure.with_hint("run it in a folder of the project whose gate you mean"));
+            }
+        }
+        make_gate(folder)?;
+        Self::find(setting, folder)
+    }
+
+    fn of_folder(gate: &GateFolder, client: &Client) -> Result<Self, Failure> {
+        let keyring = Place::of_gate(gate.id())?.keyring()?;
+        let state = gate.path().parent().unwrap_or(Path::new("/")).to_owned();
+        let pin = GatePin::Own { id: gate.id().clone(), state };
+        Self::of(pin, keyring.public(), client)
+    }
+
+    fn of_service(folder: &Path) -> Result<Self, Failure> {
+        let client = Client::new(service::transport(folder)?);
+        let status = client.gate()?;
+        let keys = client.keys()?.keys;
+        let unusable = || Failure::Server("the service shows no key that could be pinned".to_owned());
+        let in_force = keys.iter().find(|key| key.retired_at_ms.is_none());
+        let key = in_force.and_then(|key| PublicKey::parse(&key.x).ok()).ok_or_else(unusable)?;
+        let calls = Home::from_environment()?.path().join("calls");
+        let pin = GatePin::Service { origin: status.origin, socket: PathBuf::from(service::SOCKET), calls };
+        Self::of(pin, key, &client)
+    }
+
+    fn of(gate: GatePin, key: PublicKey, client: &Client) -> Result<Self, Failure> {
+        let owners = client.approver_keys()?.keys;
+        Ok(Self { gate, key, status: client.gate()?, owners })
+    }
+
+    pub(super) fn pins(&self, agent: Agent, actor: Option<&str>, wait_s: u64) -> Result<Pins, Failure> {
+        let agents = &self.status.agents;
+        let named = |name: &str| agents.iter().find(|known| *known == name);
+        let found = match (actor, agents.as_slice()) {
+            (Some(actor), _) => named(actor),
+            (None, [only]) => Some(only),
+            (None, _) => named(agent.name()),
+        };
+        let Some(actor) = found else {
+            let problem = match actor {
+                Some(actor) => format!("`{actor}` is not an agent of yours in the policies in force"),
+                None => format!("the policies in force do not say which of your agents {} is", agent.title()),
+            };
+            let hint = match agents.as_slice() {
+                [] => "give an Actor in policy/entities.json your name as `agent_of`, and push".to_owned(),
+                agents => format!("name one with `--actor`: {}", agents.join(", ")),
+            };
+            return Err(Failure::Usage(problem).with_hint(hint));
+        };
+        let (gate, key) = (self.gate.clone(), self.key.clone());
+        Ok(Pins { agent, gate, key, actor: actor.clone(), wait_s })
+    }
+
+    pub(super) fn confirm_owner(&self, act: &str) -> Result<(), Failure> {
+        signing::confirm_owner_among(self.owners.clone(), act)
+    }
+}
+
+/// The person at the terminal is asked before a gate is made.
+fn make_gate(folder: &Path) -> Result<(), Failure> {
+    let none = || {
+        let failure = Failure::Document {
+            path: folder.display().to_string(),
+            problem: "no gate is registered for this folder or its parents".to_owned(),
+        };
+        failure.with_hint("run `ordain init --solo` on a terminal, then this again")
+    };
+    if !signing::on_terminal() {
+        return Err(none());
+    }
+    let question = format!(
+        "No gate judges {}. Make one now, with `ordain init --solo`, and enrol your key? [y/N] ",
+        folder.display()
+    );
+    let mut terminal = Terminal::open().map_err(|_| none())?;
+    if !terminal.ask(&question).is_ok_and(|line| line.eq_ignore_ascii_case("y")) {
+        return Err(none());
+    }
+    drop(terminal);
+    let init = Init {
+        dir: folder.to_owned(),
+        solo: true,
+        team: false,
+        me: None,
+        agent: None,
+        keep: false,
+        claim: false,
+        replace: false,
+        store: None,
+    };
+    init::run(&init, false).map(drop)
+}
+
+/// An owner of the gate that a hook asks unlocks their key.
+pub(super) fn confirm_owner_of(pins: &Pins, act: &str) -> Result<(), Failure> {
+    let keys = match &pins.gate {
+        GatePin::Own { id, state } => {
+            let home = Home::in_folder(state.parent().unwrap_or(Path::new("/")));
+            let gate = home.gate(id);
+            if !gate.path().is_dir() {
+                let problem = format!("the gate {id} of the hook is gone, so nobody can tell who owns it");
+                return Err(Failure::Usage(problem));
+            }
+            approver_keys_of(&gate)?
+        }
+        GatePin::Service { .. } => Client::new(service::transport(Path::new("/"))?).approver_keys()?.keys,
+    };
+    signing::confirm_owner_among(keys, act)
+}

@@ -1,0 +1,39 @@
+//! Ids that people abbreviate.
+
+use crate::exit::Failure;
+use ordain_api::{ActionStatus, ActionsQuery};
+use ordain_client::Client;
+use ordain_spec::name;
+
+/// Candidates that an error names.
+const CANDIDATES_MAX: usize = 10;
+
+/// The action that somebody names by its id, or by the beginning of it that no other id has. The `…` of a shortened id
+/// in a list may be there.
+pub(crate) fn action_id(client: &Client, named: &str) -> Result<String, Failure> {
+    let prefix = named.trim_end_matches('…');
+    if prefix.is_empty() || name::violation(named).is_some() {
+        return Err(unknown(named));
+    }
+    let limit = Some(CANDIDATES_MAX as u64 + 1);
+    let query = ActionsQuery { id_prefix: Some(prefix.to_owned()), limit, ..ActionsQuery::default() };
+    let found: Vec<String> =
+        client.actions(&query)?.actions.into_iter().map(|ActionStatus { action_id, .. }| action_id).collect();
+    match found.as_slice() {
+        // The whole id is never an abbreviation of another one.
+        [first, ..] if first == named => Ok(first.clone()),
+        [] => Err(unknown(named)),
+        [only] => Ok(only.clone()),
+        several => {
+            let names: Vec<String> =
+                several.iter().take(CANDIDATES_MAX).map(|id| format!("`{id}`")).collect();
+            let more = if several.len() > CANDIDATES_MAX { " and more" } else { "" };
+            let problem = format!("several actions begin with `{prefix}`: {}{more}", names.join(", "));
+            Err(Failure::Usage(problem).with_hint("type more of the id"))
+        }
+    }
+}
+
+fn unknown(named: &str) -> Failure {
+    Failure::unknown("action", named).with_hint("`ordain status` lists the actions")
+}

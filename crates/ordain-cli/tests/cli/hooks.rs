@@ -1,0 +1,320 @@
+//! `ordain hook` and `ordain setup`: a call asks the pinned gate, every failure is a no, and settings go back to what
+//! they were.
+
+use crate::harness::{Guarded, count, fed, folder, ran};
+use ordain_hooks::{Agent, GatePin, Pins};
+use serde_json::{Value as Json, json};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const ALLOW: &str =
+    "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}\n";
+
+fn reason(stdout: &str) -> String {
+    let said: Json = serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"));
+    assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "deny", "{said}");
+    said["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn calls_are_allowed_held_or_denied_by_the_gate() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Claude, 5);
+    // The first call starts the gate.
+    let allowed = guarded
+        .ask(&pins, &guarded.event("Bash", json!({"command": "touch a.txt", "description": "d"})))
+        .ended(0);
+    assert_eq!((allowed.stdout.as_str(), allowed.stderr.as_str()), (ALLOW, ""));
+    for (tool, input) in [
+        ("Write", json!({"file_path": guarded.project.path("new.txt"), "content": "hi"})),
+        ("Edit", json!({"file_path": "policy/x.txt", "old_string": "a", "new_string": "b"})),
+        ("Read", json!({"file_path": guarded.project.path("ordain.toml")})),
+        ("Grep", json!({"pattern": "x"})),
+        ("TodoWrite", json!({"todos": []})),
+        ("Agent", json!({"prompt": "p", "subagent_type": "general-purpose"})),
+    ] {
+        assert_eq!(guarded.ask(&pins, &guarded.event(tool, input)).ended(0).stdout, ALLOW, "{tool}");
+    }
+    for (tool, input) in [
+        ("Bash", json!({"command": "touch denied.txt"})),
+        ("Write", json!({"file_path": "denied.txt", "content": "x"})),
+        ("Read", json!({"file_path": "/etc/hostname"})),
+        ("Write", json!({"file_path": "../outside.txt", "content": "x"})),
+        ("mcp__bank__wire_money", json!({"to": "bob"})),
+        ("WebFetch", json!({"url": "https://example.org/?q=1", "prompt": "p"})),
+        ("Bash", json!({"command": ["touch", "a.txt"]})),
+    ] {
+        let denied = guarded.ask(&pins, &guarded.event(tool, input)).ended(2);
+        let reason = reason(&denied.stdout);
+        assert!(denied.stderr.starts_with(&reason), "{}", denied.stderr);
+        assert!(reason.starts_with("ordain DENY"), "{reason}");
+    }
+    // A link inside the workspace leads where it leads.
+    std::os::unix::fs::symlink("/etc/hostname", guarded.project.path("innocent.txt")).unwrap();
+    guarded.ask(&pins, &guarded.event("Read", json!({"file_path": "innocent.txt"}))).ended(2);
+    // Sources are on record beside the action, and bound to nothing.
+    let entries = guarded.project.entries();
+    let packets: Vec<&Json> = entries
+        .iter()
+        .map(|entry| &entry["entry"]["event"])
+        .filter(|event| event["kind"] == "evidence_received" && event["sensor_id"] == "ordain-hook")
+        .collect();
+    assert_eq!(packets.len(), count(&entries, "submitted"));
+    guarded.project.sound();
+}
+
+/// The event after a call settles its use; an interrupted one is unknown.
+#[test]
+fn outcomes_are_reported() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Claude, 5);
+    for (at, (name, extra, state)) in [
+        ("PostToolUse", json!({"tool_response": {"stdout": "", "interrupted": false}}), "succeeded"),
+        ("PostToolUseFailure", json!({"error": "exit 1"}), "failed"),
+        ("PostToolUse", json!({"tool_response": {"interrupted": true}}), "unknown"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let before = guarded.event("Bash", json!({"command": format!("touch f{at}.txt")}));
+        guarded.ask(&pins, &before).ended(0);
+        let mut after: Json = serde_json::from_str(&before).unwrap();
+        after["hook_event_name"] = json!(name);
+        after.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let reported = guarded.ask(&pins, &after.to_string()).ended(0);
+        assert_eq!(reported.all(), "");
+        let states: Vec<Json> = guarded.project.run(&["status", "--json"]).lines();
+        let states: Vec<&str> = states.iter().map(|status| status["state"].as_str().unwrap()).collect();
+        assert!(states.contains(&state), "{states:?}");
+    }
+    guarded.project.sound();
+}
+
+/// A hold outlives the host: approved later, the identical call runs once; a changed one, or a second one, is held
+/// again.
+#[test]
+fn a_held_call_is_repeated_after_approval() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Claude, 5);
+    let call = || guarded.event("Bash", json!({"command": "echo held", "description": "d"}));
+    let held = guarded.ask(&pins, &call()).ended(2);
+    let said = reason(&held.stdout);
+    assert!(said.contains("held; repeat the identical call after approval"), "{said}");
+    guarded.approve_all();
+    let changed = guarded.event("Bash", json!({"command": "echo  held"}));
+    assert!(reason(&guarded.ask(&pins, &changed).ended(2).stdout).contains("held"));
+    // The deed leaves out the remark for people.
+    let again = guarded.event("Bash", json!({"command": "echo held", "description": "other words"}));
+    assert_eq!(guarded.ask(&pins, &again).ended(0).stdout, ALLOW);
+    assert!(reason(&guarded.ask(&pins, &call()).ended(2).stdout).contains("held"));
+    let entries = guarded.project.entries();
+    assert_eq!(count(&entries, "permit_spent"), 1);
+    // Somebody approves while the hook waits.
+    let waiting = guarded.pins(Agent::Claude, 60);
+    let event = guarded.event("Bash", json!({"command": "echo held and waiting"}));
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| guarded.ask(&waiting, &event));
+        let started = Instant::now();
+        while count(&guarded.project.entries(), "submitted") < 4 {
+            assert!(started.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        guarded.approve_all();
+        assert_eq!(asked.join().unwrap().ended(0).stdout, ALLOW);
+    });
+    guarded.project.sound();
+}
+
+/// A push after another commit, and a script that changed, are other deeds.
+#[test]
+fn content_is_part_of_the_deed() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Claude, 5);
+    let project = &guarded.project;
+    project.write("held.sh", "echo 1\n");
+    let call = || guarded.event("Bash", json!({"command": "sh held.sh"}));
+    guarded.ask(&pins, &call()).ended(2);
+    guarded.approve_all();
+    project.write("held.sh", "echo 2\n");
+    assert!(reason(&guarded.ask(&pins, &call()).ended(2).stdout).contains("held"));
+    project.write("held.sh", "echo 1\n");
+    guarded.ask(&pins, &call()).ended(0);
+}
+
+/// Whatever goes wrong is a no, with its own reason, in time.
+#[test]
+fn every_failure_is_a_no() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Claude, 5);
+    let event = guarded.event("Bash", json!({"command": "touch a.txt"}));
+    guarded.ask(&pins, &event).ended(0);
+    let silent = folder();
+    let socket = silent.path().join("gate.sock");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    let service = |socket: &Path| GatePin::Service {
+        origin: "ordain/none".to_owned(),
+        socket: socket.to_owned(),
+        calls: silent.path().to_owned(),
+    };
+    let GatePin::Own { id, state } = &pins.gate else { panic!() };
+    let other_key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+    let other_key = ordain_decision::PublicKey::parse(other_key).unwrap();
+    let with = |gate: GatePin| Pins { gate, wait_s: 2, ..pins.clone() };
+    for (name, pins, words) in [
+        ("gone", with(GatePin::Own { id: id.clone(), state: "/nonexistent/ordain".into() }), "is gone"),
+        ("silent", with(service(&socket)), "took too long"),
+        ("nobody", with(service(&silent.path().join("none.sock"))), "cannot reach"),
+        ("another", with(service(&state.join(id.as_str()).join("gate.sock"))), "another gate answers"),
+        ("key", Pins { key: other_key, ..pins.clone() }, "the permit was issued by the key"),
+        ("actor", Pins { actor: "mallory".to_owned(), ..pins.clone() }, "may not propose as"),
+    ] {
+        let started = Instant::now();
+        let refused = guarded.ask(&pins, &event).ended(2);
+        assert!(reason(&refused.stdout).contains(words), "{name}: {}", refused.all());
+        assert!(started.elapsed() < Duration::from_secs(15), "{name}");
+    }
+    for (name, event) in [
+        ("empty", String::new()),
+        ("cut off", event[..event.len() / 2].to_owned()),
+        ("unknown event", event.replace("PreToolUse", "Stop")),
+        ("no folder", event.replace("\"cwd\"", "\"cd\"")),
+        ("folder that is not there", event.replace(guarded.project.root.to_str().unwrap(), "/nonexistent")),
+    ] {
+        let refused = guarded.ask(&pins, &event).ended(2);
+        assert!(reason(&refused.stdout).starts_with("ordain"), "{name}");
+    }
+    // The command line itself.
+    let binary = env!("CARGO_BIN_EXE_ordain");
+    for words in
+        [&["hook", "claude"][..], &["hook", "nobody", "--gate", "x"], &["hook", "claude", "--gate", "x"]]
+    {
+        let refused = fed(Command::new(binary).args(words), event.as_bytes()).ended(2);
+        assert!(refused.stderr.contains("command line is damaged"), "{}", refused.stderr);
+    }
+    let missing =
+        ran(Command::new("/bin/sh").args(["-c", &pins.command(Path::new("/nonexistent/ordain"))])).ended(2);
+    assert!(missing.stderr.contains("ordain: the call was not run."), "{}", missing.stderr);
+    // No variable and no file of the workspace changes which gate is asked.
+    guarded.project.write("ordain.toml", "policy = \"elsewhere\"\n");
+    let denied = guarded.event("Bash", json!({"command": "touch denied.txt"}));
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &pins.command(Path::new(binary))]).current_dir(&guarded.project.root);
+    shell.envs([
+        ("XDG_STATE_HOME", "/nonexistent"),
+        ("HOME", "/nonexistent"),
+        ("ORDAIN_SERVER", "http://127.0.0.1:1"),
+    ]);
+    fed(&mut shell, denied.as_bytes()).ended(2).says("ordain DENY");
+}
+
+/// Many calls at once start one gate, and every one of them is on record.
+#[test]
+fn parallel_calls_lose_nothing() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Codex, 60);
+    let events: Vec<String> =
+        (0..24).map(|at| guarded.event("Bash", json!({"command": format!("touch p{at}.txt")}))).collect();
+    std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            events.iter().map(|event| scope.spawn(|| guarded.ask(&pins, event).ended(0).all())).collect();
+        assert!(asked.into_iter().all(|asked| asked.join().unwrap().is_empty()));
+    });
+    assert_eq!(count(&guarded.project.entries(), "permit_spent"), 24);
+    assert_eq!(guarded.stop_gate(), 1);
+    guarded.project.sound();
+}
+
+/// A folder that no project registers is judged as the host's, and not as a workspace.
+#[test]
+fn a_folder_without_a_project_belongs_to_the_host() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Claude, 5);
+    let elsewhere = folder();
+    let event = |tool: &str, input: Json| {
+        guarded
+            .event(tool, input)
+            .replace(guarded.project.root.to_str().unwrap(), elsewhere.path().to_str().unwrap())
+    };
+    guarded.ask(&pins, &event("TodoWrite", json!({}))).ended(0);
+    let denied = guarded.ask(&pins, &event("Write", json!({"file_path": "a.txt", "content": "x"}))).ended(2);
+    assert!(reason(&denied.stdout).starts_with("ordain DENY"), "{}", denied.stdout);
+}
+
+#[test]
+fn setup_installs_proves_and_restores() {
+    let guarded = Guarded::new();
+    let file = guarded.project.path(".claude/settings.local.json");
+    let before = "{\n\t\"model\": \"x\",\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}";
+    guarded.project.write(".claude/settings.local.json", before);
+    let shown = guarded.run(&["setup", "claude", "--dry-run"]).ended(0);
+    assert!(shown.stdout.contains("hook claude --gate"), "{}", shown.stdout);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+
+    let done = guarded.run(&["setup", "claude", "--json"]).ended(0).json();
+    assert_eq!(
+        (&done["result"], done["checks"].as_array().unwrap().len()),
+        (&json!("installed"), 5),
+        "{done}"
+    );
+    assert!(done["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true), "{done}");
+    let with = std::fs::read_to_string(&file).unwrap();
+    assert!(with.contains("\"onFailure\": \"block\"") && with.contains("\"timeout\": 600"), "{with}");
+    let doctor = guarded.run(&["doctor", "--json"]).ended(0).json();
+    assert_eq!(doctor["agents"][0]["state"], "guarded", "{doctor}");
+
+    let again = guarded.run(&["setup", "claude", "--json"]).ended(0).json();
+    assert_eq!(again["result"], "unchanged");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), with);
+    // An edited hook claims to guard and does not.
+    for (from, to, words) in [
+        ("\"onFailure\": \"block\"", "\"onFailure\": \"allow\"", "was edited"),
+        ("\"timeout\": 600", "\"timeout\": 6", "waits less long"),
+        ("\"hooks\": {", "\"disableAllHooks\": true, \"hooks\": {", "switches all hooks off"),
+        ("hook claude", "hook codex", "was edited"),
+    ] {
+        std::fs::write(&file, with.replacen(from, to, 1)).unwrap();
+        guarded.run(&["doctor"]).ended(1).says_all(&["claude: broken", words]);
+    }
+    std::fs::write(&file, &with[..with.len() - 3]).unwrap();
+    guarded.run(&["doctor"]).ended(1).says("claude: broken");
+    guarded.run(&["setup", "claude"]).ended(1).says("it was not changed");
+    std::fs::write(&file, &with).unwrap();
+
+    guarded.run(&["setup", "claude", "--remove", "--dry-run"]).ended(0);
+    assert_eq!(guarded.run(&["setup", "claude", "--remove", "--json"]).ended(0).json()["result"], "removed");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    assert_eq!(guarded.run(&["setup", "claude", "--remove", "--json"]).ended(0).json()["result"], "absent");
+    assert_eq!(guarded.run(&["doctor", "--json"]).ended(0).json()["agents"], json!([]));
+}
+
+/// Files of ordain's own appear and disappear with their folders; somebody else's file of that name is left alone.
+#[test]
+fn settings_that_were_not_there_are_gone_again() {
+    let guarded = Guarded::new();
+    for (agent, file, top) in [
+        ("gemini", ".gemini/settings.json", ".gemini"),
+        ("qwen", ".qwen/settings.json", ".qwen"),
+        ("copilot", ".copilot/hooks/ordain.json", ".copilot"),
+        ("opencode", ".config/opencode/plugin/ordain.js", ".config"),
+    ] {
+        let done = guarded.run(&["setup", agent, "--user", "--json"]).ended(0).json();
+        assert!(done["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true), "{done}");
+        assert!(guarded.home.path().join(file).is_file());
+        let doctor = guarded.run(&["doctor", "--json"]).ended(0).json();
+        assert_eq!(
+            (&doctor["agents"][0]["agent"], &doctor["agents"][0]["state"]),
+            (&json!(agent), &json!("guarded"))
+        );
+        guarded.run(&["setup", agent, "--user", "--remove"]).ended(0);
+        assert!(!guarded.home.path().join(top).exists(), "{agent}");
+    }
+    guarded.project.write(".opencode/plugin/ordain.js", "export const Mine = 1\n");
+    guarded.run(&["setup", "opencode"]).ended(1).says("is not a file of ordain");
+    let nowhere = folder();
+    let mut setup = guarded.command(&["setup", "claude", "--project"]);
+    ran(setup.current_dir(nowhere.path()))
+        .ended(1)
+        .says_all(&["no gate is registered", "ordain init --solo"]);
+}
