@@ -122,7 +122,7 @@ impl Gate {
         action.approvals.push(RecordedApproval { document: approval_document, index: 0, earlier });
         let mut approvals = documents.approvals;
         approvals.push(approval_bytes.clone());
-        let inputs = Inputs::of(&action, &loaded, &control_body, now_ms);
+        let inputs = Inputs::of(&action, &proposal, &loaded, &control_body, now_ms);
         let keys = &*self.approver_keys(&control_body)?;
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;

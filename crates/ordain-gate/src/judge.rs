@@ -9,7 +9,7 @@ use super::records::{Action, Control, Permit};
 use super::transaction::{Reading, Writing, document};
 use ordain_api::{ActionState, Event};
 use ordain_canon::{ContentHash, Value};
-use ordain_decision::{Case, Grant, decide, decide_own_undo};
+use ordain_decision::{Case, Grant, ShellEffects, decide, decide_derived, decide_own_undo, derive_shell};
 use ordain_spec::decision::{Decision, Outcome};
 use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_store::Guard;
@@ -28,6 +28,9 @@ pub(crate) struct Inputs {
     pub(crate) keys_document: Option<ContentHash>,
     pub(crate) now_ms: u64,
     pub(crate) proposal_document: ContentHash,
+    /// The effects of a shell command, as they were derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shell: Option<ShellEffects>,
     /// The action whose change is taken back with the proposer's own authority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) undoes: Option<ActionId>,
@@ -35,7 +38,14 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     /// The inputs of a decision about an action as it is now.
-    pub(crate) fn of(action: &Action, loaded: &Loaded, control: &Control, now_ms: u64) -> Self {
+    pub(crate) fn of(
+        action: &Action,
+        proposal: &Value<'_>,
+        loaded: &Loaded,
+        control: &Control,
+        now_ms: u64,
+    ) -> Self {
+        let workspace = action.project.as_ref().map(|project| project.path.as_str());
         Self {
             proposal_document: action.proposal_document,
             files_document: loaded.files_document,
@@ -44,6 +54,7 @@ impl Inputs {
             keys_document: control.keys.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
             now_ms,
             halted: control.halt.is_some(),
+            shell: derive_shell(proposal, workspace),
             undoes: action.undoes.clone(),
         }
     }
@@ -83,9 +94,10 @@ pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
         now_ms: inputs.now_ms,
         halted: inputs.halted,
     };
-    let judgement = match &inputs.undoes {
-        Some(undoes) => decide_own_undo(&case, undoes.as_str()),
-        None => decide(&case),
+    let judgement = match (&inputs.undoes, &inputs.shell) {
+        (Some(undoes), _) => decide_own_undo(&case, undoes.as_str()),
+        (None, Some(derived)) => decide_derived(&case, derived),
+        (None, None) => decide(&case),
     };
     let (decision_document, decision_bytes) = document(&judgement.decision)?;
     let (inputs_document, inputs_bytes) = document(inputs)?;

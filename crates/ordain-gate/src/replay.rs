@@ -12,7 +12,8 @@ use super::open::{Gate, Settings};
 use super::policy::{Loaded, load_policy_files};
 use ordain_api::{Entry, Event};
 use ordain_canon::{ContentHash, Value};
-use ordain_decision::PolicySet;
+use ordain_decision::{PolicySet, ShellEffects, derive_shell};
+use ordain_shell::Effect;
 use ordain_spec::decision::{Decision, Outcome};
 use ordain_spec::statement::ApproverKeys;
 use ordain_store::Store;
@@ -32,6 +33,64 @@ pub struct Replay {
     pub flips: Vec<Flip>,
     /// The decisions that could not be replayed, and why.
     pub not_replayed: Vec<NotReplayed>,
+    /// Decisions about shell commands whose effects this version of ordain derives otherwise. They were replayed with
+    /// the recorded effects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived_otherwise: Vec<DerivedOtherwise>,
+}
+
+/// A decision about a shell command whose effects come out otherwise today.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DerivedOtherwise {
+    /// The entry on the ledger.
+    pub index: u64,
+    /// The action.
+    pub action_id: String,
+    /// The version of `ordain-shell` that derived the recorded effects.
+    pub version: String,
+    /// Whether that is the version of today. Then the record is wrong.
+    pub same_version: bool,
+    /// The recorded effects that are not derived today, each as `effect program resource`.
+    pub recorded: Vec<String>,
+    /// The effects of today that are not recorded.
+    pub today: Vec<String>,
+}
+
+impl DerivedOtherwise {
+    /// Compares the recorded effects of a command with those of today.
+    fn of(index: u64, action_id: &str, inputs: &Inputs, proposal: &[u8]) -> Option<Self> {
+        let proposal = Value::read(proposal).ok()?;
+        let workspace = inputs.shell.as_ref().and_then(|shell| shell.workspace.as_deref());
+        let today = derive_shell(&proposal, workspace);
+        if today == inputs.shell {
+            return None;
+        }
+        let effects = |derived: &Option<ShellEffects>| {
+            derived.as_ref().map(|derived| derived.effects.clone()).unwrap_or_default()
+        };
+        let (recorded, now) = (effects(&inputs.shell), effects(&today));
+        if recorded == now && inputs.shell.is_some() == today.is_some() {
+            return None;
+        }
+        let only = |these: &[Effect], those: &[Effect]| {
+            these.iter().filter(|effect| !those.contains(effect)).map(told).collect()
+        };
+        let version = inputs.shell.as_ref().map(|shell| shell.version.clone()).unwrap_or_default();
+        Some(Self {
+            index,
+            action_id: action_id.to_owned(),
+            same_version: version == ordain_shell::VERSION,
+            version,
+            recorded: only(&recorded, &now),
+            today: only(&now, &recorded),
+        })
+    }
+}
+
+fn told(effect: &Effect) -> String {
+    let words = [effect.effect.name(), &effect.program, &effect.resource_id];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 /// A decision that comes out otherwise.
@@ -96,6 +155,11 @@ pub async fn replay(
             replay.decisions += 1;
             let documents = reader.documents(&gate.store, &entry.event).await?;
             let again = decide_again(gate, other.as_ref(), &mut sets, decision_document, documents).await;
+            let again = again.map(|(was, now, inputs, proposal)| {
+                let otherwise = DerivedOtherwise::of(row.index, action_id, &inputs, &proposal);
+                replay.derived_otherwise.extend(otherwise);
+                (was, now)
+            });
             match again {
                 Err(error) => {
                     replay.not_replayed.push(NotReplayed { index: row.index, problem: error.to_string() })
@@ -121,7 +185,7 @@ pub async fn audit_allowed(store: &Store) -> Result<(Vec<Damage>, Vec<String>), 
     // Nothing is signed and nothing is written: any key will do.
     let keyring = Keyring::ephemeral().map_err(|error| GateError::Unavailable(error.to_string()))?;
     let gate = Gate::bare(store.clone(), keyring, Clock::system(), Settings::default()).await?;
-    let Replay { flips, not_replayed, .. } = replay(&gate, None, |_, _| {}).await?;
+    let Replay { flips, not_replayed, derived_otherwise, .. } = replay(&gate, None, |_, _| {}).await?;
     let allowed = flips.into_iter().filter(|flip| flip.was == Outcome::Allow);
     let wrong = allowed.map(|flip| {
         let why: Vec<String> = flip.reasons.iter().map(|reason| reason.message.clone()).collect();
@@ -133,18 +197,25 @@ pub async fn audit_allowed(store: &Store) -> Result<(Vec<Damage>, Vec<String>), 
         );
         Damage { index: Some(flip.index), problem }
     });
+    let wrong = wrong.chain(derived_otherwise.into_iter().filter(|it| it.same_version).map(|it| {
+        let problem = format!("decides on `{}` by effects that its command does not have", it.action_id);
+        Damage { index: Some(it.index), problem }
+    }));
     let unchecked = not_replayed.iter().map(|entry| format!("entry {}: {}", entry.index, entry.problem));
     Ok((wrong.collect(), unchecked.collect()))
 }
 
-/// The recorded decision, and the one of now if it differs.
+/// The recorded decision, the one of now if it differs, the inputs and the proposal.
+type DecidedAgain = (Decision, Option<Decision>, Inputs, Vec<u8>);
+
+/// Decides again what a gate has on record.
 async fn decide_again(
     gate: &Gate,
     other: Option<&Arc<Loaded>>,
     sets: &mut BTreeMap<ContentHash, Arc<Loaded>>,
     decision_document: &str,
     documents: EntryDocuments,
-) -> Result<(Decision, Option<Decision>), GateError> {
+) -> Result<DecidedAgain, GateError> {
     let (Some(was), Some(inputs)) = (documents.decision, documents.inputs) else {
         return Err(GateError::Damaged(format!(
             "the decision {decision_document} or its inputs cannot be read"
@@ -178,7 +249,8 @@ async fn decide_again(
     };
     let again = Again { proposal: recorded.proposal, evidence, approvals, keys };
     let now = again.decide(&loaded, &inputs)?;
-    Ok(compared(was, now, decision_document, other.is_some()))
+    let (was, now) = compared(was, now, decision_document, other.is_some());
+    Ok((was, now, inputs, again.proposal))
 }
 
 /// The documents that a decision is made from once more.
@@ -261,7 +333,13 @@ impl Replayer {
             return;
         };
         self.replay.decisions += 1;
-        match self.decide_again(decision_document, inputs_document, find) {
+        let again = self.decide_again(decision_document, inputs_document, find);
+        let again = again.map(|(was, now, inputs, proposal)| {
+            let otherwise = DerivedOtherwise::of(index, action_id, &inputs, &proposal);
+            self.replay.derived_otherwise.extend(otherwise);
+            (was, now)
+        });
+        match again {
             Err(error) => {
                 self.replay.not_replayed.push(NotReplayed { index, problem: error.to_string() });
             }
@@ -281,13 +359,13 @@ impl Replayer {
         self.replay
     }
 
-    /// The recorded decision, and the one of now if it differs.
+    /// Decides again what documents have on record.
     fn decide_again<E: From<GateError>>(
         &mut self,
         decision_document: &str,
         inputs_document: &str,
         mut find: impl FnMut(&ContentHash) -> Result<Vec<u8>, E>,
-    ) -> Result<(Decision, Option<Decision>), E> {
+    ) -> Result<DecidedAgain, E> {
         let mut named = |text: &str| {
             let hash = ContentHash::parse(text);
             find(&hash.ok_or_else(|| GateError::Damaged(format!("`{text}` is not a hash")))?)
@@ -309,8 +387,10 @@ impl Replayer {
                 loaded
             }
         };
-        let now = Again::of(&inputs, find)?.decide(&loaded, &inputs)?;
-        Ok(compared(was, now, decision_document, self.other.is_some()))
+        let again = Again::of(&inputs, find)?;
+        let now = again.decide(&loaded, &inputs)?;
+        let (was, now) = compared(was, now, decision_document, self.other.is_some());
+        Ok((was, now, inputs, again.proposal))
     }
 }
 

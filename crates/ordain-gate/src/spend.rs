@@ -164,7 +164,7 @@ impl Gate {
         let effect_key = EffectKey::of(loaded, &proposal);
         let effect = effect_key.for_use(&self.store, now_ms, guards).await?;
         let evidence = self.shared_documents(&action.evidence_documents).await?;
-        let inputs = Inputs::of(action, loaded, control, now_ms);
+        let inputs = Inputs::of(action, &proposal, loaded, control, now_ms);
         let keys = &*self.approver_keys(control)?;
         let approvals = &documents.approvals;
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys };

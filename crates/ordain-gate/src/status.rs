@@ -173,7 +173,7 @@ impl Gate {
         let keys = self.approver_keys(control)?;
         let approvals = &documents.approvals;
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys: &keys };
-        let judged = judge(loaded, &Inputs::of(action, loaded, control, now_ms), &texts)?;
+        let judged = judge(loaded, &Inputs::of(action, &proposal, loaded, control, now_ms), &texts)?;
         Ok(judged.assurance.unwrap_or(Assurance::Presence))
     }
 

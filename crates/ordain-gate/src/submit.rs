@@ -218,7 +218,7 @@ impl Gate {
         // A proposal that arrived as it is recorded was read already.
         let reread = if proposal == incoming.bytes { None } else { Some(Value::read(&proposal)?) };
         let document = reread.as_ref().unwrap_or(incoming.document);
-        let inputs = Inputs::of(&action, &loaded, &control_body, now_ms);
+        let inputs = Inputs::of(&action, document, &loaded, &control_body, now_ms);
         let texts = Texts { proposal: document, evidence: &evidence, approvals: &[], keys: &NO_KEYS };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         guards.extend(ruling.guard());

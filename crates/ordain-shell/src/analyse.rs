@@ -858,7 +858,12 @@ impl Analyser<'_> {
             || host == "::1"
             || host == "0.0.0.0"
             || is_loopback(host);
-        let host = if loopback { "loopback" } else { host };
+        let host = match host {
+            _ if loopback => "loopback",
+            // A host of another machine can have the name of a domain of ours.
+            "loopback" | "workspace" | "host" => "*",
+            host => host,
+        };
         self.emit(kind, "network", host, host);
     }
 

@@ -157,5 +157,12 @@ fn show(replay: &ordain_gate::Replay, with_others: bool) -> Result<(), Failure> 
             page.item(&format!("entry {}: {}", it.index, it.problem));
         }
     }
+    if !replay.derived_otherwise.is_empty() {
+        page.counted_section("Effects of commands derived otherwise today", replay.derived_otherwise.len());
+        for it in &replay.derived_otherwise {
+            let (was, now) = (it.recorded.join(", "), it.today.join(", "));
+            page.item(&format!("entry {} (version {}): recorded {was}; today {now}", it.index, it.version));
+        }
+    }
     print_page(&page)
 }

@@ -3,6 +3,7 @@
 use super::Judge;
 use super::approvals::{self, Approved, Asked, Demands, STEPS_ALL_MAX, Seen, counted};
 use super::misses::{Examiner, forbid_message, nearest};
+use super::shell::COMMAND;
 use super::subject::{Asker, OPERATIONS, Subject};
 use crate::limits::{APPROVALS_MAX, OPERATIONS_TOLD};
 use crate::policy::schema::action_name;
@@ -238,18 +239,26 @@ impl<'a> Judge<'a> {
     fn deny_policies(&mut self, subjects: &[Subject<'_>], asker: &Asker<'_>, answer: &Answer) {
         let set = self.case.policies;
         let path = |at: usize| subjects.get(at).map(|subject| subject.path.clone()).unwrap_or_default();
+        let of_command = subjects.iter().any(|subject| subject.shell.is_some());
+        let (others, what) =
+            if of_command { (COMMAND, "more effect") } else { (OPERATIONS, "more operation") };
+        let effect = |at: usize| {
+            let subject = subjects.get(at).filter(|subject| subject.shell.is_some());
+            subject.map(|subject| format!("{}: ", subject.told())).unwrap_or_default()
+        };
         let mut forbids: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (id, at) in &answer.forbids {
             forbids.entry(id).or_default().push(*at);
         }
         for (id, all) in &forbids {
-            let (told, more) = told(all);
+            let (told, more) = told(all, what);
             for at in told {
                 let message = set.statement(id).map(forbid_message).unwrap_or_default();
+                let message = format!("{}{message}", effect(*at));
                 self.reasons.deny_by(gate::FORBID, path(*at), message, &[id]);
             }
             if let Some(more) = more {
-                self.reasons.deny_by(gate::FORBID, OPERATIONS, format!("`{id}` forbids {more}"), &[id]);
+                self.reasons.deny_by(gate::FORBID, others, format!("`{id}` forbids {more}"), &[id]);
             }
         }
         let mut errors: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
@@ -257,21 +266,23 @@ impl<'a> Judge<'a> {
             errors.entry(id).or_default().push((*at, message));
         }
         for (id, all) in &errors {
-            let (told, more) = told(all);
+            let (told, more) = told(all, what);
             let failed = if id.is_empty() { "the policies".to_owned() } else { format!("`{id}`") };
             let policies = if id.is_empty() { &[][..] } else { &[*id][..] };
             for (at, message) in told {
-                let message =
-                    format!("{failed} cannot be evaluated, and what is in doubt is denied: {message}");
+                let message = format!(
+                    "{}{failed} cannot be evaluated, and what is in doubt is denied: {message}",
+                    effect(*at)
+                );
                 self.reasons.deny_by(gate::EVALUATION, path(*at), message, policies);
             }
             if let Some(more) = more {
                 let message = format!("{failed} cannot be evaluated for {more}");
-                self.reasons.deny_by(gate::EVALUATION, OPERATIONS, message, policies);
+                self.reasons.deny_by(gate::EVALUATION, others, message, policies);
             }
         }
         let mut examiner = Examiner::new(set, asker, self.seen);
-        let (unpermitted, more) = told(&answer.unpermitted);
+        let (unpermitted, more) = told(&answer.unpermitted, what);
         for at in unpermitted {
             let failed = answer.errors.iter().any(|(_, _, failed)| failed == at);
             if let Some(subject) = subjects.get(*at) {
@@ -279,7 +290,7 @@ impl<'a> Judge<'a> {
             }
         }
         if let Some(more) = more {
-            self.reasons.deny(gate::PERMIT, OPERATIONS, format!("no policy permits {more}"));
+            self.reasons.deny(gate::PERMIT, others, format!("no policy permits {more}"));
         }
     }
 
@@ -294,12 +305,7 @@ impl<'a> Judge<'a> {
         let set = self.case.policies;
         let action = action_name(subject.action);
         let misses = nearest(examiner.examine(at, action, Some(Effect::Permit)));
-        let mut message = format!(
-            "no policy permits `{action}` on the {} `{}` of `{}`",
-            visible(subject.resource_type),
-            visible(subject.resource_id),
-            visible(subject.domain)
-        );
+        let mut message = format!("no policy permits {}", subject.told());
         // Where a policy failed, that is what is wrong.
         if misses.is_empty() && !failed {
             let about = |it: &Statement| it.effect == Effect::Permit && it.actions.contains(&action);
@@ -321,8 +327,8 @@ impl<'a> Judge<'a> {
 }
 
 /// The subjects of which something is said one by one, and how many others there are, in words.
-fn told<T>(all: &[T]) -> (&[T], Option<String>) {
+fn told<'t, T>(all: &'t [T], what: &str) -> (&'t [T], Option<String>) {
     let told = all.get(..OPERATIONS_TOLD).unwrap_or(all);
     let more = all.len() - told.len();
-    (told, (more > 0).then(|| counted(more, "more operation")))
+    (told, (more > 0).then(|| counted(more, what)))
 }

@@ -6,6 +6,7 @@ mod compare;
 mod evidence;
 mod misses;
 mod reasons;
+mod shell;
 mod subject;
 
 use crate::limits::WINDOW_MS_DEFAULT;
@@ -30,6 +31,7 @@ use std::collections::BTreeSet;
 use subject::{Asker, Subject, rollback, subjects, table_effects};
 
 pub use misses::{Check, Examined, nearest};
+pub use shell::{ShellEffects, derive_shell};
 
 /// Everything that a decision depends on.
 #[derive(Clone, Copy)]
@@ -110,6 +112,15 @@ pub fn decide_text(text: &[u8], case: &Case<'_>) -> Judgement {
     judge.finish()
 }
 
+/// Decides about a shell command by effects that were derived before, as [`derive_shell`] does with the workspace. For any
+/// other proposal they do not matter.
+pub fn decide_derived(case: &Case<'_>, derived: &ShellEffects) -> Judgement {
+    let mut judge = Judge::new(case);
+    judge.derived = Some(derived.clone());
+    judge.judge_document(case.document);
+    judge.finish()
+}
+
 /// Decides about a proposal by which somebody takes back the change of an action, with their own authority.
 /// The caller has made sure that they may; the policies are not asked. Everything else that is wrong with the
 /// proposal denies it as ever.
@@ -146,6 +157,8 @@ struct Judge<'a> {
     explaining: Option<Vec<Examined>>,
     /// The action whose change is taken back.
     undoes: Option<String>,
+    /// The effects of a shell command, where they were derived before.
+    derived: Option<ShellEffects>,
 }
 
 impl<'a> Judge<'a> {
@@ -172,6 +185,7 @@ impl<'a> Judge<'a> {
             evaluated: 0,
             explaining: None,
             undoes: None,
+            derived: None,
         }
     }
 
@@ -240,7 +254,12 @@ impl<'a> Judge<'a> {
         let doubted = report.violations().iter().any(|violation| violation.rule == Kind::Action.rule(13));
         let observed = evidence::observe(set, &facts, &proposal, document, doubted, &mut self.reasons);
         self.check_rollback(&proposal);
-        let subjects = subjects(&proposal, document, &mut self.reasons);
+        let derived = match (shell::is_judged_by_effects(&proposal, document), self.derived.take()) {
+            (false, _) => None,
+            (true, Some(derived)) => Some(derived),
+            (true, None) => derive_shell(document, None),
+        };
+        let subjects = subjects(&proposal, document, derived.as_ref(), &mut self.reasons);
         if let Some(undoes) = self.undoes.clone() {
             let actor = proposal.actor.as_str();
             let message = format!("`{actor}` takes back the change of `{undoes}` with their own authority");

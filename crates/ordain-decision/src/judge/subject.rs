@@ -1,7 +1,9 @@
-//! Subjects that Cedar is asked about: one for a proposal, one for each operation of a patch set.
+//! Subjects that Cedar is asked about: one for a proposal, one for each operation of a patch set, one for each effect of
+//! a shell command.
 
 use super::evidence::Observed;
 use super::reasons::Reasons;
+use super::shell::{self, ShellEffects};
 use crate::limits::NOW_MS_MAX;
 use crate::policy::people::{actor_uid, resource_type_uid, resource_uid};
 use crate::policy::schema::action_name;
@@ -10,6 +12,7 @@ use crate::shown::{unseen, visible};
 use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpression as Expression};
 use ordain_canon::Value;
 use ordain_canon::time::rfc3339_millis;
+use ordain_shell::Effect;
 use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
 use ordain_spec::decision::gate;
 use ordain_spec::{folded_path, path_problem};
@@ -31,6 +34,28 @@ pub(crate) struct Subject<'p> {
     pub(crate) domain: &'p str,
     /// Where in the proposal it stands.
     pub(crate) path: String,
+    /// The effect of a shell command that it is.
+    pub(crate) shell: Option<&'p Effect>,
+}
+
+impl Subject<'_> {
+    /// The thing that is asked about, in words. The operations of a patch set have paths of their own; the effects of a
+    /// command share one.
+    pub(crate) fn told(&self) -> String {
+        let (kind, id) = (visible(self.resource_type), visible(self.resource_id));
+        let domain = visible(self.domain);
+        match self.shell {
+            None => format!("`{}` on the {kind} `{id}` of `{domain}`", action_name(self.action)),
+            Some(effect) => {
+                let effect_name = effect.effect.name();
+                let by = match effect.program.as_str() {
+                    "" => String::new(),
+                    program => format!(" by `{}`", visible(program)),
+                };
+                format!("the effect `{effect_name}`{by} on the {kind} `{id}` of `{domain}`")
+            }
+        }
+    }
 }
 
 /// Whether a proposal applies a patch set.
@@ -44,9 +69,17 @@ pub(crate) fn is_patch_set(proposal: &Proposal) -> bool {
 pub(crate) fn subjects<'p>(
     proposal: &'p Proposal,
     document: &'p Value<'p>,
+    derived: Option<&'p ShellEffects>,
     reasons: &mut Reasons,
 ) -> Vec<Subject<'p>> {
     let target = &proposal.target;
+    if let Some(derived) = derived {
+        return shell_subjects(proposal, derived);
+    }
+    if let Some(problem) = shell::problem(proposal, document) {
+        reasons.deny(gate::OPERATIONS, problem.path, problem.message);
+        return Vec::new();
+    }
     if !is_patch_set(proposal) {
         if target.resource_type.as_str() == PATCH_SET {
             let message = "a patch set is applied by `write` in the domain `workspace`, and by nothing else";
@@ -68,6 +101,7 @@ pub(crate) fn subjects<'p>(
             resource_id: target.resource_id.as_str(),
             domain: target.domain.as_str(),
             path: String::new(),
+            shell: None,
         }];
     }
     let operations = document.get("parameters").and_then(|parameters| parameters.get("operations"));
@@ -95,6 +129,7 @@ pub(crate) fn subjects<'p>(
                         resource_id: path,
                         domain: WORKSPACE,
                         path: place,
+                        shell: None,
                     });
                 }
             }
@@ -105,6 +140,19 @@ pub(crate) fn subjects<'p>(
         }
     }
     if whole { subjects } else { Vec::new() }
+}
+
+/// One for each effect. The target of the command itself is not asked about: an effect says what is done to which thing.
+fn shell_subjects<'p>(proposal: &Proposal, derived: &'p ShellEffects) -> Vec<Subject<'p>> {
+    let subject = |effect: &'p Effect| Subject {
+        action: proposal.action_type,
+        resource_type: &effect.resource_type,
+        resource_id: &effect.resource_id,
+        domain: &effect.domain,
+        path: shell::COMMAND.to_owned(),
+        shell: Some(effect),
+    };
+    derived.effects.iter().map(subject).collect()
 }
 
 /// The error in the path of a file of the workspace. Policies compare paths as texts, so there is one way to
@@ -292,12 +340,26 @@ impl<'a> Asker<'a> {
             let approvals = i64::try_from(approvals).unwrap_or(i64::MAX);
             context.push(("approvals".to_owned(), Expression::new_long(approvals)));
         }
+        if let Some(effect) = subject.shell.filter(|_| self.set.reads.context("shell")) {
+            context.push(("shell".to_owned(), shell_record(effect)?));
+        }
         let context = Context::from_pairs(context).map_err(|error| error.to_string())?;
         let request =
             Request::new(self.principal.clone(), known.uid.clone(), resource.clone(), context, None)
                 .map_err(|error| error.to_string())?;
         Ok((request, entities))
     }
+}
+
+fn shell_record(effect: &Effect) -> Result<Expression, String> {
+    let text = |text: &str| Expression::new_string(text.to_owned());
+    let members = [
+        ("effect".to_owned(), text(effect.effect.name())),
+        ("program".to_owned(), text(&effect.program)),
+        ("args".to_owned(), Expression::new_set(effect.args.iter().map(|arg| text(arg)))),
+        ("known".to_owned(), Expression::new_bool(effect.known)),
+    ];
+    Expression::new_record(members).map_err(|error| error.to_string())
 }
 
 fn resource_entity(

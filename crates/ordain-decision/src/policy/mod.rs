@@ -448,7 +448,7 @@ fn known_names(
 ) -> KnownNames {
     let mut known = KnownNames::default();
     let mut names: Vec<(&str, String, Option<&Statement>)> = Vec::new();
-    names.extend(["file", "patch_set"].map(|name| ("ResourceType", name.to_owned(), None)));
+    names.extend(["file", "patch_set", "shell"].map(|name| ("ResourceType", name.to_owned(), None)));
     names.push(("Domain", "workspace".to_owned(), None));
     names.extend(effects.resource_types().map(|name| ("ResourceType", name.clone(), None)));
     names.extend(people.actor_names().map(|name| ("Actor", name.clone(), None)));

@@ -24,6 +24,7 @@ type Envelope = {
   max_affected_records: Long,
   reversible_required: Bool,
 };
+type ShellEffect = { effect: String, program: String, args: Set<String>, known: Bool };
 type Window = { valid_from_ms: Long, valid_until_ms: Long, max_duration_ms: Long };
 type Evidence = {
   packets: Long,
@@ -88,13 +89,14 @@ fn extensible() -> Vec<(String, String)> {
 /// The product's schema, as if a folder declared the types named in `declared`.
 fn product_schema(declared: &dyn Fn(&str) -> bool) -> String {
     let mut text = ENTITIES.to_owned();
-    for (_, name, group) in ACTIONS {
+    for (action, name, group) in ACTIONS {
         let parameters = parameters_type(name);
+        let shell = if action == ActionType::Execute { "    shell?: ShellEffect,\n" } else { "" };
         let _infallible = write!(
             text,
             "action {name} in [{group}] appliesTo {{\n  principal: [Actor],\n  resource: [Resource],\n  context: {{\n    \
              parameters: {parameters},\n    constraints: Constraints,\n    envelope?: Envelope,\n    window?: Window,\n    rollback: String,\n    \
-             evidence: Evidence,\n    approvals: Long,\n    approval_class: String,\n    now: datetime,\n  }},\n}};\n"
+             evidence: Evidence,\n    approvals: Long,\n    approval_class: String,\n    now: datetime,\n{shell}  }},\n}};\n"
         );
     }
     let missing = extensible().into_iter().filter(|(name, _)| !declared(name));
@@ -191,7 +193,7 @@ fn declared_types(fragment: SchemaFragment, problems: &mut Problems) -> Option<M
             types.extend(common.clone());
         }
     }
-    for reserved in ["Envelope", "Evidence", "Window"] {
+    for reserved in ["Envelope", "Evidence", "ShellEffect", "Window"] {
         if types.contains_key(reserved) {
             problems.push(Problem::error(
                 FILE,

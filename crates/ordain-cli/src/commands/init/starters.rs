@@ -53,11 +53,13 @@ static TEAM: &[(&str, &str)] = files!["starter": [
 static SOLO: &[(&str, &str)] = files![
     "solo": [
         "README.md",
+        "commands.cedar",
         "effects.toml",
         "entities.json",
         "schema.cedarschema",
         "sensors.toml",
         "solo.cedar",
+        "tests/commands.json",
         "tests/proposals/push.json",
         "tests/protected.json",
         "tests/solo.json",
