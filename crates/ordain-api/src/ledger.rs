@@ -49,3 +49,39 @@ pub struct ConsistencyProof {
     /// The hashes, base64.
     pub hashes: Vec<String>,
 }
+
+/// The result of checking a ledger.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Audit {
+    /// How many entries there are.
+    pub size: u64,
+    /// The root of their tree, base64.
+    pub root: String,
+    /// Documents that the entries name and that are there, unchanged; nothing where they were not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<u64>,
+    /// Signed checkpoints that the tree agrees with.
+    pub checkpoints: u64,
+    /// Inputs that cannot be used, and why: checkpoints of another ledger, or by an unknown key, and entries
+    /// that were signed and that only a newer program can read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unusable: Vec<String>,
+    /// Everything that is wrong, the first entry first.
+    pub damage: Vec<Damage>,
+}
+
+impl Audit {
+    /// Whether everything is as it should be, and every checkpoint was compared.
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_empty() && self.unusable.is_empty()
+    }
+}
+
+/// Something that is wrong with a ledger.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Damage {
+    /// The entry, if it is about one.
+    pub index: Option<u64>,
+    /// The damage, in words.
+    pub problem: String,
+}

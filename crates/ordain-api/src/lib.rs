@@ -40,7 +40,7 @@ pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry, ReplacedGate};
 pub use error::FieldError;
 pub use evidence::EvidenceReceipt;
 pub use gate::{GateStatus, Halt, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
-pub use ledger::{ConsistencyProof, DocumentOnRecord, EntryPage};
+pub use ledger::{Audit, ConsistencyProof, Damage, DocumentOnRecord, EntryPage};
 pub use note::{DraftRequest, FailedDraft, NoteFinding, NoteValidation};
 pub use openapi::openapi;
 pub use operation::{

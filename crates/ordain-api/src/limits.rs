@@ -24,6 +24,8 @@ pub const POLICY_BODY_BYTES_MAX: usize = 8 << 20;
 pub const POLL_SECONDS_MAX: u64 = 60;
 /// Seconds that a stream of events lives.
 pub const STREAM_SECONDS_MAX: u64 = 3_600;
+/// Seconds that a check of the ledger and its records may take.
+pub const FSCK_SECONDS_MAX: u64 = 600;
 /// Characters of a prompt or a refined text, at least.
 pub const NOTE_TEXT_CHARACTERS_MIN: usize = 8;
 /// Context references of a request for a draft.

@@ -77,7 +77,7 @@ pub enum LongPoll {
     Never,
     /// It waits if the query says `wait`; see [`crate::ActionQuery`].
     OnRequest,
-    /// It is a stream.
+    /// It is a stream, or a check of everything, with a limit of its own.
     Always,
 }
 
@@ -154,6 +154,7 @@ operation_ids! {
     GetProof = "get_proof",
     GetConsistency = "get_consistency",
     ListEntries = "list_entries",
+    CheckRecords = "check_records",
     GetDocument = "get_document",
     GetGate = "get_gate",
     Halt = "halt",

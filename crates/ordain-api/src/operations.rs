@@ -8,7 +8,7 @@ use crate::document::VerifyResult;
 use crate::dossier::Dossier;
 use crate::evidence::EvidenceReceipt;
 use crate::gate::{GateStatus, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
-use crate::ledger::{ConsistencyProof, DocumentOnRecord, EntryPage};
+use crate::ledger::{Audit, ConsistencyProof, DocumentOnRecord, EntryPage};
 use crate::limits::{ACT_BODY_BYTES_MAX, BODY_BYTES_MAX, POLICY_BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
 use crate::note::{DraftRequest, FailedDraft, NoteValidation};
 use crate::operation::{
@@ -235,6 +235,15 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(READS_LEDGER),
         query: Some(query::<EntriesQuery>),
         answers: &[json(200, "Entries", schema::<EntryPage>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::CheckRecords,
+        path: "/v1/ledger/fsck",
+        summary: "Check the ledger and the records beside it; one check runs at a time and takes at most ten minutes",
+        access: Access::Roles(READS_LEDGER),
+        answers: &[json(200, "The result, also where something is damaged", schema::<Audit>)],
+        long_poll: LongPoll::Always,
         ..PLAIN
     },
     Operation {

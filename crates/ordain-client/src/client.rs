@@ -2,15 +2,15 @@
 
 use crate::address::AddressError;
 use crate::transport::{Reply, Request, Transport, TransportError};
-use ordain_api::limits::{POLL_SECONDS_MAX, STREAM_SECONDS_MAX};
+use ordain_api::limits::{FSCK_SECONDS_MAX, POLL_SECONDS_MAX, STREAM_SECONDS_MAX};
 use ordain_api::{
     ActAnswer, ActQuery, ActTerms, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ApproverKeyList,
-    ConsistencyProof, ConsistencyQuery, CreatedToken, DocumentOnRecord, Dossier, DraftRequest, EntriesQuery,
-    EntryPage, EvidenceReceipt, FailedDraft, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus,
-    NewApproverKey, NewProject, NewToken, NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus,
-    PolicyOnRecord, PolicyPush, PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectList, ProjectStatus,
-    ProofQuery, Ready, ReasonRequest, RegisteredProject, SubmitQuery, TokenList, TokenStatus, UseReceipt,
-    UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
+    Audit, ConsistencyProof, ConsistencyQuery, CreatedToken, DocumentOnRecord, Dossier, DraftRequest,
+    EntriesQuery, EntryPage, EvidenceReceipt, FailedDraft, GateStatus, Health, Jwks, KernelUseRequest,
+    KeyStatus, NewApproverKey, NewProject, NewToken, NoteValidation, OperationId, OutcomeReport, OwnerAct,
+    PermitStatus, PolicyOnRecord, PolicyPush, PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectList,
+    ProjectStatus, ProofQuery, Ready, ReasonRequest, RegisteredProject, SubmitQuery, TokenList, TokenStatus,
+    UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
 };
 use ordain_spec::statement::{ApproverKey, Signed};
 use ordain_spec::{Kind, note};
@@ -225,6 +225,13 @@ impl Client {
     /// A page of entries.
     pub fn entries(&self, query: &EntriesQuery) -> Result<EntryPage, ClientError> {
         self.entries_as(query)
+    }
+
+    /// Lets the gate check its ledger and the records beside it, for at most [`FSCK_SECONDS_MAX`] seconds.
+    pub fn fsck(&self) -> Result<Audit, ClientError> {
+        let operation = OperationId::CheckRecords;
+        let wait = Duration::from_secs(FSCK_SECONDS_MAX);
+        read(operation, &self.call(operation, Call { wait, ..Call::default() })?)
     }
 
     /// Everything about an action with proofs, or nothing if there is none with this id.

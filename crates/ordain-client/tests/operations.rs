@@ -108,6 +108,7 @@ fn call_all(client: &Client) {
     let _ = client.proof(3);
     let _ = client.consistency(1, 2);
     let _ = client.entries(&EntriesQuery { from: Some(7), ..EntriesQuery::default() });
+    let _ = client.fsck();
     let _ = client.document("sha256:00");
     let _ = client.dossier("p1");
     let _ = client.gate();

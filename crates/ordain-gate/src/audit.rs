@@ -4,7 +4,7 @@ use super::error::GateError;
 use super::fold::DocumentReader;
 use super::ledger::{PAGE, note_verifier};
 use super::limits::CLOCKS_APART_MS_MAX;
-use ordain_api::{Entry, Event};
+use ordain_api::{Audit, Damage, Entry, Event};
 use ordain_canon::time::moment;
 use ordain_canon::{ContentHash, is_canonical};
 use ordain_ledger::{
@@ -12,8 +12,6 @@ use ordain_ledger::{
     TILE_WIDTH, TileId,
 };
 use ordain_store::{EntryRow, Store, StoreError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -21,26 +19,6 @@ use std::ops::Range;
 const DAMAGE_MAX: usize = 20;
 /// The length of a reader's message about an entry, which may quote much of it.
 const ERROR_CHARACTERS_MAX: usize = 200;
-
-/// The result of checking a ledger.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Audit {
-    /// How many entries there are.
-    pub size: u64,
-    /// The root of their tree, base64.
-    pub root: String,
-    /// Documents that the entries name and that are there, unchanged; nothing where they were not looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub documents: Option<u64>,
-    /// Signed checkpoints that the tree agrees with.
-    pub checkpoints: u64,
-    /// Inputs that cannot be used, and why: checkpoints of another ledger, or by an unknown key, and entries
-    /// that were signed and that only a newer program can read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unusable: Vec<String>,
-    /// Everything that is wrong, the first entry first.
-    pub damage: Vec<Damage>,
-}
 
 /// A checkpoint, and what it is called where something is wrong with it.
 pub struct NamedNote {
@@ -50,15 +28,6 @@ pub struct NamedNote {
     pub note: SignedNote,
     /// Whether it was signed over this ledger, whatever this ledger says of its name and its keys.
     pub own: bool,
-}
-
-/// Something that is wrong with a ledger.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Damage {
-    /// The entry, if it is about one.
-    pub index: Option<u64>,
-    /// The damage, in words.
-    pub problem: String,
 }
 
 /// Reads the whole ledger and checks everything: entries, tree, tiles, documents, and that the tree still has
@@ -248,13 +217,6 @@ struct Walk {
     /// The entries that are not what they were: the consequences for the tree above them are not reported
     /// again.
     elsewhere: BTreeSet<u64>,
-}
-
-impl Audit {
-    /// Whether everything is as it should be, and every checkpoint was compared.
-    pub fn is_sound(&self) -> bool {
-        self.damage.is_empty() && self.unusable.is_empty()
-    }
 }
 
 impl Walk {

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
-use super::audit::{Audit, EntriesAudit, NamedNote, audit};
+use super::audit::{EntriesAudit, NamedNote, audit};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::SigningKey;
-use ordain_api::{Entry, Event};
+use ordain_api::{Audit, Entry, Event};
 use ordain_canon::Canonicalizer;
 use ordain_ledger::{Checkpoint, Edge, Hash, NoteSigner, NoteVerifier};
 use ordain_spec::statement::How;

@@ -1,22 +1,63 @@
 //! Whether the records kept beside the ledger follow from it: a change of a record changes no entry. And
 //! whether the entries follow from each other.
 
-use super::audit::Damage;
+use super::audit::{NamedNote, audit};
 use super::error::GateError;
 use super::fold::{DocumentReader, Fold};
 use super::ids::{EvidenceId, KeyId, TokenId};
 use super::index::{BLOCK, Block, id_of, rows_of};
+use super::limits::RECORD_DAMAGE_MAX;
+use super::open::Gate;
 use super::records::{
     Action, Control, CountedSession, CountedStatement, DeedHold, Effect, Evidence, IdOf, Key, Stored, Token,
 };
 use super::signatures::SignatureAudit;
-use ordain_api::Entry;
 use ordain_api::limits::PAGE_MAX;
+use ordain_api::{Audit, Damage, Entry};
+use ordain_ledger::{NoteVerifier, SignedNote};
 use ordain_store::{Query, Store};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 const PAGE: usize = 1_000;
+
+/// Checks the whole ledger and, if it is sound, every record beside it.
+pub async fn fsck(
+    store: &Store,
+    verifiers: &[NoteVerifier],
+    checkpoints: &[NamedNote],
+    progress: impl FnMut(u64, u64),
+) -> Result<Audit, GateError> {
+    let mut audit = audit(store, verifiers, checkpoints, progress).await?;
+    if audit.damage.is_empty() {
+        audit.damage = check_records(store).await?;
+        audit.damage.truncate(RECORD_DAMAGE_MAX);
+    }
+    Ok(audit)
+}
+
+impl Gate {
+    /// Checks the whole ledger and the records beside it. `kept` is the file of the last signed head, if
+    /// there is one.
+    pub async fn fsck(&self, kept: Option<&Path>) -> Result<Audit, GateError> {
+        let failed =
+            |problem: String| GateError::Unavailable(format!("cannot read the kept checkpoint: {problem}"));
+        // Before the head is read, so that the ledger cannot be smaller than the checkpoint says.
+        let kept = match kept.map(std::fs::read_to_string) {
+            Some(Ok(text)) => {
+                let note = SignedNote::parse(&text).map_err(|error| failed(error.to_string()))?;
+                Some(NamedNote { name: "the checkpoint that the gate keeps".to_owned(), note, own: true })
+            }
+            Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(error.to_string()));
+            }
+            _ => None,
+        };
+        let verifiers = super::ledger::verifiers(&self.store, Some(&self.keyring())).await?;
+        fsck(&self.store, &verifiers, kept.as_slice(), |_, _| ()).await
+    }
+}
 
 /// Compares all records of a store with its entries, and each entry with those before it. The ledger itself
 /// must have been checked before. Records that others change meanwhile are left for the next time.

@@ -56,14 +56,14 @@ mod replay;
 mod signatures;
 
 pub use act::Act;
-pub use audit::{Audit, Damage, EntriesAudit, NamedNote, audit};
+pub use audit::{EntriesAudit, NamedNote, audit};
 pub use caller::Caller;
 pub use clock::Clock;
 pub use conflict::Conflict;
 pub use dossier_check::{DossierReport, check_dossier};
 pub use error::GateError;
 pub use find::selects;
-pub use fsck::check_records;
+pub use fsck::{check_records, fsck};
 pub use keyring::{Keyring, KeyringError};
 pub use ledger::{Export, check_grown, export, note_verifier, verifiers};
 pub use limits::*;

@@ -30,3 +30,5 @@ pub const ACT_HOLD_MS: u64 = 8 * 3_600_000;
 pub const UNRESOLVED_HOLD_MS: u64 = 10 * 60_000;
 /// Bytes of what a host says about a call.
 pub const SOURCES_BYTES_MAX: usize = 5 << 20;
+/// Differences between records and ledger that a check lists; the first of them say enough.
+pub const RECORD_DAMAGE_MAX: usize = 1_000;

@@ -1,6 +1,5 @@
 //! Replaying: every decision on the ledger again, from its recorded inputs.
 
-use super::audit::Damage;
 use super::clock::Clock;
 use super::conflict::Conflict;
 use super::documents::typed;
@@ -10,7 +9,7 @@ use super::judge::{Inputs, Judged, Texts, judge};
 use super::keyring::Keyring;
 use super::open::{Gate, Settings};
 use super::policy::{Loaded, load_policy_files};
-use ordain_api::{Entry, Event};
+use ordain_api::{Damage, Entry, Event};
 use ordain_canon::{ContentHash, Value};
 use ordain_decision::{PolicySet, ShellEffects, derive_shell};
 use ordain_shell::Effect;

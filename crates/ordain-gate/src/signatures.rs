@@ -2,13 +2,12 @@
 //!
 //! Everything comes from the entries, so that an exported ledger can be checked without its store.
 
-use super::audit::Damage;
 use super::claim::Claim;
 use super::error::GateError;
 use super::ledger::PAGE;
 use super::limits::CLOCKS_APART_MS_MAX;
 use super::owner::{check_key_entry, session_id};
-use ordain_api::{Entry, Event, Halt, ReplacedGate};
+use ordain_api::{Damage, Entry, Event, Halt, ReplacedGate};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_ledger::{Checkpoint, SignedNote};
 use ordain_spec::approval::Verdict;

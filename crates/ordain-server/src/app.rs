@@ -24,6 +24,7 @@ use ordain_client::Reply;
 use ordain_gate::{Caller, Gate, GateError};
 use ordain_note::Drafter;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
@@ -41,6 +42,8 @@ pub struct App {
     /// The projects of the gate, for callers over a unix socket.
     #[cfg(unix)]
     pub(crate) projects: Option<Arc<Projects>>,
+    /// Where the last signed head is kept.
+    pub(crate) checkpoint_file: Option<Arc<Path>>,
     /// The user of this machine who may claim the gate over its socket.
     pub(crate) claimant: Option<Arc<str>>,
 }
@@ -53,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) waiting: Arc<Semaphore>,
     /// For transforming and verifying.
     pub(crate) documents: Turns,
+    /// For checking the whole ledger: one at a time, and nobody waits for a place.
+    pub(crate) checking: Arc<Semaphore>,
     /// Requests that are worked on, by principal.
     pub(crate) of_one: Mutex<BTreeMap<String, usize>>,
     /// Log lines about strangers: those who were refused, and those who were answered.
@@ -90,6 +95,7 @@ impl App {
             open: Semaphore::new(OPEN_REQUESTS_MAX),
             waiting: Arc::new(Semaphore::new(WAITING_MAX)),
             documents: Turns::new(DOCUMENTS_MAX),
+            checking: Arc::new(Semaphore::new(1)),
             of_one: Mutex::new(BTreeMap::new()),
             strangers_refused: Throttle::new(STRANGERS_LOGGED_EVERY),
             strangers_answered: Throttle::new(STRANGERS_LOGGED_EVERY),
@@ -105,6 +111,7 @@ impl App {
             quota,
             #[cfg(unix)]
             projects: None,
+            checkpoint_file: None,
             claimant: None,
         }
     }
@@ -132,6 +139,12 @@ impl App {
     #[must_use]
     pub fn claimed_by(self, user: &str) -> Self {
         Self { claimant: Some(user.into()), ..self }
+    }
+
+    /// The same, which keeps the last signed head in this file while it listens.
+    #[must_use]
+    pub fn with_checkpoint_file(self, path: &Path) -> Self {
+        Self { checkpoint_file: Some(path.into()), ..self }
     }
 
     /// The same, which answers for the host of this URL too; nothing if it has none.

@@ -1,6 +1,6 @@
 //! Everything from outside has a limit, and the limit has a name.
 
-use ordain_api::limits::STREAM_SECONDS_MAX;
+use ordain_api::limits::{FSCK_SECONDS_MAX, STREAM_SECONDS_MAX};
 use std::time::Duration;
 
 /// Bytes of a request's line and headers.
@@ -15,6 +15,8 @@ pub const READ_WAIT: Duration = Duration::from_secs(20);
 pub const ANSWER_WAIT: Duration = Duration::from_secs(30);
 /// How long a stream of events lives.
 pub const STREAM_WAIT: Duration = Duration::from_secs(STREAM_SECONDS_MAX);
+/// How long a check of the ledger and its records may take.
+pub const FSCK_WAIT: Duration = Duration::from_secs(FSCK_SECONDS_MAX);
 /// How often a waiting request looks whether another node changed something.
 pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Connections at once.

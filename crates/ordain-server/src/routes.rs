@@ -36,6 +36,7 @@ fn handler(operation: &Operation) -> MethodRouter<App> {
         OperationId::GetProof => on(method, ledger::proof),
         OperationId::GetConsistency => on(method, ledger::consistency),
         OperationId::ListEntries => on(method, ledger::entries),
+        OperationId::CheckRecords => on(method, ledger::fsck),
         OperationId::GetDocument => on(method, ledger::document),
         OperationId::GetGate => on(method, control::status),
         OperationId::Halt => on(method, control::halt),

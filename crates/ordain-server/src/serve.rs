@@ -13,7 +13,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
@@ -27,8 +26,6 @@ pub struct Listening {
 /// The work beside requests.
 #[derive(Clone, Default)]
 pub struct Background {
-    /// Where the last signed head is kept.
-    pub checkpoint_file: Option<PathBuf>,
     /// How long nobody may be connected before the server ends by itself; without it, it never does.
     pub idle: Option<Duration>,
 }
@@ -52,7 +49,7 @@ impl Listening {
     pub async fn run(self, background: Background, stop: impl Future<Output = ()>) {
         let Self { listeners, app } = self;
         let (stopping, stopped) = watch::channel(false);
-        let beside = tokio::spawn(always_beside(app.clone(), background.clone(), stopped));
+        let beside = tokio::spawn(always_beside(app.clone(), stopped));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let idle = idle(Arc::clone(&places), listeners.len(), background.idle);
@@ -136,14 +133,14 @@ async fn accept(
 }
 
 /// A bug in the program must not keep time from passing.
-async fn always_beside(app: App, background: Background, stopped: watch::Receiver<bool>) {
-    while tokio::spawn(beside(app.clone(), background.clone(), stopped.clone())).await.is_err() {
+async fn always_beside(app: App, stopped: watch::Receiver<bool>) {
+    while tokio::spawn(beside(app.clone(), stopped.clone())).await.is_err() {
         tracing::error!("the work beside requests was broken off, and begins again");
         tokio::time::sleep(CHECKPOINT_EVERY).await;
     }
 }
 
-async fn beside(app: App, background: Background, mut stopped: watch::Receiver<bool>) {
+async fn beside(app: App, mut stopped: watch::Receiver<bool>) {
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
     let mut sign = tokio::time::interval(CHECKPOINT_EVERY);
     let mut signed = 0;
@@ -161,10 +158,10 @@ async fn beside(app: App, background: Background, mut stopped: watch::Receiver<b
                 // With very many held actions it takes longer, and is done less often.
                 sweep.reset_after(SWEEP_EVERY.max(started.elapsed() * SWEEP_SHARE));
             }
-            _ = sign.tick() => keep_checkpoint(&app, &background, &mut signed).await,
+            _ = sign.tick() => keep_checkpoint(&app, &mut signed).await,
             () = hangup.came() => read_again(&app).await,
             _ = stopped.changed() => {
-                keep_checkpoint(&app, &background, &mut signed).await;
+                keep_checkpoint(&app, &mut signed).await;
                 return;
             }
         }
@@ -172,8 +169,8 @@ async fn beside(app: App, background: Background, mut stopped: watch::Receiver<b
 }
 
 /// Signs the head and keeps it, so that an older copy of the store is noticed.
-async fn keep_checkpoint(app: &App, background: &Background, signed: &mut u64) {
-    let Some(path) = &background.checkpoint_file else { return };
+async fn keep_checkpoint(app: &App, signed: &mut u64) {
+    let Some(path) = &app.checkpoint_file else { return };
     match app.gate.size().await {
         Ok(size) if size > *signed => match app.gate.keep_checkpoint(path).await {
             Ok(()) => *signed = size,

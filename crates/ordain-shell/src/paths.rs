@@ -251,7 +251,9 @@ fn meet(part: &str, row: &str) -> bool {
         // By its last letters, if it has any.
         let tail =
             part.rsplit(|character: char| wild(character) || character == ']').next().unwrap_or_default();
-        return !tail.is_empty() && (suffix.ends_with(tail) || tail.ends_with(suffix));
+        // `*y` can be `x.key`; `*.js` is not `x.jks`, since a tail with its dot has the whole ending.
+        return !tail.is_empty()
+            && (tail.ends_with(suffix) || suffix.ends_with(tail) && (!tail.contains('.') || tail == suffix));
     }
     let plain: String = part.chars().filter(|character| !wild(*character)).collect();
     if plain.is_empty() || !(part.starts_with('.') == row.starts_with('.') || part.starts_with(wild)) {

@@ -72,11 +72,13 @@ pub(crate) fn program(name: &str) -> Option<&'static Program> {
 pub(crate) static PROGRAMS: &[Program] = &[
     // The shell's own.
     row(
-        "true|false|:|pwd|wait|jobs|times|hash|umask|ulimit|shopt|set|shift|return|exit|break|continue|unset|logout|fg|bg|disown",
+        "true|false|:|pwd|wait|jobs|times|umask|ulimit|shopt|set|shift|return|exit|break|continue|unset|logout|fg|bg|disown",
         "see:shell",
         "* %",
         "_*",
     ),
+    // `hash -p` gives a name to any program.
+    row("hash", "", "-rldt", "_*"),
     row("echo", "", "* %", "_*"),
     row("printf", "see:names", "-v:_ %", "_*"),
     row("test|[", "see:test", "* %", "_*"),
@@ -291,13 +293,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
     row("dd", "see:dd", "", "_*"),
     row(
         "patch",
-        "",
+        "see:patch",
         "-bEflNRstu -d:w -i:r -p: -o:w -r:w -B: -z: -F: --dry-run --strip: --input:r --reverse --forward --batch --silent --quiet --verbose --backup --directory:w --output:w",
         "w r",
     ),
     row("tar|bsdtar|gtar", "see:tar", "", "_*"),
     row("zip", "see:zip", "-rqj9u -x: -# --recurse-paths --quiet", "w r*"),
-    row("unzip|unar", "", "-lntoqpzj -x: -d:w -v", "r _*"),
+    row("unzip|unar", "see:unzip", "-lntoqpzj -x: -d:w -v", "r _*"),
     row(
         "gzip|gunzip|bzip2|bunzip2|xz|unxz|zstd|unzstd|lz4|compress|uncompress|brotli|pigz",
         "see:packer",
@@ -434,11 +436,12 @@ pub(crate) static PROGRAMS: &[Program] = &[
     ),
     row("cargo fmt", "code", "*", "_*"),
     row(
-        "cargo tree|cargo metadata|cargo version|cargo help|cargo locate-project|cargo pkgid|cargo read-manifest|cargo verify-project|cargo search|cargo info|cargo report|cargo config",
+        "cargo tree|cargo metadata|cargo version|cargo help|cargo locate-project|cargo pkgid|cargo read-manifest|cargo verify-project|cargo report|cargo config",
         "",
         "*",
         "_*",
     ),
+    row("cargo search|cargo info", "get:crates.io", "*", "_*"),
     row(
         "cargo add|cargo remove|cargo rm|cargo install|cargo uninstall|cargo update|cargo fetch|cargo vendor|cargo generate-lockfile|cargo binstall|cargo upgrade|cargo install-update",
         "install:crates.io",

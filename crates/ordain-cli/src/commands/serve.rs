@@ -122,6 +122,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             None => app,
         };
         let app = app.with_notes(drafter).with_bytes_per_day(args.bytes_per_day);
+        let app = app.with_checkpoint_file(&place.checkpoint());
         let listening = listen(app, &listen_on).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
         let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
@@ -135,7 +136,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             tracing::info!(address, store = place.location.to_string(), "listening");
         }
         let idle = args.until_idle.map(Duration::from_secs);
-        listening.run(Background { checkpoint_file: Some(place.checkpoint()), idle }, stopped).await;
+        listening.run(Background { idle }, stopped).await;
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })

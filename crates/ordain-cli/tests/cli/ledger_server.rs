@@ -148,8 +148,6 @@ fn a_servers_ledger_is_checked_from_elsewhere() {
         .says("the present checkpoint of the server: the note is signed by no key");
     audited.run(&verify).ended(64).says("--key VERIFIER");
     audited.room.run(&["ledger", "verify", "--key", &audited.key]).ended(64).says("--server");
-    let mut fsck = audited.room.command(&["ledger", "fsck"]);
-    ran(fsck.env("ORDAIN_SERVER", &url)).ended(64).says("ordain ledger verify --server");
     // Not everybody reads a ledger.
     let actor = audited.room.token("agent-2", &["actor"]);
     let mut command = audited.room.command(&[&verify[..], &["--key", &audited.key]].concat());
@@ -165,6 +163,44 @@ fn a_servers_ledger_is_checked_from_elsewhere() {
         .verify(&url, &["--key", &new, "--checkpoint", "old.txt"])
         .ended(0)
         .says("and with 1 earlier checkpoint;");
+    audited.server.stop();
+}
+
+/// The server makes the check of `ledger fsck` for an auditor and sends the result that the local command prints.
+#[test]
+fn a_server_checks_its_own_records() {
+    let audited = Audited::new();
+    let url = audited.server.url();
+    let fsck = ["ledger", "fsck", "--server", &url];
+    let same = |code: i32| {
+        // The checkpoint that the server keeps is of a moment ago.
+        let there = audited.run(&[&fsck[..], &["--json"]].concat()).ended(code).json();
+        let here = audited.room.run(&["ledger", "fsck", "--json"]).ended(code).json();
+        assert_eq!(there, here);
+        there
+    };
+    let sound = same(0);
+    assert_eq!((&sound["checkpoints"], &sound["damage"]), (&json!(1), &json!([])), "{sound}");
+    let said = audited.run(&fsck).ended(0).stdout;
+    assert_eq!(said, audited.room.run(&["ledger", "fsck"]).ended(0).stdout);
+    assert!(said.contains("agrees with a checkpoint"), "{said}");
+    let mut by_variable = audited.room.command(&["ledger", "fsck"]);
+    by_variable.env("ORDAIN_SERVER", &url).env("ORDAIN_TOKEN", &audited.token);
+    ran(&mut by_variable).ended(0);
+    audited
+        .run(&[&fsck[..], &["--checkpoint", "old.txt"]].concat())
+        .ended(64)
+        .says("ordain ledger verify --server URL");
+    let actor = audited.room.token("agent-2", &["actor"]);
+    ran(audited.room.command(&fsck).env("ORDAIN_TOKEN", actor)).ended(2).says("auditor");
+    // A record that was changed under the server.
+    let store = rusqlite::Connection::open(audited.room.file()).unwrap();
+    store.execute_batch("DELETE FROM records WHERE kind = 'action' AND id = 'p-3-7'").unwrap();
+    store.close().unwrap();
+    let damaged = same(1);
+    let problem = damaged["damage"][0]["problem"].as_str().unwrap();
+    assert_eq!(problem, "the action `p-3-7` is on the ledger and has no record");
+    audited.run(&fsck).ended(1).says_all(&["damaged", "has no record"]);
     audited.server.stop();
 }
 

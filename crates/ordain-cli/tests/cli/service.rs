@@ -288,6 +288,7 @@ fn a_service_lets_other_users_only_ask() {
     let key = key["verifier"].as_str().unwrap().to_owned();
     machine.ordain("olga", &shop, &["ledger", "verify"]).ended(64).says("--key VERIFIER");
     machine.ordain("olga", &shop, &["ledger", "verify", "--key", &key]).ended(0).says("verified");
+    machine.ordain("olga", &shop, &["ledger", "fsck"]).ended(0).says("verified");
     let kept = machine.path("kept");
     std::fs::create_dir_all(&kept).unwrap();
     machine.root(&["chown", "olga", kept.to_str().unwrap()]).ended(0);

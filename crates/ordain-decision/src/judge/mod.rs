@@ -112,8 +112,8 @@ pub fn decide_text(text: &[u8], case: &Case<'_>) -> Judgement {
     judge.finish()
 }
 
-/// Decides about a shell command by effects that were derived before, as [`derive_shell`] does with the workspace. For any
-/// other proposal they do not matter.
+/// Decides about a shell command by effects that were derived before, as [`derive_shell`] does with the workspace. For
+/// any other proposal they do not matter.
 pub fn decide_derived(case: &Case<'_>, derived: &ShellEffects) -> Judgement {
     let mut judge = Judge::new(case);
     judge.derived = Some(derived.clone());

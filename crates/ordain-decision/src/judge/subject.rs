@@ -1,5 +1,5 @@
-//! Subjects that Cedar is asked about: one for a proposal, one for each operation of a patch set, one for each effect of
-//! a shell command.
+//! Subjects that Cedar is asked about: one for a proposal, one for each operation of a patch set, one for each effect
+//! of a shell command.
 
 use super::evidence::Observed;
 use super::reasons::Reasons;
@@ -142,7 +142,7 @@ pub(crate) fn subjects<'p>(
     if whole { subjects } else { Vec::new() }
 }
 
-/// One for each effect. The target of the command itself is not asked about: an effect says what is done to which thing.
+/// One for each effect. The command's own target is not asked about: an effect says what is done to which thing.
 fn shell_subjects<'p>(proposal: &Proposal, derived: &'p ShellEffects) -> Vec<Subject<'p>> {
     let subject = |effect: &'p Effect| Subject {
         action: proposal.action_type,

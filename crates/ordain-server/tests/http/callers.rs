@@ -102,6 +102,7 @@ const MAY: &[(&str, &str, &str)] = &[
     ("GET", "/v1/ledger/proof", "auditor operator"),
     ("GET", "/v1/ledger/consistency", "auditor operator"),
     ("GET", "/v1/ledger/entries", "auditor operator"),
+    ("GET", "/v1/ledger/fsck", "auditor operator"),
     ("GET", "/v1/gate", "any"),
     ("POST", "/v1/halt", "operator"),
     ("POST", "/v1/resume", "operator"),

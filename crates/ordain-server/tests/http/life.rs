@@ -279,6 +279,18 @@ fn the_ledger_can_be_read_and_proven() {
 }
 
 #[test]
+fn an_auditor_lets_the_server_check_its_records() {
+    let server = Server::new();
+    server.submit(&proposal("p1", "read"));
+    let audit = server.get("audrey", "/v1/ledger/fsck").expect(200);
+    assert_eq!((audit["size"].as_u64(), &audit["damage"]), (Some(server.size()), &json!([])), "{audit}");
+    assert!(audit["documents"].as_u64() > Some(2), "{audit}");
+    let local = server.wait(server.gate.fsck(None)).unwrap();
+    assert_eq!(audit, serde_json::to_value(&local).unwrap());
+    server.get("andy", "/v1/ledger/fsck").refused(403, "auditor");
+}
+
+#[test]
 fn documents_are_transformed_and_verified() {
     let server = Server::new();
     let verified = server.post("andy", "/v1/verify", &proposal("p1", "read")).expect(200);

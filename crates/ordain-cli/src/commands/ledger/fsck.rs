@@ -2,24 +2,23 @@
 
 use super::{OtherGate, entries};
 use crate::arguments::Connect;
-use crate::commands::gate::gate_id;
 use crate::exit::{self, Failure, Outcome};
-use crate::gateway::{read_note, runtime};
+use crate::gateway::{Gateway, Purpose, read_note, runtime};
 use crate::output::print_json;
 use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
 use clap::Args;
-use ordain_gate::{Audit, NamedNote};
-use ordain_state::GateId;
+use ordain_api::Audit;
+use ordain_gate::NamedNote;
 use ordain_store::Store;
 use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
-It reads the store of this project. The records beside a ledger are in no answer of a server, so that this cannot be checked from \
-elsewhere; `ordain ledger verify --server` and `ordain replay --server` check what can.", &[
+With --server or the service, the server checks its own store, and its answer is taken for true. `ordain ledger verify --server` and \
+`ordain replay --server` check what can be checked without believing it.", &[
     Outcome::Ok.means("the ledger and the records are sound"),
     Outcome::Failed.means("something is damaged; the first bad entry is named"),
     Outcome::NoResult.means("they could not be checked"),
@@ -28,22 +27,33 @@ pub(crate) struct LedgerFsck {
     /// A checkpoint from elsewhere that the ledger must still agree with; may be given several times
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(crate) checkpoints: Vec<PathBuf>,
-    /// Read the record of this gate of yours, in use or replaced [default: the gate of this project]
-    #[arg(long, value_name = "ID", value_parser = gate_id)]
-    pub(crate) gate: Option<GateId>,
+    #[command(flatten)]
+    pub(crate) other: OtherGate,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
 }
 
 pub(super) fn run(args: &LedgerFsck, json: bool) -> Result<Outcome, Failure> {
-    if Connect::of_environment().server.is_some() {
-        let hint =
-            "unset ORDAIN_SERVER on the machine of the store, or run `ordain ledger verify --server URL`";
-        return Err(Failure::Usage("`ledger fsck` reads a store, not a server".to_owned()).with_hint(hint));
+    if args.other.is_served(&args.connect)? {
+        return check_server(args, json);
     }
-    check(&OtherGate { gate: args.gate.clone() }, &args.checkpoints, Depth::Records, json)
+    check(&args.other, &args.checkpoints, Depth::Records, json)
+}
+
+/// Lets a server check its own store.
+fn check_server(args: &LedgerFsck, json: bool) -> Result<Outcome, Failure> {
+    if !args.checkpoints.is_empty() {
+        let hint = "run `ordain ledger verify --server URL --key VERIFIER --checkpoint FILE`";
+        let problem =
+            "`--checkpoint` compares with a store, and the server answers only for itself".to_owned();
+        return Err(Failure::Usage(problem).with_hint(hint));
+    }
+    let audit = Gateway::open(&args.connect, Purpose::Look)?.client().fsck()?;
+    told(&audit, &compared(&audit), json)
 }
 
 /// How far a check goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Depth {
     Ledger,
     Records,
@@ -72,21 +82,25 @@ pub(super) fn check(
             progress.add(usize::try_from(done - before).unwrap_or_default());
             before = done;
         };
-        let mut audit = ordain_gate::audit(&store, &verifiers, &notes, &mut step).await?;
-        if depth == Depth::Records && audit.damage.is_empty() {
-            audit.damage = ordain_gate::check_records(&store).await?;
-        }
+        let audit = match depth {
+            Depth::Ledger => ordain_gate::audit(&store, &verifiers, &notes, &mut step).await?,
+            Depth::Records => ordain_gate::fsck(&store, &verifiers, &notes, &mut step).await?,
+        };
         store.close().await?;
         Ok::<Audit, ordain_gate::GateError>(audit)
     })?;
     drop(progress);
+    told(&audit, &compared(&audit), json)
+}
+
+/// The parts of a store that were compared besides the entries.
+fn compared(audit: &Audit) -> String {
     let checkpoints = match audit.checkpoints {
         0 => "no checkpoint is at hand to compare with".to_owned(),
         1 => "agrees with a checkpoint".to_owned(),
         number => format!("agrees with {number} checkpoints"),
     };
-    let documents = count(audit.documents.unwrap_or_default(), "document");
-    told(&audit, &format!("{documents}, {checkpoints}"), json)
+    format!("{}, {checkpoints}", count(audit.documents.unwrap_or_default(), "document"))
 }
 
 pub(super) fn notes(paths: &[PathBuf]) -> Result<Vec<NamedNote>, Failure> {

@@ -5,10 +5,8 @@ use crate::gateway::{Place, location_of, read_note, runtime};
 use crate::output::print_json;
 use crate::report::{GREEN, RED, printable};
 use crate::wording::count;
-use ordain_api::{Entry, Event};
-use ordain_gate::{
-    Audit, Damage, EntriesAudit, GateError, Keyring, NamedNote, OwnerAudit, audit_allowed, note_verifier,
-};
+use ordain_api::{Audit, Damage, Entry, Event};
+use ordain_gate::{EntriesAudit, GateError, Keyring, NamedNote, OwnerAudit, audit_allowed, note_verifier};
 use ordain_ledger::{Checkpoint, Hash, NoteVerifier, TILE_WIDTH, TilePath, decode_entries};
 use ordain_state::{GateFolder, Home};
 use ordain_store::Store;
