@@ -175,7 +175,8 @@ fn names_and_queries_are_escaped() {
         .filter(|request| request.wait > Duration::ZERO)
         .map(|request| (request.path.as_str(), request.wait.as_secs()))
         .collect();
-    assert_eq!(waits, [("/v1/actions/p1?wait=5", 5), ("/v1/actions/p1/events", 3_600)]);
+    let expected = [("/v1/actions/p1?wait=5", 5), ("/v1/actions/p1/events", 3_600), ("/v1/ledger/fsck", 600)];
+    assert_eq!(waits, expected);
     assert!(requests.iter().any(|request| request.method == Method::Delete));
 }
 
