@@ -104,6 +104,65 @@ fn the_solo_starter_is_small_and_valid() {
     project.run(&["submit", "delete.json"]).ended(20).says_all(&["presence"]);
 }
 
+/// The effects that the solo starter lets wait, wherever they happen.
+const HELD: [&str; 7] = ["delete", "install", "process", "opaque", "git_push", "publish", "privilege"];
+
+/// Commands whose effects people wrote down, by the outcome under the solo starter.
+fn decided_by_solo(corpus: &str) -> Vec<(Vec<&str>, String, String)> {
+    let project = solo();
+    let lines: Vec<Vec<&str>> = corpus
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| line.splitn(3, '\t').collect())
+        .collect();
+    let case = |(at, line): (usize, &Vec<&str>)| {
+        json!({"name": format!("corpus {at}"), "now_ms": 1_767_614_400_000_u64, "expect": {"outcome": "HOLD"},
+            "proposal": {"action_type": "execute",
+                "target": {"resource_type": "shell", "resource_id": ".", "domain": "workspace"},
+                "parameters": {"command": line[2].replace('␊', "\n"), "cwd": "."}}})
+    };
+    let cases: Vec<Json> = lines.iter().enumerate().map(case).collect();
+    project.write("policy/tests/corpus.json", &json!(cases).to_string());
+    let ran = project.run(&["policy", "test", "--json", "--filter", "corpus "]).ended(1);
+    let decided: Vec<Json> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(decided.len(), lines.len());
+    let together = lines.iter().zip(decided);
+    together
+        .map(|(line, decided)| {
+            let kinds = line[1].split("; ").map(|effect| effect.split(' ').next().unwrap()).collect();
+            let outcome = decided["decision"]["outcome"].as_str().unwrap().to_owned();
+            (kinds, line[2].to_owned(), outcome)
+        })
+        .collect()
+}
+
+/// However a command is spelled: what should wait for a person does not pass.
+#[test]
+fn no_command_that_should_wait_passes_the_solo_starter() {
+    let ordinary = include_str!("../../../ordain-shell/tests/data/ordinary.tsv");
+    let evasions = include_str!("../../../ordain-shell/tests/data/evasions.tsv");
+    let mut waits = 0;
+    for (kinds, command, outcome) in decided_by_solo(ordinary).into_iter().chain(decided_by_solo(evasions)) {
+        if kinds.iter().any(|kind| HELD.contains(kind)) {
+            assert_ne!(outcome, "ALLOW", "{command}");
+            waits += 1;
+        }
+    }
+    assert!(waits >= 150, "{waits}");
+}
+
+/// Looking, editing, committing, building and testing do not wait.
+#[test]
+fn ordinary_work_passes_the_solo_starter() {
+    let ordinary = decided_by_solo(include_str!("../../../ordain-shell/tests/data/ordinary.tsv"));
+    let everyday = ["harmless", "read", "write", "git_write", "runs_code"];
+    let everyday: Vec<_> =
+        ordinary.iter().filter(|(kinds, ..)| kinds.iter().all(|kind| everyday.contains(kind))).collect();
+    let stopped: Vec<&str> =
+        everyday.iter().filter(|it| it.2 != "ALLOW").map(|(_, command, _)| command.as_str()).collect();
+    assert!(stopped.len() * 10 <= everyday.len(), "{} of {}: {stopped:#?}", stopped.len(), everyday.len());
+}
+
 /// Names have one place: changing them there is enough.
 #[test]
 fn people_and_agents_of_the_solo_starter_can_be_renamed() {
