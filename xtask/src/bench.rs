@@ -11,6 +11,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ordain-bench", "decide"),
     ("ordain-store", "append"),
     ("ordain-bench", "serve"),
+    ("ordain-bench", "gateway"),
     ("ordain-harness", "sandbox"),
     ("ordain-harness", "apply"),
     ("ordain-vault", "index"),
@@ -35,12 +36,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     no_arguments(arguments)?;
     tools::debian_package("bwrap", "bubblewrap")?;
     tools::debian_package("strace", "strace")?;
+    let peer = tools::ctrlrun()?;
     let server = postgres::Server::start(&[])?;
     for (package, bench) in BENCHES {
         println!("==> {package}: {bench}");
         let mut bench = cargo(&["bench", "--package", package, "--bench", bench]);
-        run_command(bench.env(postgres::VARIABLE, server.url()))?;
+        run_command(bench.env(postgres::VARIABLE, server.url()).env("ORDAIN_CTRLRUN", &peer))?;
     }
+    // The program that is installed: the wanted figure is about it.
+    println!("==> ordain-cli: hook");
+    run_command(&mut cargo(&["bench", "--profile", "dist", "--package", "ordain-cli", "--bench", "hook"]))?;
     drop(server);
     println!("==> ordain-store: append, with every sync held up by 0.85 ms");
     let server = postgres::Server::start(SLOW_SYNCS)?;

@@ -20,11 +20,13 @@ struct Item {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut missed = None;
+    let mut part = Part::Open;
     let mut files: Vec<PathBuf> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--show" => missed = rest.next().cloned(),
+            "--sealed" => part = Part::Sealed,
             flag if flag.starts_with('-') => return Err(Error::Usage(format!("unknown flag `{flag}`"))),
             file => files.push(PathBuf::from(file)),
         }
@@ -36,7 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let mut items = Vec::new();
     for file in &files {
-        items.extend(read(file)?);
+        items.extend(read(file, part)?);
     }
     let sets: BTreeSet<&str> = items.iter().map(|item| item.set.as_str()).collect();
     let sets: Vec<&str> = sets.into_iter().collect();
@@ -50,7 +52,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn read(file: &Path) -> Result<Vec<Item>> {
+/// Which items to measure. Rules are changed with the open ones in view, and the sealed ones are for the last figure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Open,
+    Sealed,
+}
+
+fn read(file: &Path, part: Part) -> Result<Vec<Item>> {
     let wrong = |problem: String| Error::Failed(format!("{}: {problem}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let mut items = Vec::new();
@@ -62,6 +71,9 @@ fn read(file: &Path) -> Result<Vec<Item>> {
         else {
             return Err(wrong(format!("line {}: expected `set`, `unclear` and `goal`", number + 1)));
         };
+        if (item["part"] == "sealed") != (part == Part::Sealed) {
+            continue;
+        }
         let goal: String = goal.chars().take(10_000).collect();
         let (genre, counts) = judged(&goal);
         let counts = counts

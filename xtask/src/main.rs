@@ -3,6 +3,8 @@
 mod process;
 mod tools;
 
+#[cfg(test)]
+mod attacks;
 mod bench;
 mod bench_model;
 mod clarity;

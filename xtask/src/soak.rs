@@ -25,7 +25,7 @@ static PARTS: &[Part] = &[
     },
     Part {
         name: "workspaces",
-        about: "changes of files: 10,000 cases of each property, killed in every way twice",
+        about: "changes of files: 10,000 cases of each property, killed in every way twice, raced for links 1,500 times",
         run: workspaces,
     },
     Part { name: "stores", about: "SQLite and PostgreSQL, killed 50 times each", run: stores },
@@ -35,8 +35,18 @@ static PARTS: &[Part] = &[
         run: servers,
     },
     Part { name: "memory", about: "a server that decides a million proposals", run: memory },
+    Part {
+        name: "mcp",
+        about: "the gateway of MCP servers: killed 200 times, the public suite in both revisions, eight real servers",
+        run: mcp,
+    },
     Part { name: "http", about: "everything that the description of the interface allows, asked", run: http },
     Part { name: "panics", about: "a server with a bug, built as users build it", run: panics },
+    Part {
+        name: "agents",
+        about: "Copilot CLI, Gemini CLI, Qwen Code and OpenCode behind the gate",
+        run: agents,
+    },
     Part { name: "fuzz", about: "each fuzz target for four minutes", run: fuzz_targets },
 ];
 
@@ -102,7 +112,7 @@ fn cases() -> Result<()> {
 }
 
 fn workspaces() -> Result<()> {
-    let filter = format!("package(ordain-harness) + {}", program_tests(&["apply_faults"]));
+    let filter = format!("package(ordain-harness) + {}", program_tests(&["apply_faults", "apply_races"]));
     let mut tests = tests(&["ordain-harness", "ordain-cli"], &filter);
     Ok(run_command(tests.env("PROPTEST_CASES", WORKSPACE_CASES))?)
 }
@@ -119,6 +129,13 @@ fn memory() -> Result<()> {
     with_postgres(tests(&["ordain-cli"], &program_tests(&["steady"])))
 }
 
+fn mcp() -> Result<()> {
+    tools::mcp_environment()?;
+    tools::mcp_suite()?;
+    tools::mcp_servers()?;
+    Ok(run_command(&mut tests(&["ordain-cli"], &program_tests(&["mcp", "mcp_http", "mcp_suite"])))?)
+}
+
 fn http() -> Result<()> {
     let python = tools::python_environment()?;
     let mut tests = tests(&["ordain-server"], "test(strangers)");
@@ -132,6 +149,11 @@ fn panics() -> Result<()> {
         run_command(cargo(&["run", "--profile", profile]).args(example))?;
     }
     Ok(())
+}
+
+fn agents() -> Result<()> {
+    tools::agents_of_the_soak()?;
+    Ok(run_command(&mut tests(&["ordain-cli"], &program_tests(&["hooks_live"])))?)
 }
 
 fn fuzz_targets() -> Result<()> {

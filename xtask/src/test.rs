@@ -53,10 +53,15 @@ fn install_tools() -> std::result::Result<(), String> {
             ("openapi-typescript", "7.13.0"),
             ("openapi-fetch", "0.17.0"),
             ("typescript", "5.9.3"),
+            ("playwright-core", "1.65.1"),
+            ("axe-core", "4.14.0"),
+            ("preact", "11.2.0"),
+            ("htm", "3.1.1"),
             ("@modelcontextprotocol/server-everything", "2026.8.31"),
             ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
         ]),
         tools::coding_agents(),
+        tools::debian_package("chromium", "chromium"),
         tools::debian_package("valgrind", "valgrind"),
         tools::debian_package("pytest-3", "python3-pytest"),
         tools::python_module("jwt", "python3-jwt"),
@@ -72,6 +77,7 @@ fn install_tools() -> std::result::Result<(), String> {
         tools::postgresql().map(|_| ()),
         tools::python_environment().map(|_| ()),
         tools::mcp_environment(),
+        tools::mcp_suite(),
         tools::debian_package("setfattr", "attr"),
     ];
     let errors: Vec<String> = attempts.into_iter().filter_map(std::result::Result::err).collect();

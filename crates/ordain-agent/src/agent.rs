@@ -114,7 +114,8 @@ impl<'a> Agent<'a> {
     pub fn answer(&self, status: ActionStatus) -> Result<Proposed, AgentError> {
         match status.state {
             ActionState::Held => Ok(Proposed::Held(Box::new(status))),
-            ActionState::Denied | ActionState::Expired | ActionState::Superseded => {
+            // Nothing of an observed call can be used.
+            ActionState::Denied | ActionState::Expired | ActionState::Superseded | ActionState::Observed => {
                 Ok(Proposed::Denied(Box::new(status)))
             }
             ActionState::Running | ActionState::Succeeded | ActionState::Failed | ActionState::Unknown => {

@@ -192,7 +192,8 @@ impl GatedWorkspace<'_> {
                 | ActionState::Expired
                 | ActionState::Superseded
                 | ActionState::Succeeded
-                | ActionState::Failed => {}
+                | ActionState::Failed
+                | ActionState::Observed => {}
             }
         }
         Err(AgentError::TooOften { times: NUMBER_MAX })

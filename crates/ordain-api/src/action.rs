@@ -96,11 +96,13 @@ pub enum ActionState {
     Failed,
     /// Nobody knows whether it happened.
     Unknown,
+    /// An owner had calls of the hook observed: the gate only recorded its decision.
+    Observed,
 }
 
 impl ActionState {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Held,
         Self::Allowed,
         Self::Denied,
@@ -110,6 +112,7 @@ impl ActionState {
         Self::Succeeded,
         Self::Failed,
         Self::Unknown,
+        Self::Observed,
     ];
 
     /// As documents write it.
@@ -124,6 +127,7 @@ impl ActionState {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Unknown => "unknown",
+            Self::Observed => "observed",
         }
     }
 }
@@ -159,10 +163,22 @@ pub struct ActAnswer {
     pub deed: Option<String>,
     /// Whether the call joined an action that was there.
     pub joined: bool,
+    /// An owner has calls of this hook observed: it may allow the call whatever the outcome is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<ObservedCall>,
     /// ALLOW: act now, then report the outcome. HOLD: repeat the identical call after approval. DENY: do not act.
     pub outcome: Outcome,
     /// With ALLOW: the use of the permit, for which the outcome is reported.
     pub used: Option<UseReceipt>,
+}
+
+/// The gate's word to a hook that it may allow a call which is only observed. A permit is something else.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ObservedCall {
+    /// A JWT of type `ordain-observed+jwt`, signed with the gate's key. It names the call by its hash.
+    pub token: String,
+    /// When the observation ends.
+    pub until_ms: u64,
 }
 
 /// The action that the policies make of a call.

@@ -5,7 +5,7 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_spec::approval::Verdict;
 use ordain_spec::statement::{
-    ActStatement, ApprovalStatement, ApproverKey, Assurance, ONCE, Session, Signed, reason_hash,
+    ActStatement, ApprovalStatement, ApproverKey, Assurance, ONCE, Passkey, Session, Signed, reason_hash,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,11 +41,16 @@ pub enum OwnerAct {
     RegisterProject,
     /// Forgets a project. Subject: its id. From: `none`.
     ForgetProject,
+    /// Has calls of hooks observed for a time. Subject: the hash of the request's canonical JSON. From: `none`.
+    StartObservation,
+    /// Approves tools of an MCP server. Subject: the hash of the pins' canonical JSON. From: the hash of the pins that
+    /// were put in force last, of whatever server.
+    PinServer,
 }
 
 impl OwnerAct {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::PushPolicy,
         Self::Resume,
         Self::RotateKey,
@@ -56,6 +61,8 @@ impl OwnerAct {
         Self::Undo,
         Self::RegisterProject,
         Self::ForgetProject,
+        Self::StartObservation,
+        Self::PinServer,
     ];
 
     /// As statements write it.
@@ -71,6 +78,8 @@ impl OwnerAct {
             Self::Undo => "undo",
             Self::RegisterProject => "register_project",
             Self::ForgetProject => "forget_project",
+            Self::StartObservation => "start_observation",
+            Self::PinServer => "pin_server",
         }
     }
 
@@ -182,11 +191,51 @@ pub struct NewApproverKey {
     /// The principal that it belongs to.
     #[schemars(length(max = NAME_CHARACTERS_MAX), regex(pattern = NAME_PATTERN))]
     pub principal: String,
-    /// 32 bytes in base64url without padding.
+    /// 32 bytes in base64url without padding; of a passkey as its algorithm says.
     pub public_key: String,
     /// Whether it signs owner acts.
     #[serde(default)]
     pub owner: bool,
+    /// The binding of a passkey.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passkey: Option<Passkey>,
+}
+
+/// A passkey that a page has made for somebody, to be enrolled on a terminal. Its code is base64url of its canonical
+/// JSON.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PasskeyOffer {
+    /// The binding of the passkey.
+    pub passkey: Passkey,
+    /// The principal that it is for.
+    pub principal: String,
+    /// Its public key.
+    pub public_key: String,
+}
+
+impl PasskeyOffer {
+    /// Reads a code. Gives the offer, and the bytes that page and terminal make the same words of.
+    pub fn parse(code: &str) -> Result<(Self, Vec<u8>), String> {
+        let wrong = || "it is not the code of a passkey that the console shows".to_owned();
+        let bytes = Base64UrlUnpadded::decode_vec(code.trim()).map_err(|_| wrong())?;
+        let offer: Self = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
+        let mut canon = Canonicalizer::new();
+        if canon.value(&offer).ok() != Some(bytes.as_slice()) {
+            return Err(wrong());
+        }
+        if let Some(problem) = offer.passkey.violation() {
+            return Err(format!("the passkey {problem}"));
+        }
+        offer.passkey.key_id(&offer.public_key).map_err(|_| "its public key is not one of its algorithm")?;
+        Ok((offer, bytes))
+    }
+
+    /// The key to enrol.
+    pub fn new_key(self, owner: bool) -> NewApproverKey {
+        let Self { passkey, principal, public_key } = self;
+        NewApproverKey { principal, public_key, owner, passkey: Some(passkey) }
+    }
 }
 
 impl NewApproverKey {

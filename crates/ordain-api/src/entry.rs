@@ -4,12 +4,12 @@ use crate::permit::UseOutcome;
 use crate::project::ProjectName;
 use crate::role::Role;
 use ordain_spec::decision::Outcome;
-use ordain_spec::statement::{How, Signed};
+use ordain_spec::statement::{How, Passkey, Signed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version that is written.
-pub const ENTRY_SCHEMA_VERSION: &str = "0.5.0";
+pub const ENTRY_SCHEMA_VERSION: &str = "0.6.0";
 
 /// One entry of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -160,6 +160,9 @@ pub enum Event {
         principal: String,
         public_key: String,
         owner: bool,
+        /// The binding of a passkey.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        passkey: Option<Box<Passkey>>,
         keys_document: String,
     },
     /// And no longer.
@@ -174,10 +177,49 @@ pub enum Event {
     },
     /// A folder does not belong to the gate any more.
     ProjectForgotten { project_id: String, path: String },
+    /// An MCP server lists other tools than before. With `pins_document` this is its first list, which counts as
+    /// approved.
+    ServerListed {
+        server: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project_id: Option<String>,
+        listing_document: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pins_document: Option<String>,
+    },
+    /// Tools of an MCP server are approved. `pins_document` holds all of them.
+    ServerPinned {
+        server: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project_id: Option<String>,
+        pins_document: String,
+    },
+    /// A tool of an MCP server is hidden and refused.
+    ToolBlocked {
+        server: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project_id: Option<String>,
+        tool: String,
+        pins_document: String,
+    },
     /// Nothing is allowed any more.
     Halted { reason: String },
     /// The halt is lifted.
     Resumed { reason: String },
+    /// The gate only records its decisions about the calls of a hook, or of all hooks, for a time.
+    ObservationStarted {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hook: Option<String>,
+        until_ms: u64,
+        reason: String,
+    },
+    /// And no longer.
+    ObservationEnded {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hook: Option<String>,
+    },
+    /// The decision before it was only recorded, and the hook allowed the call.
+    Observed { action_id: String, decision_document: String, hook: String },
     /// Somebody can ask from now on.
     TokenCreated {
         token_id: String,
@@ -225,14 +267,21 @@ impl Event {
             Self::ApproverKeyRevoked { .. } => "approver_key_revoked",
             Self::ProjectRegistered { .. } => "project_registered",
             Self::ProjectForgotten { .. } => "project_forgotten",
+            Self::ServerListed { .. } => "server_listed",
+            Self::ServerPinned { .. } => "server_pinned",
+            Self::ToolBlocked { .. } => "tool_blocked",
             Self::Halted { .. } => "halted",
             Self::Resumed { .. } => "resumed",
+            Self::ObservationStarted { .. } => "observation_started",
+            Self::ObservationEnded { .. } => "observation_ended",
+            Self::Observed { .. } => "observed",
             Self::TokenCreated { .. } => "token_created",
             Self::TokenRevoked { .. } => "token_revoked",
         }
     }
 
-    /// Whether it changes the gate's own state: its policies, keys and tokens, and whether it is halted.
+    /// Whether it changes the gate's own state: its policies, keys, tokens and approved tools,
+    /// and whether it is halted.
     pub fn changes_gate(&self) -> bool {
         match self {
             Self::Opened { .. }
@@ -242,8 +291,13 @@ impl Event {
             | Self::ApproverKeyRevoked { .. }
             | Self::Halted { .. }
             | Self::Resumed { .. }
+            | Self::ObservationStarted { .. }
+            | Self::ObservationEnded { .. }
             | Self::TokenCreated { .. }
-            | Self::TokenRevoked { .. } => true,
+            | Self::TokenRevoked { .. }
+            | Self::ServerListed { .. }
+            | Self::ServerPinned { .. }
+            | Self::ToolBlocked { .. } => true,
             Self::Submitted { .. }
             | Self::Decided { .. }
             | Self::Approved { .. }
@@ -259,6 +313,7 @@ impl Event {
             // Projects are listed in the registry of the state directory.
             | Self::ProjectRegistered { .. }
             | Self::ProjectForgotten { .. }
+            | Self::Observed { .. }
             | Self::Drafted { .. } => false,
         }
     }
@@ -272,6 +327,7 @@ impl Event {
             | Self::Rejected { action_id, .. }
             | Self::Superseded { action_id, .. }
             | Self::Expired { action_id }
+            | Self::Observed { action_id, .. }
             | Self::PermitMinted { action_id, .. }
             | Self::PermitSpent { action_id, .. }
             | Self::PermitSettled { action_id, .. }
@@ -288,8 +344,13 @@ impl Event {
             | Self::ProjectForgotten { .. }
             | Self::Halted { .. }
             | Self::Resumed { .. }
+            | Self::ObservationStarted { .. }
+            | Self::ObservationEnded { .. }
             | Self::TokenCreated { .. }
-            | Self::TokenRevoked { .. } => None,
+            | Self::TokenRevoked { .. }
+            | Self::ServerListed { .. }
+            | Self::ServerPinned { .. }
+            | Self::ToolBlocked { .. } => None,
         }
     }
 
@@ -311,12 +372,19 @@ impl Event {
                 [approval_document].into_iter().chain(earlier_document).map(String::as_str).collect()
             }
             Self::PermitMinted { permit_document, .. } => vec![permit_document],
+            Self::Observed { decision_document, .. } => vec![decision_document],
             Self::PermitSettled { report_document, .. } => vec![report_document],
             Self::EvidenceReceived { packet_document, .. } => vec![packet_document],
             Self::Drafted { note_document, .. } => vec![note_document],
             Self::PolicyChanged { files_document, .. } => vec![files_document],
             Self::ApproverKeyEnrolled { keys_document, .. }
             | Self::ApproverKeyRevoked { keys_document, .. } => vec![keys_document],
+            Self::ServerListed { listing_document, pins_document, .. } => {
+                [listing_document].into_iter().chain(pins_document).map(String::as_str).collect()
+            }
+            Self::ServerPinned { pins_document, .. } | Self::ToolBlocked { pins_document, .. } => {
+                vec![pins_document]
+            }
             Self::Opened { .. }
             | Self::Superseded { .. }
             | Self::Expired { .. }
@@ -327,6 +395,8 @@ impl Event {
             | Self::ProjectForgotten { .. }
             | Self::Halted { .. }
             | Self::Resumed { .. }
+            | Self::ObservationStarted { .. }
+            | Self::ObservationEnded { .. }
             | Self::TokenCreated { .. }
             | Self::TokenRevoked { .. } => Vec::new(),
         }

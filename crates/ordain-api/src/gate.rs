@@ -1,5 +1,6 @@
 //! The gate itself and its keys.
 
+use crate::approver::subject;
 use crate::limits::REASON_CHARACTERS_MAX;
 use crate::project::ProjectStatus;
 use schemars::JsonSchema;
@@ -15,6 +16,9 @@ pub struct GateStatus {
     pub halted: Option<Halt>,
     /// The policies in force.
     pub policy_hash: Option<String>,
+    /// The hooks whose calls are observed now, and the pause of all hooks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observing: Vec<Observation>,
     /// Whether somebody owns the gate: an owner's key is enrolled. A gate without one is open.
     pub owned: bool,
     /// The caller, as the gate knows it.
@@ -37,6 +41,55 @@ pub struct Halt {
     pub reason: String,
     /// Since when, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+/// A time in which the gate only records its decisions about the calls of hooks, and the hooks allow them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Observation {
+    /// Since when, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The owner who wanted it.
+    pub by: String,
+    /// The installed hook; without one it is a pause of all hooks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// When it ends by itself.
+    pub until_ms: u64,
+}
+
+/// An observation to start.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewObservation {
+    /// The id of an installed hook; without one all hooks are paused.
+    #[schemars(length(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
+    /// The reason, which goes on the ledger.
+    #[schemars(length(max = REASON_CHARACTERS_MAX), regex(pattern = "\\S"))]
+    pub reason: String,
+    /// When it ends by itself: within 14 days for one hook, within a day for all.
+    pub until_ms: u64,
+}
+
+impl NewObservation {
+    /// The subject of the statement that starts it: the hash of its canonical JSON.
+    pub fn subject(&self) -> String {
+        subject(self)
+    }
+}
+
+/// An observation to end before its time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndedObservation {
+    /// The id of the installed hook; without one it is the pause of all hooks.
+    #[schemars(length(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
 }
 
 /// A public key.

@@ -11,6 +11,7 @@ mod approver;
 mod document;
 mod dossier;
 mod entry;
+mod events;
 mod evidence;
 mod gate;
 mod ledger;
@@ -19,6 +20,8 @@ mod permit;
 mod project;
 mod query;
 mod server;
+mod server_pins;
+mod session;
 mod token;
 mod view;
 
@@ -28,18 +31,23 @@ mod operations;
 mod plain_schema;
 
 pub use action::{
-    ActAnswer, ActionPage, ActionState, ActionStatus, CalledAction, ShownView, SourcedCall, VerdictRequest,
+    ActAnswer, ActionPage, ActionState, ActionStatus, CalledAction, ObservedCall, ShownView, SourcedCall,
+    VerdictRequest,
 };
 pub use approver::{
-    ActTerms, ApproverKeyList, Approving, NewApproverKey, OwnerAct, STATEMENT_HEADER, STATEMENTS_MAX,
-    SigningTerms, read_statement_header, statement_header,
+    ActTerms, ApproverKeyList, Approving, NewApproverKey, OwnerAct, PasskeyOffer, STATEMENT_HEADER,
+    STATEMENTS_MAX, SigningTerms, read_statement_header, statement_header,
 };
 pub use document::{VerifyReport, VerifyResult, VerifyViolation};
 pub use dossier::{DOSSIER_SCHEMA_VERSION, Dossier, DossierEntry};
 pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry, ReplacedGate};
 pub use error::FieldError;
+pub use events::{EventsQuery, GateEvent, ViewQuery};
 pub use evidence::EvidenceReceipt;
-pub use gate::{GateStatus, Halt, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
+pub use gate::{
+    EndedObservation, GateStatus, Halt, KeyStatus, NewObservation, Observation, PolicyOnRecord, PolicyPush,
+    PolicyPushed, ReasonRequest,
+};
 pub use ledger::{Audit, ConsistencyProof, Damage, DocumentOnRecord, EntryPage};
 pub use note::{DraftRequest, FailedDraft, NoteFinding, NoteValidation};
 pub use openapi::openapi;
@@ -59,5 +67,7 @@ pub use query::{
 };
 pub use role::Role;
 pub use server::{Health, Jwk, Jwks, PolicyState, Ready};
+pub use server_pins::{BlockedTool, ListingAnswer, ListingReport, NewPins, ServerList, ServerStatus};
+pub use session::{EndSessionQuery, EndedSessions, NewSession, SESSION_PREFIX, Session, VIEW_DIGEST_HEADER};
 pub use token::{CreatedToken, NewSecret, NewToken, TokenList, TokenStatus};
 pub use view::ViewDocument;

@@ -144,6 +144,7 @@ operation_ids! {
     ListActions = "list_actions",
     GetAction = "get_action",
     StreamActionEvents = "stream_action_events",
+    GetView = "get_view",
     GetDossier = "get_dossier",
     RecordVerdict = "record_verdict",
     AddEvidence = "add_evidence",
@@ -156,9 +157,12 @@ operation_ids! {
     ListEntries = "list_entries",
     CheckRecords = "check_records",
     GetDocument = "get_document",
+    StreamEvents = "stream_events",
     GetGate = "get_gate",
     Halt = "halt",
     Resume = "resume",
+    StartObservation = "start_observation",
+    EndObservation = "end_observation",
     PushPolicy = "push_policy",
     GetPolicy = "get_policy",
     GetActTerms = "get_act_terms",
@@ -169,9 +173,16 @@ operation_ids! {
     CreateToken = "create_token",
     ListTokens = "list_tokens",
     RevokeToken = "revoke_token",
+    CreateSession = "create_session",
+    EndSession = "end_session",
     RegisterProject = "register_project",
     ListProjects = "list_projects",
     ForgetProject = "forget_project",
+    ListServers = "list_servers",
+    GetServer = "get_server",
+    ReportListing = "report_listing",
+    PinServer = "pin_server",
+    BlockTool = "block_tool",
     TransformIntent = "transform_intent",
     VerifyDocument = "verify_document",
     DraftNote = "draft_note",
@@ -292,6 +303,15 @@ mod tests {
             ("report_outcome", Presence::NotNeeded),
             // A halt only makes the gate stricter.
             ("halt", Presence::NotNeeded),
+            // So does the end of an observation.
+            ("end_observation", Presence::NotNeeded),
+            // A session may look. Its decisions are signed.
+            ("create_session", Presence::NotNeeded),
+            ("end_session", Presence::NotNeeded),
+            // A gateway tells what it saw. Nothing of it counts before an owner approves, unless policies say so.
+            ("report_listing", Presence::NotNeeded),
+            // A block only makes the gate stricter.
+            ("block_tool", Presence::NotNeeded),
             // These compute, and change nothing.
             ("transform_intent", Presence::NotNeeded),
             ("verify_document", Presence::NotNeeded),

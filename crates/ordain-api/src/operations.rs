@@ -6,8 +6,12 @@ use crate::action::{
 use crate::approver::{ActTerms, ApproverKeyList, NewApproverKey};
 use crate::document::VerifyResult;
 use crate::dossier::Dossier;
+use crate::events::{EventsQuery, GateEvent, ViewQuery};
 use crate::evidence::EvidenceReceipt;
-use crate::gate::{GateStatus, KeyStatus, PolicyOnRecord, PolicyPush, PolicyPushed, ReasonRequest};
+use crate::gate::{
+    EndedObservation, GateStatus, KeyStatus, NewObservation, PolicyOnRecord, PolicyPush, PolicyPushed,
+    ReasonRequest,
+};
 use crate::ledger::{Audit, ConsistencyProof, DocumentOnRecord, EntryPage};
 use crate::limits::{ACT_BODY_BYTES_MAX, BODY_BYTES_MAX, POLICY_BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
 use crate::note::{DraftRequest, FailedDraft, NoteValidation};
@@ -24,6 +28,8 @@ use crate::query::{
 };
 use crate::role::Role;
 use crate::server::{Health, Jwks, Ready};
+use crate::server_pins::{BlockedTool, ListingAnswer, ListingReport, NewPins, ServerList, ServerStatus};
+use crate::session::{EndSessionQuery, EndedSessions, NewSession, Session};
 use crate::token::{CreatedToken, NewToken, TokenList, TokenStatus};
 use ordain_spec::action::{KernelRequest, Proposal};
 use ordain_spec::note;
@@ -33,6 +39,8 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// Roles that see actions and permits. An actor sees its own, the others see all.
 const SEES: &[Role] = &[Role::Actor, Role::Approver, Role::Operator, Role::Worker, Role::Auditor];
+/// Roles that see every action with its evidence.
+const SEES_ALL: &[Role] = &[Role::Approver, Role::Operator, Role::Auditor];
 /// Roles that read the ledger.
 const READS_LEDGER: &[Role] = &[Role::Auditor, Role::Operator];
 
@@ -134,6 +142,15 @@ pub static OPERATIONS: &[Operation] = &[
             UNKNOWN,
         ],
         long_poll: LongPoll::Always,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetView,
+        path: "/v1/actions/{id}/view",
+        summary: "Get the view that an approver is shown, as the canonical bytes whose SHA-256 is the view digest; the header `ordain-view-digest` names it",
+        access: Access::Roles(SEES_ALL),
+        query: Some(query::<ViewQuery>),
+        answers: &[json(200, "The bytes of the view", object_schema), UNKNOWN],
         ..PLAIN
     },
     Operation {
@@ -255,6 +272,22 @@ pub static OPERATIONS: &[Operation] = &[
         ..PLAIN
     },
     Operation {
+        id: OperationId::StreamEvents,
+        path: "/v1/events",
+        summary: "Stream all that happens, as far as the caller may see it; each event has the index of its ledger entry as id",
+        query: Some(query::<EventsQuery>),
+        answers: &[
+            Answer {
+                status: 200,
+                summary: "Server-sent events; an event without data only moves the id on",
+                content: Content::Events(gate_event_schema),
+            },
+            CONFLICT,
+        ],
+        long_poll: LongPoll::Always,
+        ..PLAIN
+    },
+    Operation {
         id: OperationId::GetGate,
         path: "/v1/gate",
         summary: "Get the status of the gate: halted or not, and the policies in force",
@@ -280,6 +313,27 @@ pub static OPERATIONS: &[Operation] = &[
         access: Access::Roles(&[Role::Operator]),
         body: small(schema::<ReasonRequest>),
         answers: &[json(200, "Open", schema::<GateStatus>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::StartObservation,
+        method: Method::Post,
+        path: "/v1/observations",
+        summary: "Have the calls of a hook, or of all hooks, observed for a time: decisions are recorded, and the hooks allow",
+        access: Access::Roles(&[Role::Operator]),
+        body: small(schema::<NewObservation>),
+        answers: &[json(200, "Observing", schema::<GateStatus>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::EndObservation,
+        method: Method::Post,
+        path: "/v1/observations/end",
+        summary: "End an observation before its time",
+        access: Access::Roles(&[Role::Operator]),
+        body: small(schema::<EndedObservation>),
+        answers: &[json(200, "Ended", schema::<GateStatus>)],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -372,6 +426,33 @@ pub static OPERATIONS: &[Operation] = &[
         ..PLAIN
     },
     Operation {
+        id: OperationId::CreateSession,
+        method: Method::Post,
+        path: "/v1/sessions",
+        summary: "Sign in to the console with the code that `ordain serve --open` wrote; for the console's own pages",
+        access: Access::Anybody,
+        body: small(schema::<NewSession>),
+        answers: &[
+            json(201, "The session, which is shown only now", schema::<Session>),
+            problem(400, "The request is not valid; `errors` says why"),
+            problem(401, "The code is unknown, was used before, or is too old"),
+            problem(403, "The request is not of a page of the console"),
+        ],
+        presence: Presence::NotNeeded,
+        takes_turns: true,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::EndSession,
+        method: Method::Post,
+        path: "/v1/sessions/end",
+        summary: "End the session that asks, or all of them",
+        query: Some(query::<EndSessionQuery>),
+        answers: &[json(200, "Signed out", schema::<EndedSessions>)],
+        presence: Presence::NotNeeded,
+        ..PLAIN
+    },
+    Operation {
         id: OperationId::RegisterProject,
         method: Method::Post,
         path: "/v1/projects",
@@ -396,6 +477,55 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Forget a project; its folder has no gate from then on, and its record stays",
         access: Access::Roles(&[Role::Operator]),
         answers: &[json(200, "Forgotten", schema::<RegisteredProject>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ListServers,
+        path: "/v1/servers",
+        summary: "List the MCP servers that gateways have met",
+        access: Access::Roles(SEES),
+        answers: &[json(200, "Servers", schema::<ServerList>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::GetServer,
+        path: "/v1/servers/{id}",
+        summary: "Get what an MCP server lists, and what of it is approved",
+        access: Access::Roles(SEES),
+        answers: &[json(200, "The server", schema::<ServerStatus>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ReportListing,
+        method: Method::Post,
+        path: "/v1/servers/{id}/listing",
+        summary: "Report the tools that an MCP server has listed; the answer says which of them the agent may be shown",
+        access: Access::Roles(&[Role::Actor]),
+        body: Some(Body { schema: schema::<ListingReport>, bytes_max: ACT_BODY_BYTES_MAX }),
+        answers: &[json(200, "The hidden tools", schema::<ListingAnswer>), UNKNOWN, CONFLICT],
+        presence: Presence::NotNeeded,
+        guards_token: true,
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::PinServer,
+        method: Method::Post,
+        path: "/v1/servers/{id}/pins",
+        summary: "Approve tools of an MCP server",
+        access: Access::Roles(&[Role::Operator]),
+        body: document(schema::<NewPins>),
+        answers: &[json(200, "The server", schema::<ServerStatus>), UNKNOWN, CONFLICT],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::BlockTool,
+        method: Method::Post,
+        path: "/v1/servers/{id}/blocks",
+        summary: "Block a tool of an MCP server: it is hidden and refused until it is approved by its name",
+        access: Access::Roles(&[Role::Operator, Role::Approver]),
+        body: small(schema::<BlockedTool>),
+        answers: &[json(200, "The server", schema::<ServerStatus>), UNKNOWN, CONFLICT],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {
@@ -520,6 +650,20 @@ fn event_schema(generator: &mut SchemaGenerator) -> Schema {
             "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": status},
         },
         "required": ["event", "data"],
+    })
+}
+
+/// An event of the stream of all that happens.
+fn gate_event_schema(generator: &mut SchemaGenerator) -> Schema {
+    let data = json_schema!({"anyOf": [schema::<GateEvent>(generator), schema::<Problem>(generator)]});
+    json_schema!({
+        "type": "object",
+        "description": "One event; the last may be an error, whose data is a problem.",
+        "properties": {
+            "event": {"type": "string", "description": "The kind of entry, or `error`."},
+            "id": {"type": "string", "pattern": "^[0-9]+$"},
+            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": data},
+        },
     })
 }
 

@@ -33,6 +33,10 @@ pub struct ActQuery {
     /// about a workspace.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_folder: bool,
+    /// The installed hook that asks: its id, or the name of its agent. An owner can have its calls observed.
+    #[schemars(length(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
 }
 
 /// The query of `list_actions`.

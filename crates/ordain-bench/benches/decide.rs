@@ -182,6 +182,7 @@ fn main() {
             approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: NOW_MS,
             halted: false,
+            workspace: None,
         };
         decide(&case)
     };

@@ -179,9 +179,22 @@ impl<'de, 'v: 'de> de::Deserializer<'de> for &'v Value<'v> {
         }
     }
 
+    /// A struct is an object. Without this, an array of its members in their order would be one, too.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TypeError> {
+        match self {
+            Value::Object(_) => self.deserialize_any(visitor),
+            _ => Err(de::Error::custom(format!("expected an object, found {}", self.kind()))),
+        }
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
-        tuple tuple_struct map struct identifier ignored_any
+        tuple tuple_struct map identifier ignored_any
     }
 }
 

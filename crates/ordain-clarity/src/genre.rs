@@ -50,7 +50,7 @@ pub static GENRES: &[GenreLevel] = &[
         genre: Genre::Requirement,
         id: "requirement",
         title: "up to three sentences that say what shall be so, and ask for nothing",
-        base_score: 37,
+        base_score: 36,
     },
     GenreLevel { genre: Genre::Request, id: "request", title: "anything else", base_score: 36 },
 ];

@@ -143,7 +143,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Print it or save it"], reject: &["Print and save it"],
     },
     ClarityRule {
-        id: "unnamed", title: "something definite that is not named", effect: Unclear, points: 4, counts_max: 2,
+        id: "unnamed", title: "something definite that is not named", effect: Unclear, points: 2, counts_max: 2,
         find: Phrases(&["a specific", "a certain", "certain", "a particular", "a given", "the given", "the desired", "desired", "the chosen", "the selected", "the specified", "specific", "particular", "preferred", "favorite", "favourite", "designated", "respective", "the relevant", "relevant", "corresponding", "related", "another", "someone", "somebody", "the appropriate", "intended", "predefined"]),
         ask: ask("What exactly is meant by “{}”?", "Something definite is meant but not named.", AnswerType::Text, 78, "“{}” is for the implementer to choose."),
         accept: &["Pull the tweets of a specific politician", "Handle certain inputs"],
@@ -169,7 +169,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["I want to clean up the tests"], reject: &["Clean up the tests"],
     },
     ClarityRule {
-        id: "advice", title: "advice that depends on who asks", effect: Unclear, points: 4, counts_max: 2,
+        id: "advice", title: "advice that depends on who asks", effect: Unclear, points: 5, counts_max: 2,
         find: Pattern(detect::advice),
         ask: ask("What should decide about “{}”?", "The right answer depends on what matters to the person who asks.", AnswerType::Text, 64, "“{}”: general criteria are used."),
         accept: &["Recommend a laptop", "Suggest some tips for interviews", "Help me plan a trip"],
@@ -242,7 +242,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Write a script"], reject: &["Write the script `sort.py`", "Explain the rule"],
     },
     ClarityRule {
-        id: "vague-verb", title: "a verb that says that something happens, not what", effect: Unclear, points: 5, counts_max: 2,
+        id: "vague-verb", title: "a verb that says that something happens, not what", effect: Unclear, points: 6, counts_max: 2,
         find: Phrases(&["handle", "handles", "handled", "handling", "manage", "manages", "managing", "deal with", "deals with", "improve", "improves", "enhance", "enhances", "optimize", "optimise", "ensure", "ensures", "facilitate", "facilitates", "enable", "enables", "enabling", "allow", "allows", "allowing", "involve", "involves", "involving", "affect", "affects", "affecting", "causing", "leading to", "relates to", "cater for", "accommodate", "assist", "consider", "minimize", "minimise", "maximize", "maximise", "work on", "look into", "take care of", "clean up", "tidy up", "support", "supports"]),
         ask: ask("“{}”: what should happen, exactly?", "The verb leaves open what is to be done.", AnswerType::Text, 65, ""),
         accept: &["Handle errors", "Improve the build"], reject: &["Return exit code 2 on errors"],
@@ -250,7 +250,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
     ClarityRule {
         id: "empty-noun", title: "a noun that stands for what was not said", effect: Unclear, points: 6, counts_max: 2,
         find: Words(&["means", "capability", "capabilities", "capable", "ability", "facility", "functionality", "mechanism", "provision", "way", "manner", "approach", "behavior", "behaviour", "issue", "issues", "problem", "problems", "inconsistency", "inconsistencies", "discrepancy", "aspect", "aspects", "information", "indication", "feature", "features", "scenario", "scenarios", "circumstances", "conditions", "situations"]),
-        ask: None,
+        ask: ask("What exactly does “{}” stand for here?", "The word says that there is something, not what it is.", AnswerType::Text, 59, ""),
         accept: &["Provide a means to sign in"], reject: &["Let users sign in with a passkey"],
     },
     ClarityRule {
@@ -310,7 +310,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Tidy the tests"], reject: &["Tidy the tests. Done when `make test` passes."],
     },
     ClarityRule {
-        id: "nothing-specific", title: "no number, no name, no example, no quoted text", effect: Unclear, points: 3, counts_max: 1,
+        id: "nothing-specific", title: "no number, no name, no example, no quoted text", effect: Unclear, points: 2, counts_max: 1,
         find: Whole, ask: None,
         accept: &["Improve the search"], reject: &["Improve the search in Firefox", "Improve `search()`", "Improve 3 searches"],
     },
@@ -357,7 +357,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Keep 3 copies", "Keep three copies"], reject: &["Keep copies", "5.2.3 The driver is told"],
     },
     ClarityRule {
-        id: "quote", title: "the words themselves, in quotes", effect: Settles, points: 7, counts_max: 2,
+        id: "quote", title: "the words themselves, in quotes", effect: Settles, points: 8, counts_max: 2,
         find: Pattern(detect::quotes), ask: None,
         accept: &["Print \"done\""], reject: &["Print a message", "the users' data"],
     },
@@ -367,7 +367,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Call `main`", "Edit src/lib.rs", "Set max_retries"], reject: &["Call the main function"],
     },
     ClarityRule {
-        id: "name", title: "a proper name", effect: Settles, points: 2, counts_max: 2,
+        id: "name", title: "a proper name", effect: Settles, points: 1, counts_max: 2,
         find: Pattern(detect::names), ask: None,
         accept: &["The weather in Paris", "Use Redis", "An HTTP call"], reject: &["The weather today", "When I arrive", "Add an API"],
     },
@@ -383,7 +383,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Explain the borrow checker"], reject: &["Make something nice"],
     },
     ClarityRule {
-        id: "bound", title: "a bound, a scope or an enumeration", effect: Settles, points: 2, counts_max: 2,
+        id: "bound", title: "a bound, a scope or an enumeration", effect: Settles, points: 1, counts_max: 2,
         find: Words(&["at least", "at most", "up to", "no more than", "less than", "more than", "fewer than", "within", "per", "maximum", "minimum", "only", "exactly", "each", "every", "all", "the following", "as follows", "i.e", "namely", "step by step", "step-by-step", "between", "both", "unless", "until", "must not", "shall not", "never"]),
         ask: None,
         accept: &["Retry at most twice", "Return only the id"], reject: &["Retry"],
@@ -394,7 +394,7 @@ pub static CLARITY_RULES: &[ClarityRule] = &[
         accept: &["Revenue of the past five years", "Films of 2020"], reject: &["Recent films"],
     },
     ClarityRule {
-        id: "observed", title: "an observation: output, a message, steps", effect: Settles, points: 4, counts_max: 2,
+        id: "observed", title: "an observation: output, a message, steps", effect: Settles, points: 7, counts_max: 2,
         find: Words(&["traceback", "stack trace", "steps to reproduce", "reproduce", "reproduces", "expected result", "actual result", "expected output", "actual output", "output is", "returns", "raises", "prints", "throws", "exits with", "instead of", "should return", "should be", "import", "example"]),
         ask: None,
         accept: &["It raises KeyError instead of returning None"], reject: &["It fails"],

@@ -1,8 +1,11 @@
 //! The coding agents of this machine: which are there, and whether the gate is asked before they act.
 
+use crate::commands::pause::told;
 use crate::commands::setup::{codex_hooks, pins_of};
 use crate::exit::Failure;
 use crate::project::Project;
+use ordain_api::Observation;
+use ordain_client::{Client, HttpTransport};
 use ordain_hooks::{Agent, Found, GatePin, Pins, Setting, find_hook};
 use ordain_state::Home;
 use serde::Serialize;
@@ -14,8 +17,8 @@ use std::path::{Path, PathBuf};
 #[derive(Serialize)]
 pub(crate) struct AgentState {
     pub(crate) agent: &'static str,
-    /// `guarded`: every hooked call asks the gate. `open`: it acts by itself. `broken`: a hook is there that does not
-    /// guard.
+    /// `guarded`: every hooked call asks the gate. `observed`: an owner lets its calls pass for a time. `open`: it acts
+    /// by itself. `broken`: a hook is there that does not guard.
     pub(crate) state: &'static str,
     /// The file with the hook.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,6 +39,7 @@ impl AgentState {
 }
 
 const GUARDED: &str = "guarded";
+const OBSERVED: &str = "observed";
 const OPEN: &str = "open";
 const BROKEN: &str = "broken";
 
@@ -98,13 +102,13 @@ pub(crate) fn not_covered(agent: Agent) -> Vec<String> {
 }
 
 /// Every agent of this machine, as seen from a folder.
-pub(crate) fn look(folder: &Path) -> Result<Vec<AgentState>, Failure> {
+pub(crate) fn look(folder: &Path, observing: &[Observation]) -> Result<Vec<AgentState>, Failure> {
     let home = home()?;
     let project = project_folder(folder)?;
     let mut states = Vec::new();
     let present = present(&home);
     for agent in Agent::ALL {
-        let state = state_of(agent, &home, &project);
+        let state = state_of(agent, &home, &project, observing);
         if present.contains(&agent) || state.state != OPEN {
             states.push(state);
         }
@@ -112,7 +116,7 @@ pub(crate) fn look(folder: &Path) -> Result<Vec<AgentState>, Failure> {
     Ok(states)
 }
 
-fn state_of(agent: Agent, home: &Path, project: &Path) -> AgentState {
+fn state_of(agent: Agent, home: &Path, project: &Path, observing: &[Observation]) -> AgentState {
     let mut problems = Vec::new();
     let mut hook = None;
     for path in files(agent, home, project) {
@@ -138,13 +142,21 @@ fn state_of(agent: Agent, home: &Path, project: &Path) -> AgentState {
         return AgentState { agent: agent.name(), state, file: None, problems, not_covered: Vec::new() };
     };
     problems.extend(disabled(agent, &path, &text));
-    problems.extend(problems_of(agent, &found));
+    problems.extend(problems_of(agent, &path, &found));
     if agent == Agent::Codex {
         problems.extend(untrusted(&path, project));
     }
-    let state = if problems.is_empty() { GUARDED } else { BROKEN };
+    let hook = pins_of(&found).map(|(_, pins)| pins.hook().to_owned());
+    let counts = |it: &&Observation| it.hook.is_none() || it.hook == hook;
+    let observed: Vec<String> = observing.iter().filter(counts).map(told).collect();
+    let state = match (problems.is_empty(), observed.is_empty()) {
+        (false, _) => BROKEN,
+        (true, false) => OBSERVED,
+        (true, true) => GUARDED,
+    };
     let file = Some(path.display().to_string());
-    AgentState { agent: agent.name(), state, file, problems, not_covered: not_covered(agent) }
+    let not_covered = [observed, not_covered(agent)].concat();
+    AgentState { agent: agent.name(), state, file, problems, not_covered }
 }
 
 /// The settings that an agent reads, also those that `setup` does not write.
@@ -171,7 +183,7 @@ fn disabled(agent: Agent, path: &Path, text: &str) -> Option<String> {
 }
 
 /// The problems of the hooks in a file.
-fn problems_of(agent: Agent, found: &[Found]) -> Vec<String> {
+fn problems_of(agent: Agent, path: &Path, found: &[Found]) -> Vec<String> {
     let mut problems = Vec::new();
     let before: Vec<&Found> = found
         .iter()
@@ -198,6 +210,10 @@ fn problems_of(agent: Agent, found: &[Found]) -> Vec<String> {
     if agent != Agent::Opencode && before.iter().any(|hook| too_short(&hook)) {
         problems.push("the host waits less long than the hook".to_owned());
     }
+    let file = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if pins.observe.as_ref().is_some_and(|id| *id != Pins::hook_id(agent, &file)) {
+        problems.push("it passes for another hook, whose calls an owner may have observed".to_owned());
+    }
     problems.extend(gate_problem(pins));
     problems
 }
@@ -221,6 +237,12 @@ fn gate_problem(pins: &Pins) -> Option<String> {
         GatePin::Service { socket, .. } => {
             let answers = std::os::unix::net::UnixStream::connect(socket).is_ok();
             (!answers).then(|| format!("nobody answers on {}", socket.display()))
+        }
+        GatePin::Server { url, token, .. } => {
+            let client =
+                std::fs::read_to_string(token).ok().and_then(|token| HttpTransport::new(url, &token).ok());
+            let answers = client.is_some_and(|transport| Client::new(transport).gate().is_ok());
+            (!answers).then(|| format!("{url} does not answer, or not to the token in {}", token.display()))
         }
     }
 }

@@ -32,9 +32,10 @@ impl Connect {
 }
 
 /// Which actions to list.
-#[derive(Args, Default)]
+#[derive(Args, Default, PartialEq, Eq)]
 pub(crate) struct Selection {
-    /// Only actions in this state: held, allowed, denied, expired, superseded, running, succeeded, failed or unknown
+    /// Only actions in this state: held, allowed, denied, expired, superseded, running, succeeded, failed, unknown or
+    /// observed
     #[arg(long, value_name = "STATE", value_parser = states(), hide_possible_values = true)]
     pub(crate) state: Option<ActionState>,
     /// Submitted at this time or later: a date, a time with its zone, or how long ago, such as 2h

@@ -19,15 +19,25 @@ pub(crate) fn parse_past(text: &str) -> Result<u64, String> {
 }
 
 fn past(text: &str, now_ms: u64) -> Option<u64> {
-    let units = [("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
-    let ago = units
-        .iter()
-        .find_map(|(unit, ms)| Some(text.strip_suffix(unit)?.parse::<u64>().ok()?.saturating_mul(*ms)));
-    if let Some(ago) = ago {
+    if let Some(ago) = span(text) {
         return Some(now_ms.saturating_sub(ago));
     }
     // A date begins at midnight in UTC.
     parse_time(text).or_else(|_| parse_time(&format!("{text}T00:00:00Z"))).ok()
+}
+
+/// How long something lasts, such as `30m`.
+pub(crate) fn parse_span(text: &str) -> Result<u64, String> {
+    let wrong = || "expected how long, such as 30m, 2h or 3d".to_owned();
+    span(text).filter(|span_ms| *span_ms > 0).ok_or_else(wrong)
+}
+
+/// A number with a unit of time.
+fn span(text: &str) -> Option<u64> {
+    let units = [("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
+    let ms =
+        |(unit, ms): &(&str, u64)| Some(text.strip_suffix(unit)?.parse::<u64>().ok()?.saturating_mul(*ms));
+    units.iter().find_map(ms)
 }
 
 /// A time as milliseconds since 1970, or as RFC 3339 with a zone.

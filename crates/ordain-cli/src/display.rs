@@ -84,6 +84,10 @@ pub(crate) fn paged(text: &str) -> bool {
     if std::env::var_os("LESS").is_none() {
         command.env("LESS", "FRX");
     }
+    // Whatever the locale is, this is UTF-8.
+    if std::env::var_os("LESSCHARSET").is_none() {
+        command.env("LESSCHARSET", "utf-8");
+    }
     // Without the pager the page is printed as it is.
     let Ok(mut child) = command.spawn() else { return false };
     if let Some(mut input) = child.stdin.take() {

@@ -252,7 +252,7 @@ impl Place {
         self.existing_keyring()?.ok_or_else(|| {
             let problem = "the signing key is missing, and the store is refused without it".to_owned();
             let failure = Failure::Document { path: self.gate.path().display().to_string(), problem };
-            failure.with_hint("put `signing.key` back from a backup, or run `ordain gate import`")
+            failure.with_hint("put `signing.key` back from a backup, or run `ordain gate import DIR`")
         })
     }
 
@@ -317,7 +317,7 @@ impl Place {
             "there is no store".to_owned()
         };
         let failure = Failure::Damaged { path: path.display().to_string(), problem };
-        Err(failure.with_hint("put it back from a backup, or run `ordain gate import`"))
+        Err(failure.with_hint("put it back from a backup, or run `ordain gate import DIR`"))
     }
 }
 
@@ -327,7 +327,9 @@ pub(crate) fn approver_keys_of(gate: &GateFolder) -> Result<Vec<ApproverKey>, Fa
     let Some(keyring) = keyring else {
         let problem = "the signing key is missing, so nobody can tell who owns the gate".to_owned();
         let failure = Failure::Document { path: gate.path().display().to_string(), problem };
-        return Err(failure.with_hint("put `signing.key` back from a backup, or run `ordain gate import`"));
+        return Err(
+            failure.with_hint("put `signing.key` back from a backup, or run `ordain gate import DIR`")
+        );
     };
     runtime(1)?.block_on(async {
         let store = Store::open_to_read(&location_of(gate)?).await.map_err(GateError::from)?;
@@ -351,6 +353,11 @@ impl Local {
     fn client(&self) -> Client {
         let Self { runtime, app, caller, .. } = self;
         Client::new(InProcess { runtime: Arc::clone(runtime), app: app.clone(), caller: caller.clone() })
+    }
+
+    /// The project that its caller asks about, if it asks about one.
+    pub(crate) fn project(&self) -> Option<ProjectName> {
+        self.caller.project().cloned()
     }
 
     fn open_place(place: &Place, purpose: Purpose) -> Result<Self, Failure> {

@@ -16,7 +16,7 @@ const WIDTH_MAX: usize = 100;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["demo", "init", "doctor", "help"]),
     ("Propose and decide", &["submit", "status", "approve", "reject", "watch"]),
-    ("Agents", &["setup", "hook", "exec", "mcp", "work"]),
+    ("Agents", &["setup", "hook", "scan", "pause", "mcp", "work"]),
     ("Policies", &["policy", "decide", "replay"]),
     ("Record", &["ledger", "report", "dossier", "permit", "evidence"]),
     ("Gates, people and keys", &["gate", "approver", "token", "keys", "halt", "resume"]),
@@ -47,6 +47,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "mcp gateway",
         &["ordain mcp gateway files --gate … --state … --key … --actor claude -- mcp-server-filesystem ."],
     ),
+    ("mcp serve", &["ordain mcp serve", "ordain mcp serve --actor claude"]),
+    ("mcp try", &["ordain mcp try files write_file \"{}\""]),
+    ("mcp unwrap", &["ordain mcp unwrap cursor --user"]),
+    ("mcp pins", &["ordain mcp pins"]),
+    ("mcp diff", &["ordain mcp diff files"]),
+    ("mcp approve", &["ordain mcp approve files", "ordain mcp approve files:write_file"]),
+    ("mcp block", &["ordain mcp block files:write_file"]),
     (
         "hook",
         &[
@@ -87,7 +94,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("validate", &["ordain validate evidence.json --plan plan.json"]),
     ("verify", &["ordain verify plan.json", "ordain verify .ordain/runs/last", "ordain verify proof.txt"]),
     ("work", &["ordain work intent.yaml -- claude -p"]),
-    ("work submit", &["ordain work submit .ordain/runs/last"]),
+    ("work submit", &["ordain work submit ~/.cache/ordain/work/1795033868-d848b7"]),
 ];
 
 /// The mark of the lines about exit codes in the text after a help.

@@ -8,6 +8,7 @@ mod exit;
 
 mod changes;
 mod clock;
+mod console_page;
 mod display;
 mod document;
 mod facts;
@@ -15,6 +16,7 @@ mod gate;
 mod gateway;
 mod help;
 mod input;
+mod kept_file;
 mod lines;
 mod output;
 mod page;
@@ -29,6 +31,8 @@ mod unified;
 mod view;
 mod wording;
 
+#[cfg(test)]
+mod hint_tests;
 #[cfg(test)]
 mod seam_tests;
 

@@ -118,6 +118,13 @@ impl Project {
         self.name.as_ref()
     }
 
+    /// The folder that a gate takes for the workspace of a shell command, from the root of the file system.
+    pub(crate) fn workspace(&self) -> Option<String> {
+        let served = self.service.as_ref().map(|service| service.path.clone());
+        let named = self.name.as_ref().map(|name| name.path.clone());
+        served.or(named).or_else(|| self.top.to_str().map(str::to_owned))
+    }
+
     /// The folder of the settings.
     pub(crate) fn root(&self) -> &Path {
         if self.root.as_os_str().is_empty() { Path::new(".") } else { &self.root }

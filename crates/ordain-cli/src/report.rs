@@ -2,8 +2,11 @@
 
 use crate::clock::now_ms;
 use crate::commands::verify::Checked;
+use crate::display;
 use crate::exit::{Failure, Outcome};
 use crate::input::Text;
+use crate::page::wrapped;
+use crate::wording::width_of;
 use anstyle::{AnsiColor, Color, Style};
 use ordain_canon::place_of;
 use ordain_canon::time::moment;
@@ -151,6 +154,9 @@ pub(crate) fn findings(out: &mut impl Write, report: &Report) -> Result<()> {
     Ok(())
 }
 
+/// Where a message begins that does not fit behind its place.
+const MESSAGE_INDENT: &str = "      ";
+
 fn finding(
     out: &mut impl Write,
     style: Style,
@@ -162,7 +168,17 @@ fn finding(
         "" => "the document",
         path => &printable(path),
     };
-    writeln!(out, "  {style}{}{style:#}  {BOLD}{path}{BOLD:#}  {}", it.rule, printable(&it.message))?;
+    let (rule, message) = (it.rule.to_string(), printable(&it.message));
+    write!(out, "  {style}{rule}{style:#}  {BOLD}{path}{BOLD:#}")?;
+    let columns = display::columns();
+    if width_of(&rule) + width_of(path) + width_of(&message) + "      ".len() <= columns {
+        writeln!(out, "  {message}")?;
+    } else {
+        writeln!(out)?;
+        for line in wrapped(&message, columns - MESSAGE_INDENT.len()) {
+            writeln!(out, "{MESSAGE_INDENT}{line}")?;
+        }
+    }
     match (text, offset) {
         (Some(text), Some(offset)) => excerpt(out, text.file(), offset..offset + 1),
         (Some(text), None) if it.rule != RuleId::Kind => match text.span_of(&it.path) {
@@ -176,10 +192,15 @@ fn finding(
 /// The line in which a range starts, with the range underlined. A canonical document is one long line: only what is
 /// around the place is shown.
 fn excerpt(out: &mut impl Write, text: &[u8], range: Range<usize>) -> Result<()> {
-    const CHARS_BEFORE: usize = 40;
-    const CHARS_SHOWN: usize = 90;
+    const CHARS_BEFORE_MAX: usize = 40;
+    const CHARS_SHOWN_MAX: usize = 90;
     const BYTES_PER_CHAR: usize = 4;
     let start = range.start.min(text.len());
+    let number = place_of(text, start).line.to_string();
+    // Beside the text stand the gutter and the marks of what is left out.
+    let room = display::columns() - (number.len() + "    │ … ".chars().count() + " …".chars().count());
+    let chars_before = CHARS_BEFORE_MAX.min(room / 2);
+    let chars_shown = CHARS_SHOWN_MAX.min(room - chars_before);
     let (before, rest) = text.split_at_checked(start).unwrap_or((text, &[]));
     let before = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let rest = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -188,21 +209,20 @@ fn excerpt(out: &mut impl Write, text: &[u8], range: Range<usize>) -> Result<()>
         let clean = |it: char| if is_treacherous(it) { ' ' } else { it };
         String::from_utf8_lossy(bytes).chars().map(clean).collect()
     };
-    let (tail, head) = (CHARS_BEFORE * BYTES_PER_CHAR, CHARS_SHOWN * BYTES_PER_CHAR);
+    let (tail, head) = (chars_before * BYTES_PER_CHAR, chars_shown * BYTES_PER_CHAR);
     let before = window(before.get(before.len().saturating_sub(tail)..).unwrap_or_default());
-    let skipped = before.len().saturating_sub(CHARS_BEFORE);
+    let skipped = before.len().saturating_sub(chars_before);
     let marked = window(rest.get(..marked_bytes.min(head)).unwrap_or_default());
     let after = window(rest.get(marked_bytes..rest.len().min(marked_bytes + head)).unwrap_or_default());
-    let shown: Vec<char> = marked.iter().chain(&after).copied().take(CHARS_SHOWN).collect();
+    let shown: Vec<char> = marked.iter().chain(&after).copied().take(chars_shown).collect();
     let cut = marked.len() + after.len() > shown.len();
     let (left, right) = (if skipped > 0 { "… " } else { "" }, if cut { " …" } else { "" });
     let before: String = before.into_iter().skip(skipped).collect();
-    let number = place_of(text, start).line.to_string();
     let gutter = " ".repeat(number.len());
     let shown: String = shown.into_iter().collect();
     writeln!(out, "   {BLUE}{number} │{BLUE:#} {left}{before}{}{right}", shown.trim_end())?;
     let indent = " ".repeat(left.chars().count() + before.chars().count());
-    let marked: String = marked.into_iter().take(CHARS_SHOWN).collect();
+    let marked: String = marked.into_iter().take(chars_shown).collect();
     let carets = "^".repeat(marked.trim_end().chars().count().max(1));
     writeln!(out, "   {BLUE}{gutter} │{BLUE:#} {indent}{RED}{carets}{RED:#}")
 }

@@ -24,7 +24,8 @@ pub(crate) const UNIT: &str = "/etc/systemd/system/ordain.service";
 /// Where the service keeps its gate.
 pub(crate) const STATE_BASE: &str = "/var/lib";
 
-/// Whether the service of this machine listens. A socket that somebody else could have made is refused.
+/// Whether the service of this machine listens. A socket that somebody else could have made is refused. To its own user
+/// there is no service, but a store.
 pub(crate) fn is_there() -> Result<bool, Failure> {
     let (folder, socket) = (Path::new(RUN_FOLDER), Path::new(SOCKET));
     let Ok(around) = folder.symlink_metadata() else { return Ok(false) };
@@ -40,8 +41,11 @@ pub(crate) fn is_there() -> Result<bool, Failure> {
     if !found.file_type().is_socket() || (found.uid() != around.uid() && found.uid() != 0) {
         return refused(socket, "is not the socket of the service");
     }
-    let user = OsUser::current().uid;
-    if user != 0 && around.uid() == user {
+    let user = OsUser::current();
+    if is_account(&user) && around.uid() == user.uid {
+        return Ok(false);
+    }
+    if user.uid != 0 && around.uid() == user.uid {
         return refused(folder, "belongs to you: a service of your own user protects nothing");
     }
     Ok(true)
@@ -78,7 +82,13 @@ pub(crate) fn project_of(folder: &Path) -> Result<Option<ProjectStatus>, Failure
 /// Whether the service is installed and this user may ask it. Its socket goes when it stops, and its projects must not
 /// seem to have no gate then.
 fn should_run() -> bool {
-    Path::new(UNIT).exists() && is_member(&OsUser::current().name, ACCOUNT)
+    let user = OsUser::current();
+    Path::new(UNIT).exists() && !is_account(&user) && is_member(&user.name, ACCOUNT)
+}
+
+/// Whether this is the user that the service runs as. `service install` refuses somebody's account of that name.
+fn is_account(user: &OsUser) -> bool {
+    user.name == ACCOUNT && user.uid != 0
 }
 
 fn not_running(what: &str) -> Failure {

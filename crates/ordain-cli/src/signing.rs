@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::gateway;
 use crate::report::{self, printable};
 use base64ct::{Base64UrlUnpadded, Encoding};
-use ordain_api::{NewApproverKey, OwnerAct};
+use ordain_api::{NewApproverKey, NewObservation, OwnerAct};
 use ordain_client::Client;
 use ordain_presence::{
     KeyFile, KeyFileError, OsUser, RecentKey, Terminal, TerminalError, UnlockedKey, fingerprint,
@@ -90,6 +90,24 @@ pub(crate) fn for_act(client: &Client, act: OwnerAct, subject: &str) -> Result<C
     Ok(client.with_statements(&signed))
 }
 
+/// The client that has calls of hooks observed: an owner signs for it. A gate without an owner refuses it.
+pub(crate) fn for_observation(client: &Client, new: &NewObservation, about: &str) -> Result<Client, Failure> {
+    let started = Instant::now();
+    let terms = client.act_terms(OwnerAct::StartObservation)?;
+    if !terms.owned {
+        let problem = "nobody owns this gate, so nobody can have calls pass that it would hold".to_owned();
+        return Err(Failure::Usage(problem).with_hint("run `ordain init --claim` on a terminal"));
+    }
+    let Some(signer) = Signer::find(client)? else {
+        let problem =
+            format!("`{}` needs a signature, and no key of yours is enrolled at this gate", terms.act.name());
+        return Err(Failure::Usage(problem).with_hint("run `ordain approver list` to see whose keys are"));
+    };
+    let statement = terms.statement(signer.principal(), &new.subject(), elapsed_ms(started));
+    let signed = signer.sign(&[Statement::Act(statement)], &[about.to_owned()])?;
+    Ok(client.with_statements(&signed))
+}
+
 /// The statements of owner acts of one kind, all signed with one passphrase; none if nobody owns the gate.
 pub(crate) fn sign_acts(client: &Client, act: OwnerAct, subjects: &[String]) -> Result<Vec<Signed>, Failure> {
     let started = Instant::now();
@@ -151,7 +169,12 @@ pub(crate) fn confirm_owner_among(keys: Vec<ApproverKey>, act: &str) -> Result<(
 pub(crate) fn claim(client: &Client, principal: &str, made: Option<&str>) -> Result<ApproverKey, Failure> {
     let (file, key) = own_key()?;
     let started = Instant::now();
-    let new = NewApproverKey { principal: principal.to_owned(), public_key: public_text(&file), owner: true };
+    let new = NewApproverKey {
+        principal: principal.to_owned(),
+        public_key: public_text(&file),
+        owner: true,
+        passkey: None,
+    };
     let terms = client.act_terms(OwnerAct::EnrolApproverKey)?;
     let statement = Statement::Act(terms.statement(principal, &new.subject(), elapsed_ms(started)));
     let enrolled = client.with_statements(&signed_all(&[statement], &key)?).enrol_approver_key(&new)?;

@@ -5,12 +5,14 @@ use crate::transport::{Reply, Request, Transport, TransportError};
 use ordain_api::limits::{FSCK_SECONDS_MAX, POLL_SECONDS_MAX, STREAM_SECONDS_MAX};
 use ordain_api::{
     ActAnswer, ActQuery, ActTerms, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ApproverKeyList,
-    Audit, ConsistencyProof, ConsistencyQuery, CreatedToken, DocumentOnRecord, Dossier, DraftRequest,
-    EntriesQuery, EntryPage, EvidenceReceipt, FailedDraft, GateStatus, Health, Jwks, KernelUseRequest,
-    KeyStatus, NewApproverKey, NewProject, NewToken, NoteValidation, OperationId, OutcomeReport, OwnerAct,
-    PermitStatus, PolicyOnRecord, PolicyPush, PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectList,
-    ProjectStatus, ProofQuery, Ready, ReasonRequest, RegisteredProject, SubmitQuery, TokenList, TokenStatus,
-    UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult,
+    Audit, BlockedTool, ConsistencyProof, ConsistencyQuery, CreatedToken, DocumentOnRecord, Dossier,
+    DraftRequest, EndSessionQuery, EndedObservation, EndedSessions, EntriesQuery, EntryPage, EventsQuery,
+    EvidenceReceipt, FailedDraft, GateEvent, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus,
+    ListingAnswer, ListingReport, NewApproverKey, NewObservation, NewPins, NewProject, NewSession, NewToken,
+    NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus, PolicyOnRecord, PolicyPush,
+    PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectList, ProjectStatus, ProofQuery, Ready,
+    ReasonRequest, RegisteredProject, ServerList, ServerStatus, Session, SubmitQuery, TokenList, TokenStatus,
+    UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult, ViewQuery,
 };
 use ordain_spec::statement::{ApproverKey, Signed};
 use ordain_spec::{Kind, note};
@@ -163,6 +165,25 @@ impl Client {
         events(operation, &String::from_utf8_lossy(&reply.body))
     }
 
+    /// The bytes of the view that an approver is shown, or nothing if there is no such action. Their SHA-256 is
+    /// the view digest.
+    pub fn view(&self, id: &str, digest: Option<&str>) -> Result<Option<Vec<u8>>, ClientError> {
+        let operation = OperationId::GetView;
+        let query = encode(operation, &ViewQuery { digest: digest.map(str::to_owned) })?;
+        let reply = self.call(operation, Call { id: Some(id), query, ..Call::default() });
+        known(reply.map(|reply| reply.body))
+    }
+
+    /// All that happened after an entry of the ledger and happens in the next seconds, as far as the caller may
+    /// see it.
+    pub fn events(&self, after: Option<u64>, seconds: u64) -> Result<Vec<GateEvent>, ClientError> {
+        let operation = OperationId::StreamEvents;
+        let query = encode(operation, &EventsQuery { after, wait: Some(seconds) })?;
+        let reply =
+            self.call(operation, Call { query, wait: Duration::from_secs(seconds), ..Call::default() })?;
+        gate_events(operation, &String::from_utf8_lossy(&reply.body))
+    }
+
     /// Approves or rejects a held action.
     pub fn record_verdict(&self, id: &str, verdict: &VerdictRequest) -> Result<ActionStatus, ClientError> {
         self.send(OperationId::RecordVerdict, Some(id), verdict)
@@ -268,6 +289,16 @@ impl Client {
         self.send(OperationId::Resume, None, &ReasonRequest { reason: reason.to_owned() })
     }
 
+    /// Has calls of hooks observed for a time.
+    pub fn start_observation(&self, new: &NewObservation) -> Result<GateStatus, ClientError> {
+        self.send(OperationId::StartObservation, None, new)
+    }
+
+    /// Ends an observation before its time.
+    pub fn end_observation(&self, ended: &EndedObservation) -> Result<GateStatus, ClientError> {
+        self.send(OperationId::EndObservation, None, ended)
+    }
+
     /// Puts a policy folder in force.
     pub fn push_policy(&self, push: &PolicyPush) -> Result<PolicyPushed, ClientError> {
         self.send(OperationId::PushPolicy, None, push)
@@ -278,6 +309,31 @@ impl Client {
         let operation = OperationId::GetPolicy;
         let query = encode(operation, &PolicyQuery { hash: hash.map(str::to_owned) })?;
         known(self.ask(operation, None, query))
+    }
+
+    /// The MCP servers of the project, without their definitions.
+    pub fn servers(&self) -> Result<ServerList, ClientError> {
+        self.ask(OperationId::ListServers, None, String::new())
+    }
+
+    /// An MCP server, or nothing if no gateway has met one with this name.
+    pub fn server(&self, name: &str) -> Result<Option<ServerStatus>, ClientError> {
+        known(self.ask(OperationId::GetServer, Some(name), String::new()))
+    }
+
+    /// Reports the tools that an MCP server has listed.
+    pub fn report_listing(&self, name: &str, report: &ListingReport) -> Result<ListingAnswer, ClientError> {
+        self.send(OperationId::ReportListing, Some(name), report)
+    }
+
+    /// Approves tools of an MCP server.
+    pub fn pin_server(&self, name: &str, pins: &NewPins) -> Result<ServerStatus, ClientError> {
+        self.send(OperationId::PinServer, Some(name), pins)
+    }
+
+    /// Blocks a tool of an MCP server.
+    pub fn block_tool(&self, name: &str, tool: &str) -> Result<ServerStatus, ClientError> {
+        self.send(OperationId::BlockTool, Some(name), &BlockedTool { tool: tool.to_owned() })
     }
 
     /// Signs with a new key from now on.
@@ -320,6 +376,17 @@ impl Client {
     /// Creates a token. If the gate makes its secret, that is in the answer and nowhere else.
     pub fn create_token(&self, token: &NewToken) -> Result<CreatedToken, ClientError> {
         self.send(OperationId::CreateToken, None, token)
+    }
+
+    /// Signs in to the console. Only pages of the console have a use for it.
+    pub fn create_session(&self, session: &NewSession) -> Result<Session, ClientError> {
+        self.send(OperationId::CreateSession, None, session)
+    }
+
+    /// Ends the session that asks, or all of them.
+    pub fn end_session(&self, everywhere: bool) -> Result<EndedSessions, ClientError> {
+        let operation = OperationId::EndSession;
+        self.ask(operation, None, encode(operation, &EndSessionQuery { everywhere })?)
     }
 
     /// Registers the folder that the socket's preface names as a project of the gate.
@@ -489,6 +556,21 @@ fn events(operation: OperationId, text: &str) -> Result<Vec<ActionEvent>, Client
         } else {
             ActionEvent::Changed(serde_json::from_str(data).map_err(unreadable)?)
         });
+    }
+    Ok(events)
+}
+
+/// Reads the stream of all that happens. Events without data only move the id on.
+fn gate_events(operation: OperationId, text: &str) -> Result<Vec<GateEvent>, ClientError> {
+    let mut events = Vec::new();
+    for block in text.split("\n\n") {
+        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim_start);
+        let Some(data) = field("data:") else { continue };
+        let unreadable = |error: serde_json::Error| bad_answer(operation, error.to_string());
+        if field("event:") == Some("error") {
+            return Err(ClientError::Problem(Box::new(serde_json::from_str(data).map_err(unreadable)?)));
+        }
+        events.push(serde_json::from_str(data).map_err(unreadable)?);
     }
     Ok(events)
 }

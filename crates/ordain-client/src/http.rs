@@ -22,11 +22,20 @@ pub struct HttpTransport {
 impl HttpTransport {
     /// A transport to `address`: a URL, or `unix:PATH`. Nothing is sent yet.
     pub fn new(address: &str, token: &str) -> Result<Self, AddressError> {
+        Self::about(address, token, None)
+    }
+
+    /// The same; over a unix socket the client names the project folder that the requests are about.
+    pub fn about(
+        address: &str,
+        token: &str,
+        project: Option<&std::path::Path>,
+    ) -> Result<Self, AddressError> {
         let address = Address::parse(address)?;
         let mut authorization =
             HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| AddressError::Token)?;
         authorization.set_sensitive(true);
-        Ok(Self { agent: agent(&address, None)?, address, authorization: Some(authorization) })
+        Ok(Self { agent: agent(&address, project)?, address, authorization: Some(authorization) })
     }
 
     /// A transport to a unix socket without a token: the server asks the kernel which user this is. The

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use ordain_api::{
-    ActionsQuery, DraftRequest, EntriesQuery, KernelUseRequest, Method, NewApproverKey, NewProject, NewToken,
-    OPERATIONS, OperationId, OutcomeReport, OwnerAct, PolicyPush, Problem, ProblemCode, Role, UseOutcome,
-    UseRequest, VerdictRequest,
+    ActionsQuery, DraftRequest, EndedObservation, EntriesQuery, KernelUseRequest, Method, NewApproverKey,
+    NewObservation, NewProject, NewSession, NewToken, OPERATIONS, OperationId, OutcomeReport, OwnerAct,
+    PolicyPush, Problem, ProblemCode, Role, UseOutcome, UseRequest, VerdictRequest,
 };
 use ordain_client::{ActionEvent, Client, ClientError, Reply, Request, Transport, TransportError};
 use ordain_spec::Kind;
@@ -58,8 +58,12 @@ fn kernel_request() -> KernelRequest {
 }
 
 fn call_all(client: &Client) {
-    let approver_key =
-        NewApproverKey { principal: "ann".to_owned(), public_key: "AA".to_owned(), owner: false };
+    let approver_key = NewApproverKey {
+        principal: "ann".to_owned(),
+        public_key: "AA".to_owned(),
+        owner: false,
+        passkey: None,
+    };
     let action = UseRequest {
         permit: "eyJ".to_owned(),
         action_type: ActionType::Read,
@@ -92,12 +96,23 @@ fn call_all(client: &Client) {
     };
     let request = KernelUseRequest { permit: "eyJ".to_owned(), request: kernel_request() };
     // The recorder's answer fits none of them; only the requests are looked at.
+    let listing = ordain_api::ListingReport {
+        actor: "a".to_owned(),
+        listing: ordain_spec::mcp::Listing::default(),
+        whole: true,
+    };
+    let pins = ordain_api::NewPins {
+        listing_document: "sha256:0".to_owned(),
+        pins: ordain_spec::mcp::Pins::none("s", None),
+    };
     let _ = client.submit(b"{}", Some("p 0"));
     let _ = client.act(b"{}", &ordain_api::ActQuery::default());
     let _ = client.actions(&ActionsQuery::default());
     let _ = client.action("p/1");
     let _ = client.wait_for_action("p1", 5);
     let _ = client.action_events("p1");
+    let _ = client.view("p1", Some("sha256:0"));
+    let _ = client.events(Some(3), 0);
     let _ = client.record_verdict("p1", &verdict);
     let _ = client.add_evidence(b"{}");
     let _ = client.permit("x");
@@ -114,6 +129,9 @@ fn call_all(client: &Client) {
     let _ = client.gate();
     let _ = client.halt("fire");
     let _ = client.resume("out");
+    let new = NewObservation { hook: None, reason: "a release".to_owned(), until_ms: 1 };
+    let _ = client.start_observation(&new);
+    let _ = client.end_observation(&EndedObservation { hook: None });
     let _ = client.push_policy(&PolicyPush { files: BTreeMap::new(), from: None });
     let _ = client.policy(Some("sha256:0"));
     let _ = client.act_terms(OwnerAct::Resume);
@@ -124,9 +142,16 @@ fn call_all(client: &Client) {
     let _ = client.create_token(&token);
     let _ = client.tokens();
     let _ = client.revoke_token("t");
+    let _ = client.create_session(&NewSession { code: "c".to_owned() });
+    let _ = client.end_session(true);
     let _ = client.register_project(&NewProject { path: "/shop".to_owned(), worktrees_of: None });
     let _ = client.projects();
     let _ = client.forget_project("s");
+    let _ = client.servers();
+    let _ = client.server("s");
+    let _ = client.report_listing("s", &listing);
+    let _ = client.pin_server("s", &pins);
+    let _ = client.block_tool("s", "t");
     let _ = client.transform(b"{}");
     let _ = client.verify(b"{}", Some(Kind::Note));
     let _ = client.draft_note(&DraftRequest { prompt: Some("a note".to_owned()), ..DraftRequest::default() });

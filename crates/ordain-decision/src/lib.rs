@@ -3,16 +3,18 @@
 pub mod limits;
 
 mod judge;
+mod observed;
 mod permit;
 mod policy;
 mod shown;
 
 pub use judge::{
-    Case, Check, Examined, Judgement, ShellEffects, decide, decide_derived, decide_own_undo, decide_text,
-    derive_shell, explain, nearest,
+    Case, Check, Examined, Judgement, ShellEffects, decide, decide_derived, decide_own_undo, decide_pinned,
+    decide_text, derive_shell, explain, mcp_server_of, nearest,
 };
+pub use observed::{ObservedClaims, verify_observed};
 pub use permit::{
     Claims, Grant, Minting, PermitError, PermitKey, PublicKey, PublicKeys, VerifiedPermit, mint,
     mint_with_claims, verify_permit,
 };
-pub use policy::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file, schema_text};
+pub use policy::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file, look_alikes, schema_text};

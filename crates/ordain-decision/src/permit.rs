@@ -232,6 +232,20 @@ impl<S: Signer<Signature>> PermitKey<S> {
     pub fn id(&self) -> &str {
         &self.id
     }
+
+    /// A token with another type than that of permits.
+    pub(crate) fn sign(&self, typ: &str, claims: &impl Serialize) -> Result<String, PermitError> {
+        let header = Header { alg: ALGORITHM.to_owned(), kid: self.id.clone(), typ: typ.to_owned() };
+        let mut canon = Canonicalizer::new();
+        let mut token = Vec::new();
+        push_base64url(&mut token, canon.value(&header).map_err(unwritable)?);
+        token.push(b'.');
+        push_base64url(&mut token, canon.value(claims).map_err(unwritable)?);
+        let signature = self.signer.try_sign(&token).map_err(|_| PermitError::Key)?.to_bytes();
+        token.push(b'.');
+        push_base64url(&mut token, &signature);
+        String::from_utf8(token).map_err(|_| PermitError::Form)
+    }
 }
 
 /// Makes a permit. The same arguments give the same bytes.
@@ -300,28 +314,8 @@ pub fn verify_permit(
     audience: &str,
     now_ms: u64,
 ) -> Result<Claims, PermitError> {
-    if token.len() > PERMIT_BYTES_MAX {
-        return Err(PermitError::TooLong);
-    }
-    let (signed, signature) = token.rsplit_once('.').ok_or(PermitError::Form)?;
-    let (header, claims) = signed.split_once('.').ok_or(PermitError::Form)?;
-    let decode = |part: &str| Base64UrlUnpadded::decode_vec(part).map_err(|_| PermitError::Form);
-    let (header, claims, signature) = (decode(header)?, decode(claims)?, decode(signature)?);
-    let header: Header = typed(&header).map_err(PermitError::Header)?;
-    if header.alg != ALGORITHM {
-        return Err(PermitError::Header(format!("`alg` is `{}` instead of `{ALGORITHM}`", header.alg)));
-    }
-    if header.typ != TOKEN_TYPE {
-        return Err(PermitError::Header(format!("`typ` is `{}` instead of `{TOKEN_TYPE}`", header.typ)));
-    }
-    let key = keys.get(&header.kid).ok_or_else(|| PermitError::UnknownKey(header.kid.clone()))?;
-    if key.id() != header.kid {
-        return Err(PermitError::UnknownKey(header.kid));
-    }
-    let signature = Signature::from_slice(&signature).map_err(|_| PermitError::Signature)?;
-    key.0.verify_strict(signed.as_bytes(), &signature).map_err(|_| PermitError::Signature)?;
-    let claims: Claims = typed(&claims).map_err(PermitError::Claims)?;
-    check_claims(&claims, &header.kid)?;
+    let (claims, key_id) = signed_claims::<Claims>(token, TOKEN_TYPE, keys)?;
+    check_claims(&claims, &key_id)?;
     if claims.aud != audience {
         return Err(PermitError::Audience(claims.aud));
     }
@@ -333,6 +327,36 @@ pub fn verify_permit(
         return Err(PermitError::Expired(now_ms - until_ms));
     }
     Ok(claims)
+}
+
+/// The claims of a token of some type, and the id of the key that signed it.
+pub(crate) fn signed_claims<T: for<'de> Deserialize<'de>>(
+    token: &str,
+    typ: &str,
+    keys: &PublicKeys,
+) -> Result<(T, String), PermitError> {
+    if token.len() > PERMIT_BYTES_MAX {
+        return Err(PermitError::TooLong);
+    }
+    let (signed, signature) = token.rsplit_once('.').ok_or(PermitError::Form)?;
+    let (header, claims) = signed.split_once('.').ok_or(PermitError::Form)?;
+    let decode = |part: &str| Base64UrlUnpadded::decode_vec(part).map_err(|_| PermitError::Form);
+    let (header, claims, signature) = (decode(header)?, decode(claims)?, decode(signature)?);
+    let header: Header = typed(&header).map_err(PermitError::Header)?;
+    if header.alg != ALGORITHM {
+        return Err(PermitError::Header(format!("`alg` is `{}` instead of `{ALGORITHM}`", header.alg)));
+    }
+    if header.typ != typ {
+        return Err(PermitError::Header(format!("`typ` is `{}` instead of `{typ}`", header.typ)));
+    }
+    let key = keys.get(&header.kid).ok_or_else(|| PermitError::UnknownKey(header.kid.clone()))?;
+    if key.id() != header.kid {
+        return Err(PermitError::UnknownKey(header.kid));
+    }
+    let signature = Signature::from_slice(&signature).map_err(|_| PermitError::Signature)?;
+    key.0.verify_strict(signed.as_bytes(), &signature).map_err(|_| PermitError::Signature)?;
+    let claims: T = typed(&claims).map_err(PermitError::Claims)?;
+    Ok((claims, header.kid))
 }
 
 /// A permit that was verified. Only [`VerifiedPermit::verify`] makes one.

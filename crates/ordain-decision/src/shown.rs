@@ -2,7 +2,7 @@
 
 use crate::policy::PolicySet;
 use ordain_canon::{Canonicalizer, ContentHash, Value};
-use ordain_spec::action::{KernelRequest, Proposal, is_request, map_request};
+use ordain_spec::action::{KernelRequest, Proposal, is_request, map_request_in};
 use ordain_spec::is_invisible;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -11,11 +11,16 @@ use std::borrow::Cow;
 impl PolicySet {
     /// The action proposal that a KernelRequest stands for; nothing for any other document.
     pub fn proposal_of(&self, document: &Value<'_>) -> Option<Proposal> {
+        self.proposal_in(document, None)
+    }
+
+    /// The same in a workspace, whose paths are named as it does.
+    pub fn proposal_in(&self, document: &Value<'_>, workspace: Option<&str>) -> Option<Proposal> {
         if !is_request(document) {
             return None;
         }
         let request = document.to_typed::<KernelRequest>().ok()?;
-        map_request(&request, &self.tools).ok()
+        map_request_in(&request, &self.tools, workspace).ok()
     }
 
     /// [`Self::proposal_of`] from text to JSON.
@@ -58,11 +63,14 @@ impl PolicySet {
                 Value::Array(elements.iter().map(|element| self.redacted_value(element, salt)).collect())
             }
             Value::Object(members) => {
-                let field = document.get("field").and_then(Value::as_str).unwrap_or_default();
-                let about_secret = self.names_secret(field);
+                let about_secret = || {
+                    let field = document.get("field").and_then(Value::as_str).unwrap_or_default();
+                    self.names_secret(field)
+                };
                 let mut shown_members = Vec::with_capacity(members.len());
                 for (name, value) in members {
-                    let is_secret = self.redact.contains(name.as_ref()) || (about_secret && name == "value");
+                    let is_secret =
+                        self.redact.contains(name.as_ref()) || (name == "value" && about_secret());
                     let shown = if is_secret {
                         Value::String(Cow::Owned(hidden(value, salt)))
                     } else {
@@ -79,7 +87,8 @@ impl PolicySet {
     pub(crate) fn names_secret(&self, field: &str) -> bool {
         // A name may have a dot or a slash itself: doubt hides.
         let is_secret = |part: &str| {
-            self.redact.contains(part) || self.redact.contains(&part.replace("~1", "/").replace("~0", "~"))
+            self.redact.contains(part)
+                || part.contains('~') && self.redact.contains(&part.replace("~1", "/").replace("~0", "~"))
         };
         is_secret(field)
             || field.split('/').any(is_secret)

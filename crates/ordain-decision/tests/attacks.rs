@@ -62,6 +62,7 @@ fn with_case<T>(
         approver_keys: &ordain_spec::statement::NO_KEYS,
         now_ms: 1_000,
         halted: false,
+        workspace: None,
     })
 }
 
@@ -416,6 +417,7 @@ fn numbers_at_the_edge_are_exact_or_refused() {
             approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: 1_000,
             halted: false,
+            workspace: None,
         };
         let decision = decide_text(text.as_bytes(), &case).decision;
         let said = decision.reasons.iter().map(|it| format!("{} {} {}", it.rule_id, it.path, it.message));

@@ -89,6 +89,7 @@ fn judge(policies: &PolicySet, case: &Json) -> Judgement {
         approver_keys: &ordain_spec::statement::NO_KEYS,
         now_ms: case["now_ms"].as_u64().unwrap(),
         halted: case["halted"].as_bool().unwrap_or_default(),
+        workspace: None,
     })
 }
 
@@ -160,7 +161,16 @@ fn an_owners_undo_is_judged_without_the_policies() {
         let document = &Value::read(text.as_bytes()).unwrap();
         let now_ms = 1_767_614_400_000;
         let (policies, approver_keys) = (&nothing, &NO_KEYS);
-        let case = Case { document, policies, evidence: &[], approvals: &[], approver_keys, now_ms, halted };
+        let case = Case {
+            document,
+            policies,
+            evidence: &[],
+            approvals: &[],
+            approver_keys,
+            now_ms,
+            halted,
+            workspace: None,
+        };
         assert_eq!(decide(&case).decision.outcome, Outcome::Deny);
         let judgement = decide_own_undo(&case, "apply-1");
         let text = serde_json::to_vec(&judgement.decision).unwrap();
@@ -193,7 +203,9 @@ fn messages_say_what_to_change() {
     }
     assert!(!page.contains("never in a message"));
     // No document says that it is an owner's undo; the gate does, and a test below is about it.
-    let by_documents = |rule: &&ordain_spec::decision::gate::Gate| rule.id != gate::OWN_UNDO;
+    // Nor which tools an owner approved.
+    let by_documents =
+        |rule: &&ordain_spec::decision::gate::Gate| ![gate::OWN_UNDO, gate::PINNED].contains(&rule.id);
     for rule in gate::GATES.iter().filter(by_documents) {
         assert!(seen.contains(rule.id.name().as_ref()), "no case has {}", rule.id);
     }

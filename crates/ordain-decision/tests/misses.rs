@@ -67,6 +67,7 @@ impl World {
             approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: 1_000,
             halted: false,
+            workspace: None,
         })
     }
 

@@ -82,6 +82,7 @@ fn differs(seed: u64, policies: &PolicySet, model: &ModelFolder, always_show: bo
         approver_keys: &case.approver_keys,
         now_ms: case.now_ms.unsigned_abs(),
         halted: case.halted,
+        workspace: None,
     };
     let kernel = decide_text(&case.proposal, &given).decision;
     let model = decide_with(model, &case.input());

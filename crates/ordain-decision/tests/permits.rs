@@ -39,6 +39,7 @@ fn grant(with: Json) -> Grant {
         approver_keys: &ordain_spec::statement::NO_KEYS,
         now_ms: NOW_MS,
         halted: false,
+        workspace: None,
     };
     decide(&case).grant.unwrap()
 }

@@ -8,13 +8,13 @@ use super::error::GateError;
 use super::ids::ActionId;
 use super::limits::{ACT_HOLD_MS, UNRESOLVED_HOLD_MS};
 use super::open::Gate;
-use super::records::{Action, DeedHold, Evidence, Stored, Versioned};
+use super::records::{Action, DeedHold, Effect, Evidence, Stored, Versioned};
 use super::sources::Sources;
 use super::spend::{NewUse, check_same_action};
 use super::status::Shown;
 use super::submit::{Case, Incoming, Recorded, check_same_project};
 use super::transaction::{Reading, Step};
-use ordain_api::{ActAnswer, ActionState, ActionStatus, CalledAction, UseReceipt};
+use ordain_api::{ActAnswer, ActionState, ActionStatus, CalledAction, ObservedCall, UseReceipt};
 use ordain_canon::{ContentHash, Value};
 use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS, project_name};
 use ordain_spec::decision::Outcome;
@@ -34,6 +34,8 @@ pub struct Act<'a> {
     /// The action whose approval the caller waited for. If another call used that approval, the caller is
     /// told so instead of starting a new action.
     pub waited_for: Option<&'a str>,
+    /// The installed hook that asks. An owner can have its calls observed.
+    pub hook: Option<&'a str>,
 }
 
 /// The action that a deed leads to, with its versions.
@@ -47,6 +49,7 @@ struct Joined {
 enum Answer {
     Known(Box<ActAnswer>),
     New { recorded: Box<Recorded>, called: Option<Box<Called>>, used: Option<UseReceipt> },
+    Observed { recorded: Box<Recorded>, observed: ObservedCall },
 }
 
 /// A call, as the policies in force read it.
@@ -73,7 +76,13 @@ impl Gate {
                 let outcome = recorded.ruled.decision.outcome;
                 let action = recorded.status(Shown::to(caller, &incoming.actor));
                 let (deed, call) = parts(called.map(|called| *called));
-                ActAnswer { outcome, call, deed, joined: false, used, action }
+                ActAnswer { outcome, call, deed, joined: false, observed: None, used, action }
+            }
+            Answer::Observed { recorded, observed } => {
+                let outcome = recorded.ruled.decision.outcome;
+                let action = recorded.status(Shown::to(caller, &incoming.actor));
+                let (observed, joined) = (Some(observed), false);
+                ActAnswer { outcome, call: None, deed: None, joined, observed, used: None, action }
             }
         };
         self.notify(&answer.action.action_id);
@@ -94,7 +103,13 @@ impl Gate {
             Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
         };
         let hold_ms = if is_resolved(incoming.document) { ACT_HOLD_MS } else { UNRESOLVED_HOLD_MS };
-        let case = self.case(incoming, Some(hold_ms), reading).await?;
+        let case = self.case(caller, incoming, Some(hold_ms), reading).await?;
+        let observed =
+            act.hook.and_then(|hook| Some((hook, case.control_body.observed_until(hook, case.now_ms)?)));
+        if let (Some((hook, until_ms)), None) = (observed, &known.body) {
+            let observed = (hook, until_ms);
+            return self.act_observed(caller, incoming, act, case, observed, sources, known, reading).await;
+        }
         let called = self.called(caller, incoming, &case).await?;
         if let Some(action) = &known.body {
             return self.acted_before(caller, incoming, action, &case, called).await;
@@ -107,13 +122,32 @@ impl Gate {
             // The proposal has no form that could be joined; the kernel says what is wrong with it.
             return self.act_new(caller, incoming, act, case, None, sources, known, reading).await;
         };
-        let hold = Versioned::<DeedHold>::read(&self.store, &called.deed.to_string()).await?;
+        let effect_key = match &case.request {
+            None => EffectKey::of(&case.loaded, incoming.document),
+            Some(_) => EffectKey::of(&case.loaded, &Value::read(&case.proposal)?),
+        };
+        let (hold, effect) = self.hold_and_effect(&called.deed, &effect_key).await?;
         if act.supersedes.is_none()
             && let Some(joined) = self.joined(&hold, act).await?
         {
             return self.join(caller, incoming, case, joined, called, sources).await;
         }
-        self.act_new(caller, incoming, act, case, Some((called, hold)), sources, known, reading).await
+        let called = Some((called, hold, effect_key, effect));
+        self.act_new(caller, incoming, act, case, called, sources, known, reading).await
+    }
+
+    /// The action that waits for a deed, and what is open of an effect, in one look at the store.
+    async fn hold_and_effect(
+        &self,
+        deed: &Deed,
+        effect_key: &EffectKey,
+    ) -> Result<(Versioned<DeedHold>, Versioned<Effect>), GateError> {
+        let deed = deed.to_string();
+        let keys = [(DeedHold::KIND, deed.as_str()), (Effect::KIND, effect_key.id())];
+        let wanted = keys.get(..if effect_key.blocks() { 2 } else { 1 }).unwrap_or(&keys);
+        let mut found = self.store.records_of(wanted).await?.into_iter();
+        let mut next = || found.next().flatten();
+        Ok((Versioned::found(deed.as_str(), next())?, Versioned::found(effect_key.id(), next())?))
     }
 
     /// The deed of a call, and the action it asks for; `None` for a document that is not a proposal.
@@ -125,7 +159,7 @@ impl Gate {
     ) -> Result<Option<Called>, GateError> {
         // As the caller sent it: without the window that the gate has written.
         let proposal = match &case.request {
-            Some(_) => case.loaded.set.proposal_of(incoming.document),
+            Some(_) => case.loaded.set.proposal_in(incoming.document, caller.workspace()),
             None => incoming.document.to_typed::<Proposal>().ok(),
         };
         let Some(proposal) = proposal else { return Ok(None) };
@@ -204,7 +238,7 @@ impl Gate {
         if action.state != ActionState::Allowed {
             let action = self.status(caller, &id).await?;
             let outcome = if action.state == ActionState::Held { Outcome::Hold } else { Outcome::Deny };
-            let answer = ActAnswer { outcome, call, deed, joined: true, used: None, action };
+            let answer = ActAnswer { outcome, call, deed, joined: true, observed: None, used: None, action };
             return Ok(Step::Done(Answer::Known(Box::new(answer))));
         }
         let mut guards = vec![known.guard(), case.control.guard()];
@@ -236,6 +270,7 @@ impl Gate {
                 call,
                 deed,
                 joined: true,
+                observed: None,
                 used: Some(used),
                 action,
             })))
@@ -249,26 +284,33 @@ impl Gate {
         incoming: &Incoming<'_>,
         act: &Act<'_>,
         case: Case,
-        called: Option<(Called, Versioned<DeedHold>)>,
+        called: Option<(Called, Versioned<DeedHold>, EffectKey, Versioned<Effect>)>,
         sources: Option<Sources>,
         known: Versioned<Action>,
         reading: Reading,
     ) -> Result<Step<Answer>, GateError> {
         let mut guards = vec![known.guard(), case.control.guard()];
-        let (called, hold) = called.unzip();
+        let (called, hold, of_use) = match called {
+            Some((called, hold, key, effect)) => (Some(called), Some(hold), Some((key, effect))),
+            None => (None, None, None),
+        };
         let deed = called.as_ref().map(|called| called.deed.to_string());
         guards.extend(sources.as_ref().map(Sources::guard));
         // The use is of the same moment as the decision: both name the same inputs.
         let now_ms = case.now_ms;
-        let effect_key = match &case.request {
-            None => EffectKey::of(&case.loaded, incoming.document),
-            Some(_) => EffectKey::of(&case.loaded, &Value::read(&case.proposal)?),
-        };
         let mut new =
             self.judge_new(caller, incoming, case, act.supersedes, deed, reading, &mut guards).await?;
-        let effect = match new.ruling.minted() {
-            None => None,
-            Some(_) => effect_key.for_use(&self.store, now_ms, &mut guards).await?,
+        let of_use = match (new.ruling.minted(), of_use) {
+            (None, _) => None,
+            (Some(_), Some((key, known))) => {
+                let blocks = key.blocks();
+                let effect = blocks.then(|| EffectKey::clear(known, now_ms, &mut guards)).transpose()?;
+                Some((key, effect))
+            }
+            (Some(_), None) => {
+                let problem = "the kernel allowed a proposal that has no deed";
+                return Err(GateError::Damaged(problem.to_owned()));
+            }
         };
         let held = new.ruling.decision().outcome == Outcome::Hold;
         let hold = hold.filter(|_| held);
@@ -279,7 +321,7 @@ impl Gate {
             let held_until_ms = new.held_until_ms;
             let mut recorded = new.write_all_but_record(writing)?;
             let mut used = None;
-            if let Some(minted) = recorded.ruled.minted.clone() {
+            if let Some((minted, (effect_key, effect))) = recorded.ruled.minted.clone().zip(of_use) {
                 let documents = [recorded.ruled.decision_document, recorded.ruled.inputs_document];
                 let id = &recorded.id;
                 let new_use =
@@ -293,6 +335,39 @@ impl Gate {
             writing.put(recorded.id.as_str(), &recorded.action)?;
             sources.map_or(Ok(()), |sources| sources.write(writing))?;
             Ok(Answer::New { recorded: Box::new(recorded), called: called.map(Box::new), used })
+        }))
+    }
+
+    /// Records the decision about a call that is only observed, and mints and uses nothing. It joins nothing either.
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that the new action depends on")]
+    async fn act_observed(
+        &self,
+        caller: &Caller,
+        incoming: &Incoming<'_>,
+        act: &Act<'_>,
+        case: Case,
+        (hook, until_ms): (&str, u64),
+        sources: Option<&Value<'_>>,
+        known: Versioned<Action>,
+        reading: Reading,
+    ) -> Result<Step<Answer>, GateError> {
+        let mut guards = vec![known.guard(), case.control.guard()];
+        let observed = self.observed_call(incoming, hook, until_ms)?;
+        let case = case.without_permit();
+        let sources = match sources {
+            Some(payload) => self.sources(&incoming.id, payload, case.now_ms).await?,
+            None => None,
+        };
+        guards.extend(sources.as_ref().map(Sources::guard));
+        let mut new =
+            self.judge_new(caller, incoming, case, act.supersedes, None, reading, &mut guards).await?;
+        let (documents, hook) = (std::mem::take(&mut new.documents), hook.to_owned());
+        Ok(Step::write(guards, documents, move |writing| {
+            let mut recorded = new.write_all_but_record(writing)?;
+            recorded.observe(writing, &hook);
+            writing.put(recorded.id.as_str(), &recorded.action)?;
+            sources.map_or(Ok(()), |sources| sources.write(writing))?;
+            Ok(Answer::Observed { recorded: Box::new(recorded), observed })
         }))
     }
 
@@ -325,14 +400,17 @@ impl Gate {
         }
         let outcome = match status.state {
             ActionState::Held => Outcome::Hold,
-            ActionState::Denied | ActionState::Expired | ActionState::Superseded => Outcome::Deny,
+            ActionState::Denied | ActionState::Expired | ActionState::Superseded | ActionState::Observed => {
+                Outcome::Deny
+            }
             state => {
                 const ALLOWED: &[ActionState] = &[ActionState::Held];
                 return Err(Conflict::State { action_id, state, allowed: ALLOWED, wanted: "repeated" }.into());
             }
         };
         let (deed, call) = parts(called);
-        let answer = ActAnswer { outcome, call, deed, joined: true, used: None, action: status };
+        let answer =
+            ActAnswer { outcome, call, deed, joined: true, observed: None, used: None, action: status };
         Ok(Step::Done(Answer::Known(Box::new(answer))))
     }
 }

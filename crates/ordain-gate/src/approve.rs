@@ -13,7 +13,7 @@ use super::owner::Authorized;
 use super::records::{Action, Control, RecordedApproval};
 use super::status::Shown;
 use super::transaction::{Reading, Step, document};
-use super::view::{Packets, view};
+use super::view::{Beside, Packets, view};
 use ordain_api::limits::REASON_CHARACTERS_MAX;
 use ordain_api::{ActionState, ActionStatus, Event, VerdictRequest};
 use ordain_canon::{ContentHash, Value};
@@ -37,6 +37,10 @@ impl Gate {
         if request.verdict == Verdict::Reject && request.reason.trim().is_empty() {
             let problem = "a rejection must say why; the reason reaches the agent";
             return Err(GateError::invalid("/reason", problem));
+        }
+        if caller.in_session && request.signed.is_none() {
+            let problem = "a session of the console decides with a signature only".to_owned();
+            return Err(GateError::Presence(problem));
         }
         let attempt = |reading| self.verdict_attempt(caller, action_id, request, reading);
         let status = self.transact(caller, attempt).await?;
@@ -86,8 +90,9 @@ impl Gate {
         let effect = effect_key.read(&self.store).await?;
         let earlier = effect.body.as_ref().and_then(|effect| effect.told(action_id, now_ms));
         let told = earlier.as_ref().map(document).transpose()?;
+        let beside = Beside { earlier, intent: documents.intent.as_deref() };
         let shown =
-            view(Packets::Whole, &loaded, &control_body, action_id, &action, &proposal, &evidence, earlier)?;
+            view(Packets::Whole, &loaded, &control_body, action_id, &action, &proposal, &evidence, beside)?;
         if shown.digest != request.view_digest {
             return Err(Conflict::View {
                 action_id: action_id.to_owned(),
@@ -124,7 +129,8 @@ impl Gate {
         approvals.push(approval_bytes.clone());
         let inputs = Inputs::of(&action, &proposal, &loaded, &control_body, now_ms);
         let keys = &*self.approver_keys(&control_body)?;
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys };
+        let pins = loaded.pins.of(&inputs);
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys, pins };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         check_counts(caller, action_id, request.verdict, ruling.decision())?;
         check_alone(request, ruling.decision())?;
@@ -152,7 +158,7 @@ impl Gate {
             }
             let ruled = ruling.write(writing, &action_id, &mut action, held_until_ms)?;
             writing.put(action_id.as_str(), &action)?;
-            let minted = ruled.minted.as_ref();
+            let minted = ruled.minted.as_deref();
             Ok(answer.status(&action_id, &action, ruled.decision, given, shown, minted, writing.at_ms))
         }))
     }

@@ -45,6 +45,8 @@ pub struct Caller {
     pub(super) may_halt: bool,
     /// Whether it asks about a folder of no project, and so about no workspace.
     pub(super) outside_projects: bool,
+    /// Whether it is a session of the console.
+    pub(super) in_session: bool,
 }
 
 /// A token as it was when its owner asked.
@@ -92,6 +94,7 @@ impl Caller {
             signs_only: false,
             may_halt: false,
             outside_projects: false,
+            in_session: false,
         }
     }
 
@@ -127,6 +130,11 @@ impl Caller {
     /// The id of the project that it asks about, if it named one.
     pub(crate) fn project_id(&self) -> Option<&str> {
         self.project.as_ref().map(|project| project.project_id.as_str())
+    }
+
+    /// The path of that project.
+    pub(crate) fn workspace(&self) -> Option<&str> {
+        self.project.as_ref().map(|project| project.path.as_str())
     }
 
     /// Whether it may read and sign owner acts, and nothing else: the policies in force do not name it.
@@ -165,6 +173,11 @@ impl Caller {
     pub fn with_agents(mut self, agents: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.agents.extend(agents.into_iter().map(Into::into));
         self
+    }
+
+    /// The project of the gate that it asks about, if it named one.
+    pub fn project(&self) -> Option<&ProjectName> {
+        self.project.as_ref()
     }
 
     /// The caller's name.
@@ -256,6 +269,11 @@ impl Gate {
         let caller = Caller::local(&owner.unwrap_or_else(|| user.to_owned()));
         let (roles, sensors) = ([Role::Approver].into(), Some(BTreeSet::new()));
         Ok(Caller { roles, sensors, how: How::Peer, signs_only: true, may_halt: true, ..caller })
+    }
+
+    /// Whether the policies in force say that an actor is an agent.
+    pub(super) async fn is_agent(&self, actor: &str) -> Result<bool, GateError> {
+        Ok(self.loaded_policies().await?.is_some_and(|loaded| loaded.set.is_agent(actor)))
     }
 
     /// The policies in force, if there are some that can be used. Without them nothing is decided, and

@@ -1,6 +1,6 @@
 //! Whether signed statements bear out an owner act: the same check for a request and for an entry of the ledger.
 
-use ordain_api::{Event, NewApproverKey, NewProject, NewSecret, NewToken, OwnerAct};
+use ordain_api::{Event, NewApproverKey, NewObservation, NewProject, NewSecret, NewToken, OwnerAct};
 use ordain_canon::ContentHash;
 use ordain_spec::Sha256;
 use ordain_spec::statement::{ActStatement, ApproverKey, ApproverKeys, Signed, Statement, reason_hash};
@@ -65,9 +65,10 @@ impl Claim {
                 (OwnerAct::CreateToken, token.subject(), KeyClaim::Nothing)
             }
             Event::TokenRevoked { token_id } => (OwnerAct::RevokeToken, token_id.clone(), KeyClaim::Nothing),
-            Event::ApproverKeyEnrolled { principal, public_key, owner, .. } => {
+            Event::ApproverKeyEnrolled { principal, public_key, owner, passkey, .. } => {
+                let passkey = passkey.as_deref().cloned();
                 let (principal, public_key) = (principal.clone(), public_key.clone());
-                let key = NewApproverKey { principal, public_key, owner: *owner };
+                let key = NewApproverKey { principal, public_key, owner: *owner, passkey };
                 (OwnerAct::EnrolApproverKey, key.subject(), KeyClaim::Enrols(key))
             }
             Event::ApproverKeyRevoked { key_id, .. } => {
@@ -83,6 +84,14 @@ impl Claim {
             }
             Event::ProjectForgotten { project_id, .. } => {
                 (OwnerAct::ForgetProject, project_id.clone(), KeyClaim::Nothing)
+            }
+            Event::ObservationStarted { hook, until_ms, reason } => {
+                let (hook, reason, until_ms) = (hook.clone(), reason.clone(), *until_ms);
+                let subject = NewObservation { hook, reason, until_ms }.subject();
+                (OwnerAct::StartObservation, subject, KeyClaim::Nothing)
+            }
+            Event::ServerPinned { pins_document, .. } => {
+                (OwnerAct::PinServer, pins_document.clone(), KeyClaim::Nothing)
             }
             _ => return None,
         };
@@ -107,6 +116,10 @@ impl Claim {
             None => key.is_in_force(),
         };
         if !keys.keys.iter().filter(in_force).any(|key| key.owner) {
+            if self.act == OwnerAct::StartObservation {
+                let problem = "nobody owns this gate, so every process could have calls observed";
+                return Err(problem.to_owned());
+            }
             return self.check_open(origin, signed);
         }
         let mut statements = Vec::new();
@@ -161,7 +174,10 @@ impl Claim {
         let [own] = signed else {
             return Err("the first key of a gate signs its own enrolment, once".to_owned());
         };
-        let statement = own.verify(&new.public_key).map_err(|error| error.to_string())?;
+        if new.passkey.is_some() {
+            return Err("the first key of a gate is made on a terminal".to_owned());
+        }
+        let statement = own.verify(&new.public_key, None).map_err(|error| error.to_string())?;
         if statement.principal() != new.principal {
             return Err(format!("the statement is by `{}`", statement.principal()));
         }

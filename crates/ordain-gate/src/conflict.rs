@@ -36,6 +36,9 @@ pub enum Conflict {
     #[error("another call already used the approval of `{action_id}` (permit `{permit_id}`{}); nothing was done for this call",
         last_use(.last))]
     UsedByOther { action_id: String, permit_id: String, last: Option<(String, u64)> },
+    /// Somebody follows another ledger, or this one was put back to an earlier state.
+    #[error("there is no entry {index}: the ledger has {size} entries")]
+    AfterEnd { index: u64, size: u64 },
     /// Too many uses are open.
     #[error("{USES_OPEN_MAX} uses of `{permit_id}` are open")]
     TooManyOpen { permit_id: String },
@@ -84,6 +87,12 @@ pub enum Conflict {
     /// Others were put in force meanwhile.
     #[error("other policies are in force now: {active}")]
     OtherPolicy { active: String },
+    /// The server lists other tools than those that were shown.
+    #[error("the MCP server `{server}` lists other tools now")]
+    OtherListing { server: String },
+    /// No more servers are known.
+    #[error("there are {max} MCP servers, which is the limit")]
+    TooManyServers { max: usize },
     /// The policies were judged with another schema.
     #[error("the policies were judged by another version of ordain, with another schema")]
     OtherSchema,
@@ -100,7 +109,9 @@ impl Conflict {
             Self::OtherProject { .. } => "submit it for this project, with a new id",
             Self::View { .. } => "look at the action again, then decide",
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
-            Self::Unsettled { .. } => "find out whether it happened, and settle it: `ordain permit outcome`",
+            Self::Unsettled { .. } => {
+                "find out whether it happened, and settle it: `ordain permit outcome PERMIT succeeded|failed`"
+            }
             Self::UsedByOther { .. } => "repeat the call if it should happen once more",
             Self::StatementCounted { .. } | Self::SessionCounted { .. } => "sign again",
             Self::TokenExists { .. } => "make another id",
@@ -108,9 +119,11 @@ impl Conflict {
                 "enrol another owner's key first, or replace the gate with `ordain init --replace`"
             }
             Self::KeyRetired { .. } => {
-                "run `ordain gate import` with an export from the machine that rotated the key"
+                "run `ordain gate import DIR` with an export from the machine that rotated the key"
             }
             Self::OtherPolicy { .. } => "look at them with `ordain policy diff`, then push again",
+            Self::OtherListing { .. } => "look at them with `ordain mcp diff NAME`, then approve again",
+            Self::AfterEnd { .. } => "read everything anew, and follow the ledger from its end",
             Self::TooManyTokens { .. } => "revoke tokens that nobody needs",
             Self::State { .. }
             | Self::Decided { .. }
@@ -121,6 +134,7 @@ impl Conflict {
             | Self::KeyRotated { .. }
             | Self::KeyEnrolled { .. }
             | Self::TooManyKeys { .. }
+            | Self::TooManyServers { .. }
             | Self::OtherSchema => return None,
         })
     }

@@ -40,7 +40,7 @@ impl Gate {
         let attempt = |_| async {
             let (known, control) = self.control(Reading::Fresh).await?;
             if control.halt.is_some() == halt {
-                return Ok(Step::Done(control.status()));
+                return Ok(Step::Done(control.status(self.clock.now_ms())));
             }
             let (by, reason) = (by.clone(), reason.to_owned());
             let authorized = if halt {
@@ -63,7 +63,7 @@ impl Gate {
                 let control = Control { halt, ..control };
                 writing.event(event);
                 writing.put(CONTROL_ID, &control)?;
-                Ok(control.status())
+                Ok(control.status(writing.at_ms))
             }))
         };
         self.transact(caller, attempt).await

@@ -7,6 +7,7 @@ use super::open::Gate;
 use super::permits::Minted;
 use super::records::Action;
 use ordain_canon::ContentHash;
+use ordain_spec::action::KernelRequest;
 use ordain_spec::approval::Approval;
 use ordain_spec::decision::Decision;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,8 @@ pub(crate) struct Attached {
 /// The documents of an action, but for its evidence.
 pub(crate) struct ActionDocuments {
     pub(crate) proposal: Vec<u8>,
+    /// The purpose that the request named, in words, where the action came as a request.
+    pub(crate) intent: Option<String>,
     pub(crate) approvals: Vec<Vec<u8>>,
     /// Those of the steps that decided: of each approval, or of the submission.
     pub(crate) steps: Vec<Attached>,
@@ -40,6 +43,12 @@ impl Attached {
             self.documents.iter().filter_map(|(_, bytes)| serde_json::from_slice::<Decision>(bytes).ok());
         let found = decisions.find(|decision| decision.decided_at_ms == inputs.now_ms);
         found.ok_or_else(|| GateError::Damaged("a decision is missing or was changed".to_owned()))
+    }
+
+    /// The purpose in the request that an action came as. The proposal made from it has no room for it.
+    fn intent(&self, action: &Action) -> Option<String> {
+        let others = self.documents.iter().filter(|(name, _)| *name != action.proposal_document);
+        others.filter_map(|(_, bytes)| intent_of(bytes)).next()
     }
 
     /// The inputs of the first decision about an action among them.
@@ -96,8 +105,9 @@ impl Gate {
     pub(crate) async fn action_documents(&self, action: &Action) -> Result<ActionDocuments, GateError> {
         let submitted = self.attached(action.submitted_index).await?;
         let proposal = submitted.get(&action.proposal_document)?.to_vec();
+        let intent = submitted.intent(action);
         if action.approvals.is_empty() {
-            return Ok(ActionDocuments { proposal, approvals: Vec::new(), steps: vec![submitted] });
+            return Ok(ActionDocuments { proposal, intent, approvals: Vec::new(), steps: vec![submitted] });
         }
         let mut approvals = Vec::with_capacity(action.approvals.len());
         let mut steps = Vec::with_capacity(action.approvals.len());
@@ -107,7 +117,7 @@ impl Gate {
             steps.push(step);
         }
         // Each approval comes with a decision, and the last one counts.
-        Ok(ActionDocuments { proposal, approvals, steps })
+        Ok(ActionDocuments { proposal, intent, approvals, steps })
     }
 
     /// A document that several steps name.
@@ -123,6 +133,11 @@ impl Gate {
         let found = self.store.documents(hashes).await?;
         found.into_iter().zip(hashes).map(|(bytes, hash)| bytes.ok_or_else(|| missing(hash))).collect()
     }
+}
+
+/// The purpose that a request names, in words.
+pub(crate) fn intent_of(request: &[u8]) -> Option<String> {
+    serde_json::from_slice::<KernelRequest>(request).ok().map(|request| request.intent)
 }
 
 pub(crate) fn typed<T: DeserializeOwned>(text: &[u8]) -> Result<T, GateError> {

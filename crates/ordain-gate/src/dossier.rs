@@ -101,7 +101,10 @@ impl Gate {
                 let hash =
                     hash.ok_or_else(|| GateError::Damaged(format!("entry {index} names no inputs")))?;
                 let inputs: Inputs = typed(&self.document_at(index, &hash).await?)?;
-                let named = [inputs.files_document].into_iter().chain(inputs.keys_document);
+                let named = [inputs.files_document]
+                    .into_iter()
+                    .chain(inputs.keys_document)
+                    .chain(inputs.pins_document);
                 for hash in named.chain(inputs.evidence_documents) {
                     for place in self.naming(&hash).await?.into_iter().filter(|place| *place < index) {
                         let Some(entry) = self.entry(place).await? else { continue };

@@ -196,6 +196,11 @@ impl Check<'_> {
                 | Event::ApproverKeyRevoked { keys_document: document, .. } => {
                     announced.insert(document);
                 }
+                Event::ServerPinned { pins_document: document, .. }
+                | Event::ToolBlocked { pins_document: document, .. }
+                | Event::ServerListed { pins_document: Some(document), .. } => {
+                    announced.insert(document);
+                }
                 Event::KeyRotated { .. } => {}
                 Event::Submitted { proposal_document, .. } => proposal = Some(proposal_document),
                 Event::Approved { approval_document, .. } | Event::Rejected { approval_document, .. } => {
@@ -232,6 +237,7 @@ impl Check<'_> {
                 }
                 Event::Superseded { .. }
                 | Event::Expired { .. }
+                | Event::Observed { .. }
                 | Event::Applied { .. }
                 | Event::Undone { .. } => {}
                 _ => self.wrong(format!("entry {index} does not belong to the action")),
@@ -285,9 +291,10 @@ impl Check<'_> {
         if policies.last().is_none_or(|(files, _)| !inputs.files_document.is(files)) {
             return Err("decides by policies that no entry before it puts in force".to_owned());
         }
-        let mut rests_on = inputs.evidence_documents.iter().chain(&inputs.keys_document);
+        let mut rests_on =
+            inputs.evidence_documents.iter().chain(&inputs.keys_document).chain(&inputs.pins_document);
         if rests_on.any(|hash| !announced.contains(hash.to_string().as_str())) {
-            return Err("decides by evidence or keys that no entry before it announces".to_owned());
+            return Err("decides by evidence, keys or pins that no entry before it announces".to_owned());
         }
         Ok(inputs)
     }
@@ -383,14 +390,14 @@ impl Check<'_> {
             }
         };
         let key = entries.iter().find_map(|(at, entry)| match &entry.event {
-            Event::ApproverKeyEnrolled { key_id, principal, public_key, .. }
+            Event::ApproverKeyEnrolled { key_id, principal, public_key, passkey, .. }
                 if *key_id == signed.key_id && principal == approval.approver.as_str() && *at < index =>
             {
-                Some(public_key)
+                Some((public_key, passkey.as_deref()))
             }
             _ => None,
         });
-        match key.map(|key| signed.verify(key)) {
+        match key.map(|(key, passkey)| signed.verify(key, passkey)) {
             Some(Ok(_)) => self.report.signatures += 1,
             Some(Err(error)) => self.wrong(format!("entry {index}: the signature of the verdict: {error}")),
             None => self.wrong(format!("entry {index}: the key of the verdict is not enrolled")),

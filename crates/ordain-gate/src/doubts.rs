@@ -4,6 +4,7 @@
 use super::fold::{EntryDocuments, Fold};
 use super::judge::Inputs;
 use super::limits::CLOCKS_APART_MS_MAX;
+use super::observe::observed_until;
 use super::records::Action;
 use ordain_api::{ActionState, Entry, Event};
 use ordain_canon::Value;
@@ -38,6 +39,25 @@ impl Fold {
                 doubts.extend(self.doubts_of_call(action_id, entry, documents));
                 doubts
             }
+            (Event::Observed { action_id, decision_document, hook }, _) => {
+                let just_decided = self.actions.get(action_id).is_some_and(|action| {
+                    action.decided_index + 1 == index
+                        && action.permit.is_none()
+                        && action.decision_document.is(decision_document)
+                });
+                let mut doubts = Vec::new();
+                if !just_decided {
+                    doubts.push(format!("observes `{action_id}`, which the entry before it does not decide"));
+                }
+                // The call was judged a moment before it was written.
+                let judged_ms = entry.at_ms.saturating_sub(CLOCKS_APART_MS_MAX);
+                if self.halt.is_some() || observed_until(&self.observing, hook, judged_ms).is_none() {
+                    doubts.push(format!(
+                        "observes `{action_id}`, and nobody had the calls of `{hook}` observed"
+                    ));
+                }
+                doubts
+            }
             (Event::Decided { action_id, .. } | Event::PermitSpent { action_id, .. }, None) => {
                 vec![format!("decides on `{action_id}`, and its inputs cannot be read")]
             }
@@ -48,6 +68,15 @@ impl Fold {
                     Vec::new()
                 } else {
                     vec![format!("`{action_id}` takes back `{undone}`, which changed nothing")]
+                }
+            }
+            (Event::ServerListed { server, project_id, pins_document: Some(_), .. }, _) => {
+                let known = self.servers.get(&(project_id.clone(), server.clone()));
+                let pinned = known.is_some_and(|known| known.approved);
+                if pinned {
+                    vec![format!("approves a list of `{server}`, which is not its first")]
+                } else {
+                    Vec::new()
                 }
             }
             (Event::PermitMinted { action_id, permit_id, key_id, .. }, _) => {
@@ -123,6 +152,14 @@ impl Fold {
                 "by other keys of approvers than were in force",
             ),
             (inputs.undoes == action.undoes, "as if somebody took back a change, or the other way round"),
+            (
+                inputs.pins_document.is_none_or(|pins| {
+                    let project = action.project.as_ref().map(|project| &project.project_id);
+                    let mut servers = self.servers.iter().filter(|((of, _), _)| of.as_ref() == project);
+                    servers.any(|(_, server)| server.pins == Some(pins))
+                }),
+                "by other approved tools than were in force",
+            ),
             (soon, "as if it were another time"),
         ];
         let doubtful = claims.into_iter().filter(|(holds, _)| !holds);

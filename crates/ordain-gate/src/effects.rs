@@ -1,12 +1,12 @@
-//! Effects: uses of permits whose outcome is open or unknown, and rejections, by what they do. A second try
-//! of the same thing is stopped or noted.
+//! Effects: uses of permits and rejections, by what they do. A second try of the same thing is stopped or noted.
 
 use super::conflict::Conflict;
 use super::error::GateError;
 use super::ids::ActionId;
 use super::policy::Loaded;
-use super::records::{Effect, EffectUse, Versioned};
+use super::records::{Action, Effect, EffectUse, LastSettled, SettledUses, Versioned};
 use ordain_api::limits::GRACE_MS;
+use ordain_api::{Settled, UseOutcome};
 use ordain_canon::Value;
 use ordain_spec::approval::Approval;
 use ordain_store::{Guard, Store};
@@ -52,6 +52,12 @@ impl EffectKey {
         !self.0.starts_with('~')
     }
 
+    /// Whether settled uses are counted: where an unknown outcome blocks, and where a person had to approve. Most uses
+    /// are others, and leave no trace here.
+    pub(crate) fn counts(&self, action: &Action) -> bool {
+        self.blocks() || !action.approvals.is_empty()
+    }
+
     /// The id of the record.
     pub(crate) fn id(&self) -> &str {
         self.0.trim_start_matches('~')
@@ -76,14 +82,22 @@ impl EffectKey {
         if !self.blocks() {
             return Ok(None);
         }
-        let known = self.read(store).await?;
+        Self::clear(self.read(store).await?, now_ms, guards).map(Some)
+    }
+
+    /// A record as it was read, if nothing in it blocks the next use.
+    pub(crate) fn clear(
+        known: Versioned<Effect>,
+        now_ms: u64,
+        guards: &mut Vec<Guard>,
+    ) -> Result<Effect, GateError> {
         guards.push(known.guard());
         let effect = known.body.unwrap_or_default();
         if let Some(open) = effect.unknown(now_ms).next() {
             let (permit_id, number) = (open.permit_id.to_string(), open.number);
             return Err(Conflict::Unsettled { permit_id, number }.into());
         }
-        Ok(Some(effect))
+        Ok(effect)
     }
 }
 
@@ -104,6 +118,15 @@ impl Effect {
         }
     }
 
+    /// A use was settled with an outcome that is known.
+    pub(crate) fn add_settled(&mut self, action_id: &str, settled: &Settled) {
+        let uses = self.settled.get_or_insert_with(SettledUses::default);
+        let succeeded = settled.outcome == UseOutcome::Succeeded;
+        let counter = if succeeded { &mut uses.succeeded } else { &mut uses.failed };
+        *counter = counter.saturating_add(1);
+        uses.last = LastSettled { action_id: action_id.to_owned(), succeeded, at_ms: settled.at_ms };
+    }
+
     /// The last rejections stay.
     pub(crate) fn add_rejection(&mut self, rejection: EarlierRejection) {
         self.rejections.push(rejection);
@@ -119,7 +142,11 @@ impl Effect {
             .unknown(now_ms)
             .map(|open| json!({"permit_id": open.permit_id, "use": open.number}))
             .collect();
-        let is_some = !rejections.is_empty() || !unknown.is_empty();
-        is_some.then(|| json!({"rejected": rejections, "unknown": unknown}))
+        let mut told = json!({"rejected": rejections, "unknown": unknown});
+        if let (Some(settled), Some(members)) = (&self.settled, told.as_object_mut()) {
+            members.insert("settled".to_owned(), json!(settled));
+        }
+        let is_some = !rejections.is_empty() || !unknown.is_empty() || self.settled.is_some();
+        is_some.then_some(told)
     }
 }

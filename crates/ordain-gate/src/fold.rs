@@ -5,6 +5,7 @@ use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
 use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
 use super::judge::{Inputs, state_of};
+use super::observe::{ended, started};
 use super::outcome::state_after;
 use super::owner::session_id;
 use super::permits::Minted;
@@ -12,7 +13,7 @@ use super::records::{
     Action, CountedSession, CountedStatement, DeedHold, Effect, EffectUse, Evidence, Key, KeysInForce,
     Permit, PolicyInForce, RecordedApproval, Token,
 };
-use ordain_api::{ActionState, Entry, Event, Halt, Settled, Use, UseOutcome};
+use ordain_api::{ActionState, Entry, Event, Halt, Observation, Settled, Use, UseOutcome};
 use ordain_canon::ContentHash;
 use ordain_spec::approval::Approval;
 use ordain_spec::decision::Decision;
@@ -36,6 +37,7 @@ pub(crate) struct Fold {
     pub(crate) tokens: BTreeMap<TokenId, Token>,
     pub(crate) keys: BTreeMap<KeyId, Key>,
     pub(crate) halt: Option<Halt>,
+    pub(crate) observing: Vec<Observation>,
     pub(crate) policy: Option<PolicyInForce>,
     /// The keys of approvers, as the entries say.
     pub(crate) approver_keys: ApproverKeys,
@@ -46,6 +48,27 @@ pub(crate) struct Fold {
     pub(crate) sessions: BTreeMap<String, CountedSession>,
     /// The deeds of submissions that are not decided yet, and of all that were.
     pub(crate) deeds_of_actions: BTreeMap<String, String>,
+    /// The MCP servers.
+    pub(crate) servers: BTreeMap<ServerKey, FoldedServer>,
+    /// The pins that were put in force last, of whatever server.
+    pub(crate) last_pins: Option<String>,
+}
+
+/// A server: the project that it belongs to, and its name.
+pub(crate) type ServerKey = (Option<String>, String);
+
+/// An MCP server, as far as the entries tell.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct FoldedServer {
+    pub(crate) listing: Option<ContentHash>,
+    pub(crate) listed_at_ms: u64,
+    /// Lists since the last approval.
+    pub(crate) listings: u32,
+    pub(crate) pins: Option<ContentHash>,
+    /// The entry that put the pins in force.
+    pub(crate) pinned_index: u64,
+    /// Whether tools were ever approved, and not only blocked.
+    pub(crate) approved: bool,
 }
 
 /// A permit that was minted.
@@ -123,6 +146,9 @@ impl DocumentReader {
             Event::Approved { approval_document, .. } | Event::Rejected { approval_document, .. } => {
                 documents.approval = self.typed(store, approval_document).await?;
             }
+            Event::Observed { decision_document, .. } => {
+                documents.decision = self.typed(store, decision_document).await?;
+            }
             Event::PermitSettled { report_document, .. } => {
                 documents.report = self.typed(store, report_document).await?;
             }
@@ -153,6 +179,7 @@ impl Fold {
             self.statements.insert(signed.statement_hash().to_string(), CountedStatement { index });
             self.sessions.extend(session_id(signed).map(|id| (id, CountedSession { index })));
         }
+        let is_approved = matches!(entry.event, Event::ServerPinned { .. });
         match entry.event {
             Event::Opened { origin, .. } => self.origin = Some(origin),
             Event::Submitted {
@@ -271,8 +298,16 @@ impl Fold {
                         let permit_id = PermitId::new(permit_id.clone());
                         let open = EffectUse { permit_id, number, deadline_ms, unknown: true };
                         self.effects.entry(key.id().to_owned()).or_default().add_unknown(open);
-                    } else if let Some(effect) = self.effects.get_mut(key.id()) {
-                        effect.open.retain(|open| !is_this(open));
+                    } else {
+                        let action = self.actions.get(&folded.action_id);
+                        let counts = action.is_some_and(|action| key.counts(action));
+                        if counts && let Some(report) = &documents.report {
+                            let effect = self.effects.entry(key.id().to_owned()).or_default();
+                            effect.add_settled(&folded.action_id, report);
+                        }
+                        if let Some(effect) = self.effects.get_mut(key.id()) {
+                            effect.open.retain(|open| !is_this(open));
+                        }
                     }
                 }
                 let report = documents.report;
@@ -300,9 +335,18 @@ impl Fold {
                     retired.retired_at_ms = Some(at_ms);
                 }
             }
-            Event::ApproverKeyEnrolled { key_id, principal, public_key, owner, keys_document } => {
+            Event::ApproverKeyEnrolled { key_id, principal, public_key, owner, passkey, keys_document } => {
+                let passkey = passkey.map(|passkey| *passkey);
                 let (enrolled_index, revoked_index) = (index, None);
-                let key = ApproverKey { key_id, principal, public_key, owner, enrolled_index, revoked_index };
+                let key = ApproverKey {
+                    key_id,
+                    principal,
+                    public_key,
+                    passkey,
+                    owner,
+                    enrolled_index,
+                    revoked_index,
+                };
                 self.approver_keys.keys.push(key);
                 self.keys_in_force = Some(KeysInForce { document: hash(&keys_document), index });
             }
@@ -313,6 +357,16 @@ impl Fold {
             }
             Event::Halted { reason } => self.halt = Some(Halt { by, reason, at_ms }),
             Event::Resumed { .. } => self.halt = None,
+            Event::ObservationStarted { hook, until_ms, reason } => {
+                started(&mut self.observing, Observation { at_ms, by, hook, reason, until_ms });
+            }
+            Event::ObservationEnded { hook } => ended(&mut self.observing, hook.as_deref()),
+            Event::Observed { action_id, .. } => {
+                if let Some(action) = self.actions.get_mut(&action_id) {
+                    action.state = ActionState::Observed;
+                    action.expires_at_ms = None;
+                }
+            }
             Event::TokenCreated { token_id, principal, names, roles, secret_hash, expires_at_ms } => {
                 let token = Token {
                     principal,
@@ -331,6 +385,27 @@ impl Fold {
                 if let Some(token) = self.tokens.get_mut(token_id.as_str()) {
                     token.revoked_at_ms = Some(at_ms);
                 }
+            }
+            Event::ServerListed { server, project_id, listing_document, pins_document } => {
+                let server = self.servers.entry((project_id, server)).or_default();
+                server.listing = Some(hash(&listing_document));
+                server.listed_at_ms = at_ms;
+                server.listings = server.listings.saturating_add(1);
+                if let Some(pins) = pins_document {
+                    server.approved = true;
+                    (server.pins, server.pinned_index) = (Some(hash(&pins)), index);
+                    self.last_pins = Some(pins);
+                }
+            }
+            Event::ServerPinned { server, project_id, pins_document }
+            | Event::ToolBlocked { server, project_id, pins_document, .. } => {
+                let server = self.servers.entry((project_id, server)).or_default();
+                (server.pins, server.pinned_index) = (Some(hash(&pins_document)), index);
+                server.approved |= is_approved;
+                if is_approved {
+                    server.listings = 0;
+                }
+                self.last_pins = Some(pins_document);
             }
             // The registry says which folder a project is.
             Event::ProjectRegistered { .. }

@@ -213,6 +213,10 @@ impl Check<'_> {
                 let problem = "the gate was halted by another or for another reason than on record";
                 self.wrong(None, problem.to_owned());
             }
+            if control.observing != fold.observing {
+                let problem = "the hooks that are observed are not those that the ledger names";
+                self.wrong(None, problem.to_owned());
+            }
             if control.policy != fold.policy {
                 let problem = "the policies in force are not those that the ledger names last";
                 self.wrong(None, problem.to_owned());
@@ -253,12 +257,18 @@ impl Check<'_> {
         let found = self.found::<Effect>().await?;
         // The record of an effect whose uses are all over need not exist.
         let expected = fold.effects.iter().filter(|(id, effect)| {
-            !effect.open.is_empty() || !effect.rejections.is_empty() || found.bodies.contains_key(*id)
+            let says_something =
+                !effect.open.is_empty() || !effect.rejections.is_empty() || effect.settled.is_some();
+            says_something || found.bodies.contains_key(*id)
         });
         let expected = expected.map(|(id, effect)| (id.clone(), effect.clone())).collect();
         let difference = |_: &String, effect: &Effect, should: &Effect| {
             let record: BTreeSet<_> = effect.open.iter().collect();
             let ledger: BTreeSet<_> = should.open.iter().collect();
+            if record == ledger {
+                return "has a record of its effect that counts other uses or rejections than the ledger"
+                    .to_owned();
+            }
             let uses: Vec<String> = record
                 .symmetric_difference(&ledger)
                 .map(|open| format!("use {} of `{}`", open.number, open.permit_id))

@@ -5,7 +5,7 @@ use super::error::GateError;
 use super::open::Gate;
 use super::policy::Loaded;
 use super::records::{Action, Control, RecordedApproval};
-use super::view::{Packets, View, view, view_under};
+use super::view::{Beside, Packets, View, view, view_under};
 use ordain_api::ShownView;
 use ordain_canon::{ContentHash, Value};
 use ordain_spec::approval::Approval;
@@ -37,8 +37,10 @@ impl Gate {
         decision: &Decision,
     ) -> Result<View, GateError> {
         let Past { action_id, action, proposal, evidence, control, loaded, .. } = *past;
+        let beside = |earlier: Option<Json>| Beside { earlier, intent: past.documents.intent.as_deref() };
         let by_now = |policy_hash: &str| {
-            view_under(packets, loaded, policy_hash, control, action_id, action, proposal, evidence, None)
+            let beside = beside(None);
+            view_under(packets, loaded, policy_hash, control, action_id, action, proposal, evidence, beside)
         };
         let policy_hash = decision.policy_hash.as_str();
         if packets == Packets::Hashed {
@@ -49,7 +51,7 @@ impl Gate {
             _ => None,
         };
         match self.policies_of(past, past.documents.inputs(action)?.files_document, policy_hash).await? {
-            Some(then) => view(packets, &then, control, action_id, action, proposal, evidence, told)?
+            Some(then) => view(packets, &then, control, action_id, action, proposal, evidence, beside(told))?
                 .hiding(&by_now("")?),
             None => Ok(View { digest: String::new(), ..by_now(policy_hash)? }),
         }
@@ -75,7 +77,8 @@ impl Gate {
                 && let Some(then) = self.policies_of(past, inputs.files_document, policy_hash).await?
             {
                 let whole = |loaded: &Loaded, earlier: Option<Json>| {
-                    view(Packets::Whole, loaded, control, action_id, action, proposal, evidence, earlier)
+                    let beside = Beside { earlier, intent: past.documents.intent.as_deref() };
+                    view(Packets::Whole, loaded, control, action_id, action, proposal, evidence, beside)
                 };
                 let seen = whole(&then, told(recorded, step)?)?;
                 if seen.digest == view_digest {

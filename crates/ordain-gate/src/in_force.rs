@@ -6,7 +6,7 @@
 //! that somebody set back is noticed.
 
 use super::error::GateError;
-use super::fold::{EntryDocuments, Fold};
+use super::fold::{EntryDocuments, Fold, FoldedServer, ServerKey};
 use super::ids::{KeyId, TokenId};
 use super::limits::TRIES_MAX;
 use super::open::Gate;
@@ -62,6 +62,16 @@ impl LedgerState {
     pub(super) fn has_force(&self, index: u64) -> bool {
         let keys = self.signatures.keys();
         !keys.has_owner() || keys.had_owner_at(index)
+    }
+
+    /// The pins that were put in force last.
+    pub(super) fn last_pins(&self) -> Option<String> {
+        self.fold.last_pins.clone()
+    }
+
+    /// The MCP servers that gateways have met.
+    pub(super) fn servers(&self) -> &BTreeMap<ServerKey, FoldedServer> {
+        &self.fold.servers
     }
 
     /// Whether the statement stands on an entry of an owner act.
@@ -156,6 +166,8 @@ impl LedgerState {
         } else if control.halt != fold.halt {
             let word = if fold.halt.is_some() { "halted" } else { "resumed" };
             Some(format!("has another halt than the ledger, which {} {word} last", entry(self.halt_index)))
+        } else if control.observing != fold.observing {
+            Some("has other observations than the ledger".to_owned())
         } else {
             None
         };

@@ -9,11 +9,13 @@ use super::records::{Action, Control, Permit};
 use super::transaction::{Reading, Writing, document};
 use ordain_api::{ActionState, Event};
 use ordain_canon::{ContentHash, Value};
-use ordain_decision::{Case, Grant, ShellEffects, decide, decide_derived, decide_own_undo, derive_shell};
+use ordain_decision::{Case, Grant, ShellEffects, decide_own_undo, decide_pinned, derive_shell};
 use ordain_spec::decision::{Decision, Outcome};
+use ordain_spec::mcp::Pins;
 use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_store::Guard;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The inputs of a decision. With these documents anybody can make it again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -27,6 +29,9 @@ pub(crate) struct Inputs {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) keys_document: Option<ContentHash>,
     pub(crate) now_ms: u64,
+    /// The approved tools of the MCP server that is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pins_document: Option<ContentHash>,
     pub(crate) proposal_document: ContentHash,
     /// The effects of a shell command, as they were derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +61,7 @@ impl Inputs {
             halted: control.halt.is_some(),
             shell: derive_shell(proposal, workspace),
             undoes: action.undoes.clone(),
+            pins_document: loaded.pins.of_call(action, proposal),
         }
     }
 }
@@ -67,6 +73,7 @@ pub(crate) struct Texts<'t> {
     pub(crate) evidence: &'t [Vec<u8>],
     pub(crate) approvals: &'t [Vec<u8>],
     pub(crate) keys: &'t ApproverKeys,
+    pub(crate) pins: Option<&'t Pins>,
 }
 
 /// An answer of the kernel.
@@ -93,11 +100,11 @@ pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
         approver_keys: texts.keys,
         now_ms: inputs.now_ms,
         halted: inputs.halted,
+        workspace: None,
     };
     let judgement = match (&inputs.undoes, &inputs.shell) {
         (Some(undoes), _) => decide_own_undo(&case, undoes.as_str()),
-        (None, Some(derived)) => decide_derived(&case, derived),
-        (None, None) => decide(&case),
+        (None, shell) => decide_pinned(&case, shell.as_ref(), texts.pins),
     };
     let (decision_document, decision_bytes) = document(&judgement.decision)?;
     let (inputs_document, inputs_bytes) = document(inputs)?;
@@ -120,13 +127,13 @@ fn read_all(texts: &[Vec<u8>]) -> Result<Vec<Value<'_>>, GateError> {
 /// An answer of the kernel, and the permit that comes with an ALLOW: ready to be written.
 pub(crate) struct Ruling {
     judged: Judged,
-    minted: Option<(Minted, Guard)>,
+    minted: Option<(Arc<Minted>, Guard)>,
 }
 
 /// A ruling that was written.
 pub(crate) struct Ruled {
     pub(crate) decision: Decision,
-    pub(crate) minted: Option<Minted>,
+    pub(crate) minted: Option<Arc<Minted>>,
     /// The documents, as entries name them.
     pub(crate) decision_document: ContentHash,
     pub(crate) inputs_document: ContentHash,
@@ -143,7 +150,10 @@ impl Gate {
     ) -> Result<Ruling, GateError> {
         let mut judged = judge(loaded, inputs, texts)?;
         let minted = match judged.grant.take() {
-            Some(grant) => Some(self.mint(reading, &grant).await?),
+            Some(grant) => {
+                let (minted, key) = self.mint(reading, &grant).await?;
+                Some((Arc::new(minted), key))
+            }
             None => None,
         };
         Ok(Ruling { judged, minted })
@@ -157,7 +167,12 @@ impl Ruling {
 
     /// The permit that comes with it.
     pub(crate) fn minted(&self) -> Option<&Minted> {
-        self.minted.as_ref().map(|(minted, _)| minted)
+        self.minted.as_ref().map(|(minted, _)| minted.as_ref())
+    }
+
+    /// Leaves an ALLOW without its permit.
+    pub(crate) fn drop_permit(&mut self) {
+        self.minted = None;
     }
 
     /// Nobody has retired the key that the permit is signed with.

@@ -12,13 +12,18 @@ mod claim;
 mod in_force;
 mod keyring;
 mod nonce;
+mod observe;
 mod open;
 mod owner;
 mod policy;
 mod projects;
+mod servers;
+mod signer;
+
 mod transaction;
 
 mod documents;
+mod events;
 mod find;
 mod history;
 mod index;
@@ -33,6 +38,7 @@ mod evidence;
 mod judge;
 mod outcome;
 mod permits;
+mod session;
 mod sources;
 mod spend;
 mod status;

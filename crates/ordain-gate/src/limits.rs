@@ -20,8 +20,18 @@ pub const PAGE_BYTES_MAX: usize = 4 << 20;
 pub const TOKENS_MAX: usize = 10_000;
 /// Keys of approvers that were ever enrolled.
 pub const APPROVER_KEYS_MAX: usize = 1_000;
+/// MCP servers of one gate.
+pub const SERVERS_MAX: usize = 256;
+/// Lists of one server that go on record at once after an approval; later ones do only so often.
+pub const LISTINGS_AT_ONCE: u32 = 16;
+/// How often.
+pub const LISTINGS_APART_MS: u64 = 60_000;
 /// How long the terms of an owner act hold.
 pub const ACT_TERMS_MS: u64 = 10 * 60_000;
+/// How long the calls of one hook can be observed.
+pub const OBSERVE_MS_MAX: u64 = 14 * 86_400_000;
+/// How long all hooks can be paused.
+pub const PAUSE_MS_MAX: u64 = 86_400_000;
 /// How far the clocks of the nodes of one store may be apart.
 pub const CLOCKS_APART_MS_MAX: u64 = 60_000;
 /// How long a call of `act` waits for approvals, and its permit for the call to be repeated.

@@ -58,6 +58,8 @@ impl Asking<'_> {
             (Event::Drafted { .. }, _) => auditing,
             (Event::PolicyChanged { .. }, _) => auditing || self.caller.is(Role::Approver),
             (Event::ApproverKeyEnrolled { .. } | Event::ApproverKeyRevoked { .. }, _) => true,
+            // An agent reads the lists of its servers anyway.
+            (Event::ServerListed { .. } | Event::ServerPinned { .. } | Event::ToolBlocked { .. }, _) => true,
             (Event::EvidenceReceived { .. }, _) => sees_evidence(self.caller),
             (_, "earlier") => sees_evidence(self.caller) && action.is_some_and(|it| may_see(self.caller, it)),
             _ => action.is_some_and(|action| may_see(self.caller, action)),
@@ -105,7 +107,7 @@ pub(crate) fn kind_of(event: &Event, hash: &str) -> &'static str {
         {
             "inputs"
         }
-        Event::Decided { .. } | Event::PermitSpent { .. } => "decision",
+        Event::Decided { .. } | Event::PermitSpent { .. } | Event::Observed { .. } => "decision",
         Event::Approved { earlier_document, .. } | Event::Rejected { earlier_document, .. }
             if is(earlier_document) =>
         {
@@ -118,6 +120,8 @@ pub(crate) fn kind_of(event: &Event, hash: &str) -> &'static str {
         Event::Drafted { .. } => "note",
         Event::PolicyChanged { .. } => "policy",
         Event::ApproverKeyEnrolled { .. } | Event::ApproverKeyRevoked { .. } => "approver_keys",
+        Event::ServerListed { listing_document, .. } if listing_document == hash => "listing",
+        Event::ServerListed { .. } | Event::ServerPinned { .. } | Event::ToolBlocked { .. } => "pins",
         _ => "document",
     }
 }

@@ -168,8 +168,16 @@ impl Gate {
             let origin = format!("ordain/{}", random_hex::<8>().map_err(random)?);
             let salt = random_hex::<16>().map_err(random)?;
             let nonce_key = random_hex::<32>().map_err(random)?;
-            let control =
-                Control { origin: origin.clone(), salt, nonce_key, halt: None, policy: None, keys: None };
+            let (origin_of, observing) = (origin.clone(), Vec::new());
+            let control = Control {
+                origin: origin_of,
+                salt,
+                nonce_key,
+                halt: None,
+                policy: None,
+                observing,
+                keys: None,
+            };
             let replaces = replaces.clone();
             Ok(Step::write(vec![known.guard()], Vec::new(), move |writing| {
                 writing.event(Event::Opened { origin, replaces });

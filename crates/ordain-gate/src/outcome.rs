@@ -135,9 +135,10 @@ impl Gate {
         let used =
             action.permit.as_ref().and_then(|permit| permit.uses.iter().find(|used| used.number == number));
         let deadline_ms = used.map_or(0, |used| used.deadline_ms);
-        // Where an unknown outcome blocks nobody, the record has only those that are unknown.
+        // Where an unknown outcome blocks nobody, the record has only those that are unknown or are counted.
         let was_unknown = used.is_some_and(|used| used.settled.is_some());
-        let key = key.filter(|key| key.blocks() || was_unknown || settled.outcome == UseOutcome::Unknown);
+        let counts = key.as_ref().is_some_and(|key| key.counts(&action));
+        let key = key.filter(|_| counts || was_unknown || settled.outcome == UseOutcome::Unknown);
         let mut guards = vec![known.guard()];
         let mut effect = Effect::default();
         if let Some(key) = &key {
@@ -156,6 +157,9 @@ impl Gate {
                 effect.add_unknown(EffectUse { permit_id, number, deadline_ms, unknown: true });
             } else {
                 effect.open.retain(|open| !is_this(open));
+                if counts {
+                    effect.add_settled(&action_id, &settled);
+                }
             }
             if let Some(key) = &key {
                 writing.put(key.id(), &effect)?;

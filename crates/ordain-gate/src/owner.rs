@@ -15,7 +15,9 @@ use super::transaction::{Reading, Step, Writing, document};
 use ordain_api::{ActTerms, ApproverKeyList, Entry, Event, NewApproverKey, OwnerAct, Role};
 use ordain_canon::ContentHash;
 use ordain_spec::name::violation;
-use ordain_spec::statement::{ApproverKey, ApproverKeys, NONE, Signed, Statement, key_id};
+use ordain_spec::statement::{
+    ApproverKey, ApproverKeys, NONE, Passkey, SignatureError, Signed, Statement, key_id,
+};
 use ordain_store::Guard;
 
 /// An owner act that may go ahead, with the statements that count for it.
@@ -89,12 +91,14 @@ impl Gate {
                 Some(halt) => document(halt)?.0.to_string(),
                 None => none(),
             },
+            OwnerAct::PinServer => self.ledger_state(|state| state.last_pins()).unwrap_or_else(none),
             OwnerAct::RotateKey => self.keyring().public().id(),
             OwnerAct::CreateToken
             | OwnerAct::RevokeToken
             | OwnerAct::Undo
             | OwnerAct::RegisterProject
-            | OwnerAct::ForgetProject => none(),
+            | OwnerAct::ForgetProject
+            | OwnerAct::StartObservation => none(),
             OwnerAct::EnrolApproverKey | OwnerAct::RevokeApproverKey => {
                 control.keys.map_or_else(none, |keys| keys.document.to_string())
             }
@@ -157,8 +161,11 @@ impl Gate {
         if let Some(problem) = violation(&new.principal) {
             return Err(GateError::invalid("/principal", format!("`principal` {problem}")));
         }
-        let key_id =
-            key_id(&new.public_key).map_err(|error| GateError::invalid("/public_key", error.to_string()))?;
+        if let Some(problem) = new.passkey.as_ref().and_then(Passkey::violation) {
+            return Err(GateError::invalid("/passkey", format!("the passkey {problem}")));
+        }
+        let key_id = id_of(&new.public_key, new.passkey.as_ref())
+            .map_err(|error| GateError::invalid("/public_key", error.to_string()))?;
         let attempt = |_| {
             let key_id = key_id.clone();
             async move {
@@ -185,6 +192,7 @@ impl Gate {
                         key_id: key_id.clone(),
                         principal: new.principal.clone(),
                         public_key: new.public_key.clone(),
+                        passkey: new.passkey.clone(),
                         owner: new.owner,
                         enrolled_index: writing.next_index(),
                         revoked_index: None,
@@ -195,6 +203,7 @@ impl Gate {
                         principal: new.principal,
                         public_key: new.public_key,
                         owner: new.owner,
+                        passkey: new.passkey.map(Box::new),
                         keys_document,
                     })?;
                     Ok(key)
@@ -264,14 +273,20 @@ pub(crate) fn check_key_entry(
     let claim = Claim::of_event(&entry.event).ok_or("it is about no key")?.changing(from);
     claim.check(origin, keys, Some(index), &entry.signed)?;
     let keys_document = match &entry.event {
-        Event::ApproverKeyEnrolled { key_id: id, principal, public_key, owner, keys_document } => {
-            if key_id(public_key).map_err(|error| error.to_string())? != *id || keys.get(id).is_some() {
+        Event::ApproverKeyEnrolled { key_id: id, principal, public_key, owner, passkey, keys_document } => {
+            if let Some(problem) = passkey.as_deref().and_then(Passkey::violation) {
+                return Err(format!("the passkey {problem}"));
+            }
+            if id_of(public_key, passkey.as_deref()).map_err(|error| error.to_string())? != *id
+                || keys.get(id).is_some()
+            {
                 return Err("the id is not the key's own".to_owned());
             }
             keys.keys.push(ApproverKey {
                 key_id: id.clone(),
                 principal: principal.clone(),
                 public_key: public_key.clone(),
+                passkey: passkey.as_deref().cloned(),
                 owner: *owner,
                 enrolled_index: index,
                 revoked_index: None,
@@ -290,6 +305,11 @@ pub(crate) fn check_key_entry(
         _ => return Err("it is about no key".to_owned()),
     };
     if hash_of(keys)?.is(keys_document) { Ok(()) } else { Err("it names other keys".to_owned()) }
+}
+
+/// The id of a key of a terminal, or of a passkey.
+fn id_of(public_key: &str, passkey: Option<&Passkey>) -> Result<String, SignatureError> {
+    passkey.map_or_else(|| key_id(public_key), |passkey| passkey.key_id(public_key))
 }
 
 fn hash_of(keys: &ApproverKeys) -> Result<ContentHash, String> {

@@ -26,15 +26,16 @@ impl Gate {
     pub(crate) async fn mint(&self, reading: Reading, grant: &Grant) -> Result<(Minted, Guard), GateError> {
         let nonce = random_hex::<16>().map_err(|error| GateError::Unavailable(error.to_string()))?;
         let (keyring, key) = self.signing(reading).await?;
-        let refused = |error: PermitError| {
-            GateError::invalid("", format!("no permit can be made of this proposal: it {error}"))
-        };
         let minting = Minting { audience: &self.settings.audience, nonce: &nonce };
         let (claims, token) = mint_with_claims(grant, keyring.permit_key(), minting).map_err(refused)?;
         let (valid_from_ms, valid_until_ms) = claims.window_ms().map_err(refused)?;
         let document = ContentHash::of(token.as_bytes());
         Ok((Minted { token, claims, document, valid_from_ms, valid_until_ms }, key))
     }
+}
+
+pub(crate) fn refused(error: PermitError) -> GateError {
+    GateError::invalid("", format!("no permit can be made of this proposal: it {error}"))
 }
 
 impl Minted {

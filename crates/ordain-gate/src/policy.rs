@@ -7,6 +7,7 @@ use super::documents::typed;
 use super::error::GateError;
 use super::open::Gate;
 use super::records::{CONTROL_ID, Control, PolicyInForce};
+use super::servers::PinsInForce;
 use super::transaction::{Reading, Step, document};
 use ordain_api::{Event, FieldError, OwnerAct, PolicyOnRecord, PolicyPush, PolicyPushed};
 use ordain_canon::ContentHash;
@@ -15,8 +16,17 @@ use std::sync::{Arc, PoisonError};
 
 /// A policy set, and the document of its files.
 pub(super) struct Loaded {
-    pub(super) set: PolicySet,
+    pub(super) set: Arc<PolicySet>,
     pub(super) files_document: ContentHash,
+    /// The approved tools of MCP servers.
+    pub(super) pins: PinsInForce,
+}
+
+impl Loaded {
+    /// Without approved tools.
+    pub(super) fn of(set: PolicySet, files_document: ContentHash) -> Self {
+        Self { set: Arc::new(set), files_document, pins: PinsInForce::default() }
+    }
 }
 
 /// The basis of the policies kept in memory: the entry that put them in force, and whether an owner had to
@@ -26,12 +36,19 @@ pub(super) struct Basis {
     files_document: ContentHash,
     index: u64,
     owned: bool,
+    /// The entry that changed the approved tools of a server last.
+    pins_index: u64,
 }
 
 impl Basis {
-    fn of(control: &Control) -> Option<Self> {
+    fn of(control: &Control, pins_index: u64) -> Option<Self> {
         let PolicyInForce { files_document, index, .. } = control.policy.as_ref()?;
-        Some(Self { files_document: *files_document, index: *index, owned: control.keys.is_some() })
+        Some(Self {
+            files_document: *files_document,
+            index: *index,
+            owned: control.keys.is_some(),
+            pins_index,
+        })
     }
 }
 
@@ -105,8 +122,11 @@ impl Gate {
         };
         let changed = self.transact(caller, attempt).await?;
         let (_, control) = self.control(Reading::Fresh).await?;
-        if let Some(basis) = Basis::of(&control).filter(|basis| basis.files_document == files_document) {
-            self.keep(basis, Arc::new(Loaded { set, files_document }));
+        let pins_index = self.pins_index();
+        let basis = Basis::of(&control, pins_index);
+        if let Some(basis) = basis.filter(|basis| basis.files_document == files_document) {
+            let pins = self.pins_in_force().await?;
+            self.keep(basis, Arc::new(Loaded { set: Arc::new(set), files_document, pins }));
         }
         Ok(PolicyPushed { changed, policy_hash: hash })
     }
@@ -155,6 +175,13 @@ impl Gate {
         Err(GateError::Unknown(format!("no policies {hash} were ever in force")))
     }
 
+    /// The entry that changed the approved tools of a server last.
+    fn pins_index(&self) -> u64 {
+        self.ledger_state(|state| {
+            state.servers().values().map(|server| server.pinned_index).max().unwrap_or(0)
+        })
+    }
+
     fn keep(&self, basis: Basis, loaded: Arc<Loaded>) {
         *self.shared.policies.write().unwrap_or_else(PoisonError::into_inner) = Some((basis, loaded));
     }
@@ -175,10 +202,20 @@ impl Gate {
             files_document: in_force.files_document,
             index: in_force.index,
             owned: control.keys.is_some(),
+            pins_index: self.pins_index(),
         };
         let kept = self.shared.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, loaded)) = kept.filter(|(kept, _)| *kept == basis) {
-            return Ok(loaded);
+        match kept {
+            Some((kept, loaded)) if kept == basis => return Ok(loaded),
+            // Only the approved tools are others.
+            Some((kept, loaded)) if (Basis { pins_index: basis.pins_index, ..kept }) == basis => {
+                let Loaded { set, files_document, .. } = &*loaded;
+                let pins = self.pins_in_force().await?;
+                let loaded = Arc::new(Loaded { set: set.clone(), files_document: *files_document, pins });
+                self.keep(basis, loaded.clone());
+                return Ok(loaded);
+            }
+            _ => {}
         }
         if !self.ledger_state(|state| state.has_force(in_force.index)) {
             return Err(GateError::Unavailable(format!(
@@ -186,7 +223,9 @@ impl Gate {
                 in_force.index
             )));
         }
-        let loaded = Arc::new(self.load_policies(&in_force.files_document).await?);
+        let pins = self.pins_in_force().await?;
+        let loaded = self.load_policies(&in_force.files_document).await?;
+        let loaded = Arc::new(Loaded { pins, ..loaded });
         if !in_force.hash.is(&loaded.set.hash().to_string()) {
             // Another version of the program recorded it: its schema counts, and it is not ours.
             return Err(GateError::Unavailable(format!(
@@ -205,7 +244,7 @@ impl Gate {
         let files: PolicyFiles = serde_json::from_slice(&bytes)
             .map_err(|error| GateError::Damaged(format!("the policies {files_document}: {error}")))?;
         let set = load(files).await?;
-        Ok(Loaded { set, files_document: *files_document })
+        Ok(Loaded::of(set, *files_document))
     }
 }
 

@@ -5,7 +5,7 @@ use super::effects::{EarlierRejection, EffectKey};
 use super::error::GateError;
 use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
 use ordain_api::limits::PAGE_MAX;
-use ordain_api::{ActionState, Halt, ProjectName, Role, Use};
+use ordain_api::{ActionState, Halt, Observation, ProjectName, Role, Use};
 use ordain_canon::ContentHash;
 use ordain_store::{Guard, Query, Record, Store};
 use serde::de::DeserializeOwned;
@@ -42,6 +42,9 @@ pub(crate) struct Control {
     pub(crate) nonce_key: String,
     pub(crate) halt: Option<Halt>,
     pub(crate) policy: Option<PolicyInForce>,
+    /// The hooks whose calls are observed, also those whose time is over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) observing: Vec<Observation>,
     /// The keys of approvers. A gate without them is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) keys: Option<KeysInForce>,
@@ -148,13 +151,34 @@ impl Stored for Action {
     }
 }
 
-/// Uses of any permit with the same effect whose outcome is open or unknown, and rejections of it.
+/// Uses of any permit with the same effect whose outcome is open or unknown, those that are settled, and rejections
+/// of it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Effect {
     pub(crate) open: Vec<EffectUse>,
     /// The last ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) rejections: Vec<EarlierRejection>,
+    /// The uses whose outcome is known, as far as they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) settled: Option<SettledUses>,
+}
+
+/// How uses with the same effect went.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SettledUses {
+    pub(crate) succeeded: u64,
+    pub(crate) failed: u64,
+    /// The last one: its action, whether it succeeded, and when it was settled.
+    pub(crate) last: LastSettled,
+}
+
+/// The use that was settled last.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct LastSettled {
+    pub(crate) action_id: String,
+    pub(crate) succeeded: bool,
+    pub(crate) at_ms: u64,
 }
 
 /// A use whose outcome is open or unknown.
@@ -293,10 +317,12 @@ pub(crate) struct Versioned<T: Stored> {
 
 impl<T: Stored> Versioned<T> {
     pub(crate) async fn read(store: &Store, id: &T::Id) -> Result<Self, GateError> {
-        match store.record(T::KIND, id.as_ref()).await? {
-            Some(record) => Self::of(record),
-            None => Ok(Self::absent(id)),
-        }
+        Self::found(id, store.record(T::KIND, id.as_ref()).await?)
+    }
+
+    /// From what was found under the id.
+    pub(crate) fn found(id: &T::Id, record: Option<Record>) -> Result<Self, GateError> {
+        record.map_or_else(|| Ok(Self::absent(id)), Self::of)
     }
 
     pub(crate) fn absent(id: &T::Id) -> Self {

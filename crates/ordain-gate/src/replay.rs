@@ -14,6 +14,7 @@ use ordain_canon::{ContentHash, Value};
 use ordain_decision::{PolicySet, ShellEffects, derive_shell};
 use ordain_shell::Effect;
 use ordain_spec::decision::{Decision, Outcome};
+use ordain_spec::mcp::Pins;
 use ordain_spec::statement::ApproverKeys;
 use ordain_store::Store;
 use schemars::JsonSchema;
@@ -128,7 +129,7 @@ pub async fn replay(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Replay, GateError> {
     let size = gate.store.head().await?.size;
-    let other = other.map(|set| Arc::new(Loaded { set, files_document: ContentHash::of(b"") }));
+    let other = other.map(|set| Arc::new(Loaded::of(set, ContentHash::of(b""))));
     let mut sets: BTreeMap<ContentHash, Arc<Loaded>> = BTreeMap::new();
     let mut reader = DocumentReader::new();
     let mut replay = Replay::default();
@@ -246,7 +247,11 @@ async fn decide_again(
         Some(document) => typed(&gate.shared_document(document).await?)?,
         None => ApproverKeys::default(),
     };
-    let again = Again { proposal: recorded.proposal, evidence, approvals, keys };
+    let pins = match &inputs.pins_document {
+        Some(document) => Some(typed(&gate.shared_document(document).await?)?),
+        None => None,
+    };
+    let again = Again { proposal: recorded.proposal, evidence, approvals, keys, pins };
     let now = again.decide(&loaded, &inputs)?;
     let (was, now) = compared(was, now, decision_document, other.is_some());
     Ok((was, now, inputs, again.proposal))
@@ -258,6 +263,7 @@ pub(crate) struct Again {
     pub(crate) evidence: Vec<Vec<u8>>,
     pub(crate) approvals: Vec<Vec<u8>>,
     pub(crate) keys: ApproverKeys,
+    pub(crate) pins: Option<Pins>,
 }
 
 impl Again {
@@ -270,7 +276,12 @@ impl Again {
             Some(document) => typed(&find(document)?)?,
             None => ApproverKeys::default(),
         };
+        let pins = match &inputs.pins_document {
+            Some(document) => Some(typed(&find(document)?)?),
+            None => None,
+        };
         Ok(Self {
+            pins,
             proposal: find(&inputs.proposal_document)?,
             evidence: inputs.evidence_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
             approvals: inputs.approval_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
@@ -281,7 +292,8 @@ impl Again {
     pub(crate) fn decide(&self, loaded: &Loaded, inputs: &Inputs) -> Result<Judged, GateError> {
         let proposal = Value::read(&self.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let (evidence, approvals) = (&self.evidence, &self.approvals);
-        judge(loaded, inputs, &Texts { proposal: &proposal, evidence, approvals, keys: &self.keys })
+        let (keys, pins) = (&self.keys, self.pins.as_ref());
+        judge(loaded, inputs, &Texts { proposal: &proposal, evidence, approvals, keys, pins })
     }
 }
 
@@ -310,7 +322,7 @@ pub struct Replayer {
 impl Replayer {
     /// With the recorded policies, or with others.
     pub fn new(other: Option<PolicySet>) -> Self {
-        let other = other.map(|set| Arc::new(Loaded { set, files_document: ContentHash::of(b"") }));
+        let other = other.map(|set| Arc::new(Loaded::of(set, ContentHash::of(b""))));
         Self { other, ..Self::default() }
     }
 
@@ -399,5 +411,5 @@ pub(crate) fn loaded_of(files_document: ContentHash, bytes: &[u8]) -> Result<Loa
         let first = problems.first().map(ToString::to_string).unwrap_or_default();
         GateError::Damaged(format!("the policies {files_document} cannot be read: {first}"))
     })?;
-    Ok(Loaded { set, files_document })
+    Ok(Loaded::of(set, files_document))
 }

@@ -23,6 +23,8 @@ pub(crate) struct SignatureAudit {
     keys: ApproverKeys,
     proposals: BTreeMap<String, String>,
     policy_hash: Option<String>,
+    /// The pins that were put in force last.
+    pins: Option<String>,
     halt: Option<Halt>,
     counted: BTreeSet<ContentHash>,
     /// The signatures of keys that stayed unlocked.
@@ -90,6 +92,9 @@ impl SignatureAudit {
         {
             return Err(problem.to_owned());
         }
+        if entry.signed.first().is_some_and(|signed| signed.method.how() != entry.how) {
+            return Err("it says that it was signed in another way than its statement".to_owned());
+        }
         for signed in &entry.signed {
             let statement = Statement::parse(&signed.statement).map_err(|error| error.to_string())?;
             let (at_ms, not_after_ms) = statement.window_ms();
@@ -142,7 +147,7 @@ impl SignatureAudit {
         verdict: Verdict,
     ) -> Result<(), String> {
         let [signed] = entry.signed.as_slice() else {
-            let unsigned = entry.signed.is_empty() && entry.how != How::Signed;
+            let unsigned = entry.signed.is_empty() && !matches!(entry.how, How::Signed | How::Passkey);
             return if unsigned { Ok(()) } else { Err("it has no statement, or several".to_owned()) };
         };
         let (statement, _) = self.keys.verify_at(index, signed).map_err(|error| error.to_string())?;
@@ -162,6 +167,7 @@ impl SignatureAudit {
         let none = || NONE.to_owned();
         Some(match event {
             Event::PolicyChanged { .. } => self.policy_hash.clone().unwrap_or_else(none),
+            Event::ServerPinned { .. } => self.pins.clone().unwrap_or_else(none),
             Event::Resumed { .. } => {
                 let hash = |halt: &Halt| {
                     let bytes = Canonicalizer::new().value(halt).map(<[u8]>::to_vec).ok()?;
@@ -182,6 +188,11 @@ impl SignatureAudit {
                 self.proposals.insert(action_id.clone(), proposal_document.clone());
             }
             Event::PolicyChanged { policy_hash, .. } => self.policy_hash = Some(policy_hash.clone()),
+            Event::ServerPinned { pins_document, .. }
+            | Event::ToolBlocked { pins_document, .. }
+            | Event::ServerListed { pins_document: Some(pins_document), .. } => {
+                self.pins = Some(pins_document.clone());
+            }
             Event::KeyRotated { .. } => self.has_gate_key = true,
             Event::Halted { reason } => {
                 let (by, reason) = (entry.by.clone(), reason.clone());

@@ -18,6 +18,7 @@ use ordain_canon::{Canonicalizer, ContentHash, ParametersHash, TargetHash, Value
 use ordain_decision::{Claims, verify_permit};
 use ordain_spec::decision::Outcome;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// A permit, and what a worker is about to do with it.
 pub struct Spend<'a> {
@@ -46,7 +47,7 @@ pub enum IntendedAction<'a> {
 /// A use of a permit, ready to be written.
 pub(crate) struct NewUse {
     action_id: String,
-    minted: Minted,
+    minted: Arc<Minted>,
     effect_key: EffectKey,
     /// Its record, where an unknown outcome blocks the next.
     effect: Option<Effect>,
@@ -113,7 +114,7 @@ impl Gate {
                 check_same_action(claims, action_type, target, parameters)?;
             }
             IntendedAction::Request(request) => {
-                let proposal = loaded.set.proposal_of(request).ok_or_else(|| {
+                let proposal = loaded.set.proposal_in(request, caller.workspace()).ok_or_else(|| {
                     let problem = "the policies in force do not map this request to an action";
                     GateError::Forbidden(problem.to_owned())
                 })?;
@@ -167,7 +168,8 @@ impl Gate {
         let inputs = Inputs::of(action, &proposal, loaded, control, now_ms);
         let keys = &*self.approver_keys(control)?;
         let approvals = &documents.approvals;
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys };
+        let pins = loaded.pins.of(&inputs);
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys, pins };
         let judged = judge(loaded, &inputs, &texts)?;
         let Some(grant) = judged.grant.as_ref().filter(|_| judged.decision.outcome == Outcome::Allow) else {
             let message = format!("`{}` was allowed, and would not be allowed now", permit.id);
@@ -177,7 +179,7 @@ impl Gate {
         check_uses(permit, uses_max)?;
         let new = NewUse {
             action_id: action_id.to_owned(),
-            minted,
+            minted: Arc::new(minted),
             effect_key,
             effect,
             uses_max,
@@ -195,7 +197,7 @@ impl NewUse {
     /// A use in the same step as the decision that allows it.
     pub(crate) fn with_decision(
         action_id: &str,
-        minted: Minted,
+        minted: Arc<Minted>,
         effect_key: EffectKey,
         effect: Option<Effect>,
         worker: &str,

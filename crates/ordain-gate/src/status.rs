@@ -13,7 +13,7 @@ use super::permits::Minted;
 use super::policy::Loaded;
 use super::records::{Action, Control, Key, Permit, Stored, Token, Versioned, list};
 use super::transaction::Reading;
-use super::view::{Packets, View, view};
+use super::view::{Beside, Packets, View, view};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{
     ActionState, ActionStatus, GateStatus, KeyStatus, PermitStatus, Role, SigningTerms, TokenStatus, Use,
@@ -172,8 +172,10 @@ impl Gate {
         let evidence = self.shared_documents(&action.evidence_documents).await?;
         let keys = self.approver_keys(control)?;
         let approvals = &documents.approvals;
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys: &keys };
-        let judged = judge(loaded, &Inputs::of(action, &proposal, loaded, control, now_ms), &texts)?;
+        let inputs = Inputs::of(action, &proposal, loaded, control, now_ms);
+        let pins = loaded.pins.of(&inputs);
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys: &keys, pins };
+        let judged = judge(loaded, &inputs, &texts)?;
         Ok(judged.assurance.unwrap_or(Assurance::Presence))
     }
 
@@ -241,7 +243,8 @@ impl Gate {
         let documents = &documents;
         let past = Past { action_id, action, documents, proposal, evidence, control, loaded };
         let view = if is_held {
-            view(packets, loaded, control, action_id, action, proposal, evidence, earlier)?
+            let beside = Beside { earlier, intent: documents.intent.as_deref() };
+            view(packets, loaded, control, action_id, action, proposal, evidence, beside)?
         } else {
             self.settled_view(&past, packets, &decision).await?
         };
@@ -360,7 +363,7 @@ impl Gate {
     /// The gate itself.
     pub async fn gate_status(&self) -> Result<GateStatus, GateError> {
         let (_, control) = self.control(Reading::Fresh).await?;
-        Ok(control.status())
+        Ok(control.status(self.clock.now_ms()))
     }
 
     /// All public keys, for verifiers of permits and checkpoints.
@@ -377,13 +380,15 @@ impl Gate {
 }
 
 impl Control {
-    pub(crate) fn status(self) -> GateStatus {
+    /// The gate as it is shown at this time.
+    pub(crate) fn status(self, now_ms: u64) -> GateStatus {
         let policy_hash = self.policy.map(|policy| policy.hash.to_string());
         let owned = self.keys.is_some();
         GateStatus {
             origin: self.origin,
             halted: self.halt,
             policy_hash,
+            observing: self.observing.into_iter().filter(|it| now_ms < it.until_ms).collect(),
             owned,
             principal: None,
             agents: Vec::new(),

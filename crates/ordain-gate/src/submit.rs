@@ -2,6 +2,7 @@
 
 use super::caller::Caller;
 use super::conflict::Conflict;
+use super::documents::intent_of;
 use super::error::GateError;
 use super::ids::ActionId;
 use super::judge::{Inputs, Ruling, Texts};
@@ -12,7 +13,7 @@ use super::records::{Action, Control, Evidence, Stored, Versioned};
 use super::status::Shown;
 use super::transaction::{Reading, Step, Writing};
 use super::undo::OwnUndo;
-use super::view::{Packets, View, view};
+use super::view::{Beside, Packets, View, view};
 use ordain_api::limits::EVIDENCE_MAX;
 use ordain_api::{ActionState, ActionStatus, Event, FieldError};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
@@ -37,7 +38,7 @@ pub(crate) struct Incoming<'v> {
     pub(crate) actor: String,
     pub(crate) document: &'v Value<'v>,
     /// In canonical form.
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     evidence_ids: BTreeSet<String>,
 }
 
@@ -54,8 +55,17 @@ pub(crate) struct Case {
     evidence: Vec<Vec<u8>>,
     /// The action whose change is taken back with the proposer's own authority.
     pub(crate) undoes: Option<ActionId>,
+    /// Whether an ALLOW comes with a permit. A call that is only observed gets none.
+    pub(crate) mints: bool,
     /// When it is judged.
     pub(crate) now_ms: u64,
+}
+
+impl Case {
+    /// The same for a call that is only observed.
+    pub(crate) fn without_permit(self) -> Self {
+        Self { mints: false, ..self }
+    }
 }
 
 /// An action that was judged, ready to be written.
@@ -108,7 +118,7 @@ impl Gate {
             Reading::Cached => Versioned::absent(incoming.id.as_str()),
             Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
         };
-        let mut case = self.case(incoming, None, reading).await?;
+        let mut case = self.case(caller, incoming, None, reading).await?;
         if let Some(action) = &known.body {
             check_same(caller, &incoming.id, action, &case, supersedes)?;
             let status = self.status(caller, &incoming.id).await?;
@@ -131,6 +141,7 @@ impl Gate {
     /// here, and nowhere else. `window_ms` is written into a proposal without a time window.
     pub(crate) async fn case(
         &self,
+        caller: &Caller,
         incoming: &Incoming<'_>,
         window_ms: Option<u64>,
         reading: Reading,
@@ -138,7 +149,7 @@ impl Gate {
         let (control, control_body) = self.control(reading).await?;
         let loaded = self.policies(&control_body).await?;
         let now_ms = self.clock.now_ms();
-        let mapped = loaded.set.proposal_of(incoming.document);
+        let mapped = loaded.set.proposal_in(incoming.document, caller.workspace());
         let windowed = |document: &Value<'_>| -> Result<Option<Vec<u8>>, GateError> {
             let Some(window_ms) = window_ms else { return Ok(None) };
             let Some(document) = with_window(document, now_ms, window_ms) else { return Ok(None) };
@@ -162,6 +173,7 @@ impl Gate {
             evidence_documents,
             evidence,
             undoes: None,
+            mints: true,
             now_ms,
         })
     }
@@ -194,6 +206,7 @@ impl Gate {
             evidence_documents,
             evidence,
             undoes,
+            mints,
             now_ms,
             ..
         } = case;
@@ -219,11 +232,17 @@ impl Gate {
         let reread = if proposal == incoming.bytes { None } else { Some(Value::read(&proposal)?) };
         let document = reread.as_ref().unwrap_or(incoming.document);
         let inputs = Inputs::of(&action, document, &loaded, &control_body, now_ms);
-        let texts = Texts { proposal: document, evidence: &evidence, approvals: &[], keys: &NO_KEYS };
+        let pins = loaded.pins.of(&inputs);
+        let texts = Texts { proposal: document, evidence: &evidence, approvals: &[], keys: &NO_KEYS, pins };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
+        if !mints {
+            ruling.drop_permit();
+        }
         guards.extend(ruling.guard());
         let packets = Packets::of(caller);
-        let view = view(packets, &loaded, &control_body, &incoming.id, &action, document, &evidence, None)?;
+        let intent = request.as_deref().and_then(intent_of);
+        let beside = Beside { earlier: None, intent: intent.as_deref() };
+        let view = view(packets, &loaded, &control_body, &incoming.id, &action, document, &evidence, beside)?;
         let valid_until_ms = valid_until_ms(document).unwrap_or(u64::MAX);
         let held_until_ms = now_ms.saturating_add(HOLD_MS_MAX).min(valid_until_ms);
         let request_document = request.as_ref().map(|bytes| ContentHash::of(bytes).to_string());
@@ -314,7 +333,7 @@ impl NewAction {
 
 impl Recorded {
     pub(crate) fn status(self, shown: Shown) -> ActionStatus {
-        let minted = self.ruled.minted.as_ref();
+        let minted = self.ruled.minted.as_deref();
         shown.status(&self.id, &self.action, self.ruled.decision, Vec::new(), self.view, minted, self.at_ms)
     }
 }

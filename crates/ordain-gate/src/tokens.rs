@@ -246,18 +246,26 @@ impl Gate {
             signs_only: false,
             may_halt: false,
             outside_projects: false,
+            in_session: false,
         })
     }
 
     /// A token counts only as the ledger has it, and on a gate with an owner only if an owner's key signed
     /// it. Gives the version of the gate's own record by which it was checked.
     async fn check_token_counts(&self, known: &Versioned<Token>, reading: Reading) -> Result<u64, GateError> {
-        let (seen, _) = self.control(reading).await?;
+        let known_version = match reading {
+            Reading::Cached => self.read_cached(|cached| Some(cached.control.as_ref()?.version)),
+            Reading::Fresh => None,
+        };
+        let version = match known_version {
+            Some(version) => version,
+            None => self.control(Reading::Fresh).await?.0.version,
+        };
         let counts = self.ledger_state(|state| match (&known.body, state.token(&known.id)) {
             (Some(token), Some(on_ledger)) => token == on_ledger && state.has_force(token.created_index),
             _ => false,
         });
-        if counts { Ok(seen.version) } else { Err(refused()) }
+        if counts { Ok(version) } else { Err(refused()) }
     }
 
     /// That the caller's token has not ended meanwhile; gives it as it is now.

@@ -58,7 +58,8 @@ pub(crate) struct Writing {
     author: Author,
     /// The signature of the step's first entry.
     signed: Vec<Signed>,
-    signed_step: bool,
+    /// How the step was signed, if it was.
+    signed_step: Option<How>,
     first_index: u64,
     /// How often the gate's own state has changed.
     changes: u64,
@@ -72,7 +73,7 @@ impl Writing {
     /// Adds an entry, and gives its index.
     pub(crate) fn event(&mut self, event: Event) -> u64 {
         let index = self.next_index();
-        let how = if self.signed_step { How::Signed } else { self.author.how };
+        let how = self.signed_step.unwrap_or(self.author.how);
         let mut entry = Entry::of(self.at_ms, &self.author.by, how, event);
         entry.signed = std::mem::take(&mut self.signed);
         if entry.event.changes_gate() {
@@ -93,7 +94,7 @@ impl Writing {
                 self.put(id.as_str(), &CountedSession { index })?;
             }
         }
-        self.signed_step = !signed.is_empty();
+        self.signed_step = signed.first().map(|signed| signed.method.how());
         self.signed = signed;
         Ok(())
     }
@@ -255,7 +256,7 @@ fn write<T>(
         at_ms: clock.now_ms(),
         author,
         signed: Vec::new(),
-        signed_step: false,
+        signed_step: None,
         first_index: end.index,
         changes,
         marks: Vec::new(),

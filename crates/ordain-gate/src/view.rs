@@ -41,7 +41,7 @@ impl View {
     /// The same, without what other policies hide. A view that loses something has no digest any more.
     pub(crate) fn hiding(self, other: &Self) -> Result<Self, GateError> {
         let mut shown: Json = (*self.document).clone();
-        for part in ["proposal", "evidence"] {
+        for part in ["proposal", "evidence", "intent"] {
             if let (Some(shown), Some(other)) = (shown.get_mut(part), other.document.get(part)) {
                 hide(shown, other);
             }
@@ -77,13 +77,25 @@ fn hide(shown: &mut Json, other: &Json) {
     }
 }
 
+/// The parts of a view beside the proposal and its evidence.
+#[derive(Clone, Default)]
+pub(crate) struct Beside<'a> {
+    /// Rejections and uses of the same effect.
+    pub(crate) earlier: Option<Json>,
+    /// The purpose in words, where a request names one. It is for people: nothing is decided by it.
+    pub(crate) intent: Option<&'a str>,
+}
+
 #[derive(Serialize)]
 struct Form<'a> {
     action_id: &'a str,
-    /// Rejections and unknown outcomes of the same effect.
+    /// Rejections and uses of the same effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<Json>,
     evidence: Vec<Json>,
+    /// The purpose in the words of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intent: Option<Json>,
     /// Warnings about packets, by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     labels: BTreeMap<String, &'static str>,
@@ -111,7 +123,7 @@ pub(crate) fn view(
     action: &Action,
     proposal: &Value<'_>,
     evidence: &[Vec<u8>],
-    earlier: Option<Json>,
+    beside: Beside<'_>,
 ) -> Result<View, GateError> {
     view_under(
         packets,
@@ -122,7 +134,7 @@ pub(crate) fn view(
         action,
         proposal,
         evidence,
-        earlier,
+        beside,
     )
 }
 
@@ -138,7 +150,7 @@ pub(crate) fn view_under(
     action: &Action,
     proposal: &Value<'_>,
     evidence: &[Vec<u8>],
-    earlier: Option<Json>,
+    beside: Beside<'_>,
 ) -> Result<View, GateError> {
     let read = |text: &[u8]| -> Json { serde_json::from_slice(text).unwrap_or_default() };
     let hashes = &action.evidence_documents;
@@ -164,7 +176,8 @@ pub(crate) fn view_under(
         evidence,
         policy_hash,
         project: action.project.as_ref(),
-        earlier,
+        earlier: beside.earlier,
+        intent: beside.intent.map(|intent| redacted_intent(loaded, control, intent)),
         labels,
     };
     let mut canon = Canonicalizer::new();
@@ -173,6 +186,12 @@ pub(crate) fn view_under(
     let text = std::str::from_utf8(bytes).map_err(damaged)?.to_owned();
     let digest = if is_whole { digest.to_string() } else { String::new() };
     Ok(View { document: ViewDocument::of_canonical(text), digest })
+}
+
+/// Policies hide it by its name, like any other field.
+fn redacted_intent(loaded: &Loaded, control: &Control, intent: &str) -> Json {
+    let mut redacted = loaded.set.redacted(&json!({ "intent": intent }), &control.salt);
+    redacted.get_mut("intent").map(Json::take).unwrap_or_default()
 }
 
 /// A run is as good as whoever ran it. Without the signature of a runner's own key, the proposer may have made it up.

@@ -31,7 +31,10 @@ impl Acting {
         waited_for: Option<&str>,
     ) -> Result<ActAnswer, GateError> {
         let text = call.to_string();
-        self.scene.gate.act(&self.agent, &Act { text: text.as_bytes(), supersedes, waited_for }).await
+        self.scene
+            .gate
+            .act(&self.agent, &Act { text: text.as_bytes(), supersedes, waited_for, hook: None })
+            .await
     }
 
     /// Holds a call, and has it approved by both leads.
@@ -111,14 +114,16 @@ async fn time_passes_within_a_step() {
     let agent = Caller::local("agent");
     let text = proposal("c1", "read").to_string();
     let used = gate
-        .act(&agent, &Act { text: text.as_bytes(), supersedes: None, waited_for: None })
+        .act(&agent, &Act { text: text.as_bytes(), supersedes: None, waited_for: None, hook: None })
         .await
         .unwrap()
         .used;
     let used = used.unwrap();
     gate.settle(&agent, &used.permit_id, &report(&used)).await.unwrap();
     let held = proposal("c2", "write").to_string();
-    gate.act(&agent, &Act { text: held.as_bytes(), supersedes: None, waited_for: None }).await.unwrap();
+    gate.act(&agent, &Act { text: held.as_bytes(), supersedes: None, waited_for: None, hook: None })
+        .await
+        .unwrap();
     let status = gate.status(&operator, "c2").await.unwrap();
     for lead in ["ann", "bob"] {
         let request = ordain_api::VerdictRequest {
@@ -130,7 +135,7 @@ async fn time_passes_within_a_step() {
         gate.give_verdict(&Caller::local(lead), "c2", &request).await.unwrap();
     }
     let repeated = again(&proposal("c2", "write"), "c3").to_string();
-    let act = Act { text: repeated.as_bytes(), supersedes: None, waited_for: Some("c2") };
+    let act = Act { text: repeated.as_bytes(), supersedes: None, waited_for: Some("c2"), hook: None };
     assert_eq!(gate.act(&agent, &act).await.unwrap().outcome, Outcome::Allow);
     gate.halt(&operator, "stop").await.unwrap();
     gate.rotate_key(&operator).await.unwrap();
@@ -363,7 +368,7 @@ async fn any_other_call_does_not_join() {
     // Another principal, the same call.
     let other = Caller::local("agent-2").with_agents(["agent"]);
     let text = again(&call, "other").to_string();
-    let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None };
+    let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None, hook: None };
     let answer = acting.scene.gate.act(&other, &act).await.unwrap();
     assert!(!answer.joined && answer.deed != held.deed);
     // And the call itself, with the members of its objects in another order, joins.

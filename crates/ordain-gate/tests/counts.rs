@@ -45,7 +45,7 @@ async fn a_submission_is_parsed_once_and_reads_little() {
     call["target"]["resource_id"] = "9".into();
     let (_, reads) = work(&scene);
     let text = call.to_string();
-    let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None };
+    let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None, hook: None };
     let used = scene.gate.act(&caller, &act).await.unwrap().used.unwrap();
     let (_, reads_after) = work(&scene);
     assert!(reads_after - reads <= 2, "{} reads", reads_after - reads);

@@ -117,6 +117,32 @@ async fn a_dossier_proves_what_happened_to_two_checkers() {
     assert_eq!(checked_elsewhere(&[bytes], &keys), [true]);
 }
 
+/// Evidence that an action names is in its dossier, and another byte of it is found.
+#[tokio::test]
+async fn a_dossier_has_the_evidence_of_its_action() {
+    let scene = Scene::new().await;
+    let payload = json!({"balance": "seen by the sensor"});
+    let hash = ordain_canon::ContentHash::of(payload.to_string().as_bytes());
+    let packet = json!({"evidence_id": "seen", "packet_type": "api_response", "sensor_id": "crm",
+        "sensor_type": "api", "observed_at_ms": scene::NOW, "received_at_ms": scene::NOW, "payload": payload,
+        "payload_hash": hash.to_string()});
+    scene.gate.receive(&scene.operator, packet.to_string().as_bytes()).await.unwrap();
+    let mut made = proposal("wanted", "read");
+    made["evidence_bindings"] = json!([{"evidence_id": "seen", "binding_type": "context", "required": true,
+        "freshness_ms": 1000}]);
+    scene.submit(&made).await;
+    let dossier = scene.gate.dossier(&scene.operator, "wanted").await.unwrap();
+    let keys = scene.gate.note_verifiers().await.unwrap();
+    assert_eq!(dossier.withheld, [""; 0]);
+    let bytes = file_of(&dossier);
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    assert!(text.contains("seen by the sensor") && text.contains("evidence_received"), "{text}");
+    assert_eq!(check_dossier(&bytes, &keys).problems, [""; 0]);
+    let changed = text.replace("seen by the sensor", "seen by the censor").into_bytes();
+    assert_ne!(check_dossier(&changed, &keys).problems, [""; 0]);
+    assert_eq!(checked_elsewhere(&[bytes, changed], &keys), [true, false]);
+}
+
 /// Another byte at many places, pieces of other dossiers, and pieces left out.
 #[tokio::test]
 async fn any_change_is_found_by_both() {

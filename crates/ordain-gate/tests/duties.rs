@@ -225,12 +225,13 @@ async fn a15_a_note_about_an_unknown_outcome_is_shown_and_blocks_nobody() {
     }
     scene.spend(&status, &again).await.unwrap();
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
-    // Settled, it is not shown any more.
+    // Settled, it is unknown no more.
     scene.report(&used, UseOutcome::Succeeded).await.unwrap();
     let third = disguised("third", "write");
     scene.submit(&third).await;
     let status = scene.gate.status(&scene.operator, "third").await.unwrap();
-    assert_eq!(status.view.get("earlier"), None, "{}", status.view);
+    assert_eq!(status.view["earlier"]["unknown"], json!([]));
+    assert_eq!(status.view["earlier"]["settled"]["succeeded"], 1);
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
 }
 
@@ -262,6 +263,45 @@ async fn a13_an_approver_is_told_what_another_one_rejected() {
     let own = scene.gate.status(&agent, "second").await.unwrap();
     assert_eq!(own.view.get("earlier"), None, "{}", own.view);
     assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+}
+
+/// Uses of the same effect that ended are counted, whether or not an unknown one would block.
+#[tokio::test]
+async fn an_approver_is_told_how_earlier_uses_went() {
+    let scene = Scene::new().await;
+    let mut last = json!(null);
+    for (id, outcome, succeeded, failed) in [
+        ("one", UseOutcome::Succeeded, 0, 0),
+        ("two", UseOutcome::Failed, 1, 0),
+        ("three", UseOutcome::Succeeded, 1, 1),
+    ] {
+        let call = disguised(id, "write");
+        scene.submit(&call).await;
+        let shown = scene.gate.status(&scene.operator, id).await.unwrap();
+        let expected = if last.is_null() {
+            json!(null)
+        } else {
+            json!({"rejected": [], "unknown": [],
+                "settled": {"succeeded": succeeded, "failed": failed, "last": last}})
+        };
+        assert_eq!(shown.view.get("earlier").cloned().unwrap_or_default(), expected, "{id}");
+        scene.say("ann", &shown, Verdict::Approve).await.unwrap();
+        let allowed = scene.say("bob", &shown, Verdict::Approve).await.unwrap();
+        let spent = scene.spend(&allowed, &call).await.unwrap();
+        scene.pass(1_000);
+        // Somebody who does not know says so first; that counts nothing.
+        if id == "two" {
+            scene.report(&spent, UseOutcome::Unknown).await.unwrap();
+            assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+        }
+        scene.gate.settle(&scene.operator, &spent.permit_id, &report(spent.number, outcome)).await.unwrap();
+        let at_ms = scene::NOW + 1_000 * (succeeded + failed + 1);
+        last = json!({"action_id": id, "succeeded": outcome == UseOutcome::Succeeded, "at_ms": at_ms});
+        // The approvers of then were shown what was known then.
+        let settled = scene.gate.status(&scene.operator, id).await.unwrap();
+        assert_eq!(settled.view.get("earlier").cloned().unwrap_or_default(), expected, "{id}");
+        assert_eq!(check_records(scene.gate.store()).await.unwrap(), []);
+    }
 }
 
 #[tokio::test]
@@ -312,7 +352,7 @@ async fn a21_ids_of_others_tell_nothing_and_cannot_be_taken() {
     let text = of("agent-2", "same", "read").to_string();
     let refused = scene.gate.submit(&two, text.as_bytes(), None).await.err().unwrap().to_string();
     assert_eq!(refused, "`same` cannot be used as an id");
-    let act = ordain_gate::Act { text: text.as_bytes(), supersedes: None, waited_for: None };
+    let act = ordain_gate::Act { text: text.as_bytes(), supersedes: None, waited_for: None, hook: None };
     let refused = scene.gate.act(&two, &act).await.err().unwrap().to_string();
     assert_eq!(refused, "`same` cannot be used as an id");
 }

@@ -116,12 +116,14 @@ impl Forgery {
 
     /// Counts the changes of the gate's state anew, and gives the marks.
     fn count_changes(&mut self) -> Vec<(usize, u64)> {
-        const CHANGES: [&str; 7] = [
+        const CHANGES: [&str; 9] = [
             "opened",
             "policy_changed",
             "key_rotated",
             "halted",
             "resumed",
+            "observation_started",
+            "observation_ended",
             "token_created",
             "token_revoked",
         ];
@@ -329,6 +331,13 @@ async fn records_are_as_their_entries_say() {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].0 == expected.0 && found[0].1.contains(expected.1), "{pointer}: {found:?}");
     }
+    // Uses of an effect that ended are told to approvers.
+    let mut forged = honest.clone();
+    let settled =
+        forged.records.values_mut().find_map(|(_, body)| body.get_mut("settled").filter(|it| it.is_object()));
+    settled.unwrap()["succeeded"] = json!(0);
+    let found = forged.found().await;
+    assert!(found.len() == 1 && found[0].1.contains("counts other uses or rejections"), "{found:?}");
 }
 
 #[tokio::test]

@@ -71,7 +71,10 @@ async fn a_held_action_waits_for_two_others() {
     let spent = scene.spend(&allowed, &write).await.unwrap();
     assert_eq!(scene.report(&spent, UseOutcome::Failed).await.unwrap(), ActionState::Failed);
 
-    let status = scene.submit(&proposal("p2", "write")).await;
+    // The next approver is told how it went.
+    scene.submit(&proposal("p2", "write")).await;
+    let status = scene.gate.status(&scene.operator, "p2").await.unwrap();
+    assert_eq!(status.view["earlier"]["settled"]["failed"], 1);
     let denied = scene.say("bob", &status, Verdict::Reject).await.unwrap();
     assert_eq!((denied.state, denied.approvals[0].reason.as_str()), (ActionState::Denied, "because"));
     // An edited proposal takes the place of the old one, and starts without approvals.
@@ -682,8 +685,15 @@ async fn a_request_is_decided_approved_and_spent_as_what_it_stands_for() {
     let status = scene.submit(&request("r1", "deploy")).await;
     assert_eq!((status.action_id.as_str(), status.state), ("r1", ActionState::Held));
     assert_eq!(status.view["proposal"]["target"], deployed("prod")["target"]);
+    // The purpose is shown to people, and bound to their approval by the digest.
+    assert_eq!(status.view["intent"], "bring it there");
     let allowed = scene.say("ann", &status, Verdict::Approve).await.unwrap();
     assert_eq!(allowed.state, ActionState::Allowed);
+    let settled = scene.gate.status(&scene.operator, "r1").await.unwrap();
+    assert_eq!(
+        (&settled.view["intent"], &settled.view_digest),
+        (&json!("bring it there"), &status.view_digest)
+    );
     let spent = scene.spend(&allowed, &deployed("prod")).await.unwrap();
     assert_eq!(scene.report(&spent, UseOutcome::Succeeded).await.unwrap(), ActionState::Succeeded);
     let spent = scene.spend_request(&allowed, &request("r1", "deploy")).await.unwrap();
@@ -694,6 +704,14 @@ async fn a_request_is_decided_approved_and_spent_as_what_it_stands_for() {
     assert!(refused.contains("another `parameters`"), "{refused}");
     let refused = scene.spend_request(&allowed, &request("r1", "rm")).await.unwrap_err().to_string();
     assert!(refused.contains("do not map"), "{refused}");
+
+    // Policies that hide it from now on hide it here too.
+    let mut hiding = tools("prod", single, "staging");
+    hiding.insert("redact.toml".to_owned(), "fields = [\"intent\"]".to_owned());
+    scene.gate.set_policy(&scene.operator, &hiding).await.unwrap();
+    let hidden = scene.gate.status(&scene.operator, "r1").await.unwrap();
+    assert!(hidden.view["intent"].as_str().unwrap().starts_with("redacted:"), "{}", hidden.view);
+    assert_eq!(hidden.view_digest, "");
 
     let unmapped = scene.submit(&request("r2", "rm")).await;
     assert_eq!((unmapped.state, unmapped.decision.reasons[0].rule_id.as_str()), (ActionState::Denied, "G2"));

@@ -476,6 +476,8 @@ async fn append(scene: &Scene, event: Json) {
     store.commit(Change::new(Vec::new(), |_| writes)).await.unwrap();
 }
 
+const NOW_LATER: u64 = scene::NOW + 60_000;
+
 #[tokio::test]
 async fn entries_that_nobody_signed_stop_the_gate() {
     let hash = format!("sha256:{}", "0".repeat(64));
@@ -484,6 +486,10 @@ async fn entries_that_nobody_signed_stop_the_gate() {
         (json!({"kind": "opened", "origin": "ordain/0000000000000000"}), "a ledger begins once"),
         (json!({"kind": "policy_changed", "policy_hash": hash, "files_document": hash}), "push_policy"),
         (json!({"kind": "resumed", "reason": "go"}), "resume"),
+        (
+            json!({"kind": "observation_started", "until_ms": NOW_LATER, "reason": "mine"}),
+            "start_observation",
+        ),
         (json!({"kind": "key_rotated", "key_id": "00", "public_key": mallory}), "rotate_key"),
         (json!({"kind": "token_revoked", "token_id": "00"}), "revoke_token"),
         (

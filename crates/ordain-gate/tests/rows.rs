@@ -35,6 +35,7 @@ on_stores! {
     without_its_record_a_gate_does_not_begin_anew,
     earlier_policies_that_an_owner_signed_are_not_put_back,
     a_halt_is_not_lifted_by_a_row,
+    a_row_has_no_calls_observed,
     keys_of_before_are_not_put_back_in_force,
     a_revoked_token_stays_revoked,
     a_revoked_token_writes_nothing,
@@ -65,6 +66,19 @@ async fn without_its_record_a_gate_does_not_begin_anew(kind: Kind) {
     let stored = Stored::new(kind).await;
     stored.sql("DELETE FROM records WHERE kind = 'control'");
     stored.is_refused("is missing").await;
+}
+
+/// The row of a pause that an owner signed, and that is over, does not come back with another end.
+async fn a_row_has_no_calls_observed(kind: Kind) {
+    let stored = Stored::new(kind).await;
+    let (reason, until_ms) = ("a release".to_owned(), NOW + 60_000);
+    let new = ordain_api::NewObservation { hook: None, reason, until_ms };
+    let caller = signed(&stored.scene, "ann", &stored.ann, OwnerAct::StartObservation, &new.subject()).await;
+    stored.scene.gate.start_observation(&caller, &new).await.unwrap();
+    let (kind, id, version, state, body) = stored.row("control");
+    let body = body.replace(&until_ms.to_string(), &(until_ms + 60_000).to_string());
+    stored.put_back(&(kind, id, version, state, body));
+    stored.is_refused("other observations").await;
 }
 
 async fn earlier_policies_that_an_owner_signed_are_not_put_back(kind: Kind) {

@@ -31,6 +31,9 @@ pub(crate) fn connect(pins: &Pins, folder: &Path) -> Result<Connection, String> 
     let socket = match &pins.gate {
         GatePin::Own { .. } => running(&own_folder(pins)?)?,
         GatePin::Service { socket, .. } => socket.clone(),
+        GatePin::Server { origin, url, token, workspace, .. } => {
+            return connect_to_server(origin, url, token, workspace);
+        }
     };
     let real = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
     let transport = HttpTransport::as_user(&format!("unix:{}", socket.display()), Some(&real));
@@ -51,11 +54,24 @@ pub(crate) fn connect(pins: &Pins, folder: &Path) -> Result<Connection, String> 
     Ok(Connection { client, status, root })
 }
 
+/// A gate on the network says who it is. The workspace is the pinned folder.
+fn connect_to_server(origin: &str, url: &str, token: &Path, workspace: &Path) -> Result<Connection, String> {
+    let named = |error: std::io::Error| format!("{}: {error}", token.display());
+    let token = std::fs::read_to_string(token).map_err(named)?;
+    let client = Client::new(HttpTransport::new(url, &token).map_err(|error| error.to_string())?);
+    let status = client.gate().map_err(|error| error.to_string())?;
+    if status.origin != origin {
+        return Err(format!("another gate answers, `{}` instead of `{origin}`", status.origin));
+    }
+    let root = workspace.canonicalize().map_err(|error| format!("{}: {error}", workspace.display()))?;
+    Ok(Connection { client, status, root: Some(root) })
+}
+
 /// Where calls under way are noted.
 pub(crate) fn calls_folder(pins: &Pins) -> Result<PathBuf, String> {
     match &pins.gate {
         GatePin::Own { .. } => Ok(own_folder(pins)?.path().join("calls")),
-        GatePin::Service { calls, .. } => Ok(calls.clone()),
+        GatePin::Service { calls, .. } | GatePin::Server { calls, .. } => Ok(calls.clone()),
     }
 }
 

@@ -8,15 +8,16 @@ use crate::core::limits::EVENT_BYTES_MAX;
 use crate::core::mapping::{Action, action_of};
 use crate::core::words;
 use crate::gate::{Connection, calls_folder, connect};
-use crate::pins::Pins;
+use crate::pins::{GatePin, Pins};
 use crate::world::Machine;
 use ordain_api::limits::POLL_SECONDS_MAX;
 use ordain_api::{
-    ActAnswer, ActQuery, ActionState, ActionStatus, CalledAction, OutcomeReport, ProblemCode, UseOutcome,
+    ActAnswer, ActQuery, ActionState, ActionStatus, CalledAction, ObservedCall, OutcomeReport, ProblemCode,
+    UseOutcome,
 };
 use ordain_canon::{Canonicalizer, ContentHash, ParametersHash, TargetHash};
 use ordain_client::ClientError;
-use ordain_decision::{PublicKeys, VerifiedPermit};
+use ordain_decision::{PublicKeys, VerifiedPermit, verify_observed};
 use ordain_spec::NonEmpty;
 use ordain_spec::action::{Deed, Proposal, project_name};
 use ordain_spec::approval::Verdict;
@@ -31,6 +32,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const AUDIENCE: &str = "worker";
 /// The time that an answer to the gate may take: no new question is asked when less is left.
 const ROUND_TRIP: Duration = Duration::from_secs(2);
+/// The time that the gate has to answer where nobody waits for a person.
+const ANSWER: Duration = Duration::from_secs(5);
 /// How much later than its own deadline the hook answers at the latest. The host waits longer.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -55,8 +58,9 @@ fn run(words: &[String]) -> ExitCode {
     let pins = match Pins::parse(words) {
         Ok(pins) => pins,
         Err(error) => {
-            let problem =
-                format!("its command line is damaged: {error}; `ordain setup --refresh` writes it anew");
+            let problem = format!(
+                "its command line is damaged: {error}; `ordain setup --all --refresh` writes it anew"
+            );
             let answer = Answer::Deny(words::unanswered(&problem));
             return print(&match named {
                 Some(agent) => answer.printed(agent, Shape::Own),
@@ -68,7 +72,7 @@ fn run(words: &[String]) -> ExitCode {
     // A message of a panic would be one more line for the host to misread.
     std::panic::set_hook(Box::new(|_| {}));
     let agent = pins.agent;
-    let wait = Duration::from_secs(pins.wait_s);
+    let wait = if pins.wait_s == 0 { ANSWER } else { Duration::from_secs(pins.wait_s) };
     let (sender, receiver) = mpsc::channel();
     let worker = std::thread::Builder::new().name("hook".to_owned()).spawn(move || {
         let answered = std::panic::catch_unwind(|| answer(&pins, started + wait));
@@ -150,8 +154,9 @@ fn ask(pins: &Pins, call: &Call, deadline: Instant) -> Result<Answer, String> {
             Ok(action) => action,
             Err(problem) => return Ok(Answer::Deny(unmappable(call, &problem))),
         };
-        let query = ActQuery { supersedes: None, waited_for: waited_for.clone(), any_folder: true };
-        let body = body(pins, call, &action, attempt)?;
+        let hook = Some(pins.hook().to_owned());
+        let query = ActQuery { supersedes: None, waited_for: waited_for.clone(), any_folder: true, hook };
+        let (body, call_hash) = body(pins, call, &action, attempt)?;
         let answered = match connection.client.act(body.as_bytes(), &query) {
             Ok(answered) => answered,
             Err(ClientError::Problem(problem))
@@ -170,6 +175,10 @@ fn ask(pins: &Pins, call: &Call, deadline: Instant) -> Result<Answer, String> {
             }
             Err(error) => return Err(error.to_string()),
         };
+        if let Some(observed) = &answered.observed {
+            check_observed(pins, &call_hash, &answered, observed)?;
+            return Ok(Answer::Allow);
+        }
         match answered.outcome {
             Outcome::Allow => {
                 check(pins, &connection, &action, &answered)?;
@@ -180,7 +189,7 @@ fn ask(pins: &Pins, call: &Call, deadline: Instant) -> Result<Answer, String> {
             }
             Outcome::Deny => return Ok(Answer::Deny(denied(&answered.action))),
             Outcome::Hold => {
-                if !decided(&connection, &answered.action.action_id, deadline)? {
+                if nobody_to_wait_for(pins) || !decided(&connection, &answered.action.action_id, deadline)? {
                     return Ok(Answer::Deny(held(&answered.action)));
                 }
                 waited_for = Some(answered.action.action_id);
@@ -188,6 +197,12 @@ fn ask(pins: &Pins, call: &Call, deadline: Instant) -> Result<Answer, String> {
         }
     }
     Err("there is no answer".to_owned())
+}
+
+/// A job that asks a server and has no terminal has nobody beside it who approves.
+fn nobody_to_wait_for(pins: &Pins) -> bool {
+    let is_job = || matches!(pins.gate, GatePin::Server { .. }) && std::fs::File::open("/dev/tty").is_err();
+    pins.wait_s == 0 || is_job()
 }
 
 fn unmappable(call: &Call, problem: &str) -> String {
@@ -234,8 +249,8 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The request, and beside it what the host says about the call.
-fn body(pins: &Pins, call: &Call, action: &Action, attempt: u64) -> Result<String, String> {
+/// The request, and beside it what the host says about the call; and the request's hash.
+fn body(pins: &Pins, call: &Call, action: &Action, attempt: u64) -> Result<(String, ContentHash), String> {
     let now = now();
     let unique = format!("{} {} {attempt} {}", call.key, now.as_nanos(), std::process::id());
     let hash = ContentHash::of(unique.as_bytes()).to_string();
@@ -256,7 +271,26 @@ fn body(pins: &Pins, call: &Call, action: &Action, attempt: u64) -> Result<Strin
         "intent": action.remark,
         "tool_call": {"name": action.tool, "params": action.parameters},
     });
-    serde_json::to_string(&json!({"call": request, "sources": sources})).map_err(|error| error.to_string())
+    let call_hash = Canonicalizer::new().value(&request).map(ContentHash::of);
+    let call_hash = call_hash.map_err(|error| error.to_string())?;
+    let body = serde_json::to_string(&json!({"call": request, "sources": sources}));
+    body.map(|body| (body, call_hash)).map_err(|error| error.to_string())
+}
+
+/// That the pinned gate lets this very call pass, because an owner has the hook observed.
+fn check_observed(
+    pins: &Pins,
+    call_hash: &ContentHash,
+    answered: &ActAnswer,
+    observed: &ObservedCall,
+) -> Result<(), String> {
+    let keys = PublicKeys::from([(pins.key.id(), pins.key.clone())]);
+    let claims = verify_observed(&observed.token, &keys, milliseconds(now()));
+    let claims = claims.map_err(|error| format!("the gate's word {error}"))?;
+    let same = call_hash.is(&claims.call_hash)
+        && claims.hook == pins.hook()
+        && claims.jti == answered.action.action_id;
+    if same { Ok(()) } else { Err("the gate's word is about another call".to_owned()) }
 }
 
 /// That the answer is the pinned gate's, and about this very call.
@@ -269,7 +303,7 @@ fn check(pins: &Pins, connection: &Connection, action: &Action, answered: &ActAn
     let keys = PublicKeys::from([(pins.key.id(), pins.key.clone())]);
     let permit = VerifiedPermit::verify(token, &keys, AUDIENCE, milliseconds(now()));
     let permit = permit.map_err(|error| {
-        format!("the permit {error}; after `ordain keys rotate`, run `ordain setup --refresh`")
+        format!("the permit {error}; after `ordain keys rotate`, run `ordain setup --all --refresh`")
     })?;
     let claims = permit.claims();
     let mut canon = Canonicalizer::new();

@@ -9,6 +9,7 @@ mod gate;
 mod hook;
 mod install;
 mod pins;
+mod transcript;
 
 pub use core::agent::Agent;
 pub use core::answer::{Answer, Printed, Shape};
@@ -19,3 +20,4 @@ pub use gate::leave_session;
 pub use hook::run_if_asked;
 pub use install::{Edit, EditError, Found, Installed, Setting, codex_trust, find_hook, install, remove};
 pub use pins::{GatePin, Pins, PinsError};
+pub use transcript::{Step, TranscriptReader, action_in_transcript};

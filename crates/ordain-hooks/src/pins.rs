@@ -2,6 +2,7 @@
 //! workspace changes them.
 
 use crate::core::agent::Agent;
+use ordain_canon::ContentHash;
 use ordain_decision::PublicKey;
 use ordain_state::GateId;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,10 @@ pub struct Pins {
     pub key: PublicKey,
     /// The name under which the agent proposes.
     pub actor: String,
-    /// How many seconds it may take; the host waits longer.
+    /// How many seconds it waits for a person at most; the host waits longer. With 0 a held call ends at once.
     pub wait_s: u64,
+    /// The id of this installed hook, if an owner may have its calls observed; see [`Pins::hook_id`].
+    pub observe: Option<String>,
 }
 
 /// A gate, and the way to it.
@@ -37,6 +40,19 @@ pub enum GatePin {
         origin: String,
         /// The socket.
         socket: PathBuf,
+        /// Where calls under way are noted.
+        calls: PathBuf,
+    },
+    /// A gate on the network, asked with a token, as a job does that has no person beside it.
+    Server {
+        /// Its ledger's name.
+        origin: String,
+        /// The URL.
+        url: String,
+        /// The file with the agent's token.
+        token: PathBuf,
+        /// The workspace: such a gate knows no folder of this machine.
+        workspace: PathBuf,
         /// Where calls under way are noted.
         calls: PathBuf,
     },
@@ -78,7 +94,15 @@ impl Pins {
             }
         };
         let gate = need("--gate")?;
-        let gate = if get("--socket").is_some() {
+        let gate = if let Some(url) = get("--server") {
+            if get("--state").or(get("--socket")).is_some() {
+                return Err(wrong("`--server` is there, and the way to another gate".to_owned()));
+            }
+            let (origin, url) = (gate.to_owned(), url.to_owned());
+            let (token, workspace, calls) =
+                (absolute("--token")?, absolute("--workspace")?, absolute("--calls")?);
+            GatePin::Server { origin, url, token, workspace, calls }
+        } else if get("--socket").is_some() {
             if get("--state").is_some() {
                 return Err(wrong("`--state` and `--socket` name two gates".to_owned()));
             }
@@ -90,14 +114,30 @@ impl Pins {
         };
         let key = PublicKey::parse(need("--key")?).map_err(|error| wrong(format!("`--key` {error}")))?;
         let actor = need("--actor")?.to_owned();
-        let wait_s = need("--wait")?.parse().ok().filter(|wait| (1..=WAIT_S_MAX).contains(wait));
+        let wait_s = need("--wait")?.parse().ok().filter(|wait| (0..=WAIT_S_MAX).contains(wait));
         let wait_s = wait_s.ok_or_else(|| wrong("`--wait` is not a number of seconds".to_owned()))?;
-        Ok(Self { agent, gate, key, actor, wait_s })
+        let observe = get("--observe").map(str::to_owned);
+        if observe.as_deref().is_some_and(|id| id.len() != HOOK_ID_DIGITS || !id.bytes().all(is_digit)) {
+            return Err(wrong("`--observe` is not the id of a hook".to_owned()));
+        }
+        Ok(Self { agent, gate, key, actor, wait_s, observe })
+    }
+
+    /// The id of the hook of an agent in a settings file. An observation belongs to one of them.
+    pub fn hook_id(agent: Agent, file: &Path) -> String {
+        let hash = ContentHash::of(format!("{agent}\n{}", file.display()).as_bytes()).to_string();
+        let digits = hash.rsplit(':').next().unwrap_or(&hash);
+        digits.chars().take(HOOK_ID_DIGITS).collect()
+    }
+
+    /// The name under which the gate knows the hook: its id, or the agent's name.
+    pub fn hook(&self) -> &str {
+        self.observe.as_deref().unwrap_or(self.agent.name())
     }
 
     /// The words of a command line, for this program.
     pub fn words(&self, program: &Path) -> Vec<String> {
-        let Self { agent, gate, key, actor, wait_s } = self;
+        let Self { agent, gate, key, actor, wait_s, observe } = self;
         let mut words = vec![program.display().to_string(), "hook".to_owned(), agent.to_string()];
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
         match gate {
@@ -110,10 +150,20 @@ impl Pins {
                 option("--socket", socket.display().to_string());
                 option("--calls", calls.display().to_string());
             }
+            GatePin::Server { origin, url, token, workspace, calls } => {
+                option("--gate", origin.clone());
+                option("--server", url.clone());
+                option("--token", token.display().to_string());
+                option("--workspace", workspace.display().to_string());
+                option("--calls", calls.display().to_string());
+            }
         }
         option("--key", key.to_string());
         option("--actor", actor.clone());
         option("--wait", wait_s.to_string());
+        if let Some(id) = observe {
+            option("--observe", id.clone());
+        }
         words
     }
 
@@ -165,7 +215,26 @@ impl Pins {
     }
 }
 
-const OPTIONS: [&str; 7] = ["--gate", "--state", "--socket", "--calls", "--key", "--actor", "--wait"];
+const OPTIONS: [&str; 11] = [
+    "--gate",
+    "--state",
+    "--socket",
+    "--calls",
+    "--key",
+    "--actor",
+    "--wait",
+    "--observe",
+    "--server",
+    "--token",
+    "--workspace",
+];
+
+/// Digits of the id of a hook.
+const HOOK_ID_DIGITS: usize = 16;
+
+fn is_digit(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
+}
 
 /// The shell says this after whatever the hook said.
 const TAIL: &str = "ordain: the call was not run.";
@@ -199,6 +268,12 @@ mod tests {
             format!(
                 "codex --gate ordain/1 --socket /run/ordain/gate.sock --calls /h/calls --key {KEY} --actor a --wait 5"
             ),
+            format!(
+                "gemini --gate ordain/1 --server https://gate.example --token /t --workspace /w --calls /c --key {KEY} --actor a --wait 0"
+            ),
+            format!(
+                "qwen --gate 0123456789abcdef --state /s --key {KEY} --actor a --wait 5 --observe 00ff00ff00ff00ff"
+            ),
         ] {
             let pins = Pins::parse(&words(&line)).unwrap();
             let written = pins.words(Path::new("/usr/bin/ordain"));
@@ -224,10 +299,15 @@ mod tests {
             ("/s/ordain", "s/ordain"),
             ("--key", "--keys"),
             (" --actor a", ""),
-            ("--wait 9", "--wait 0"),
+            ("--wait 9", "--wait -1"),
             ("--wait 9", "--wait"),
+            ("--wait 9", "--wait 9 --observe"),
+            ("--wait 9", "--wait 9 --observe all"),
+            ("--wait 9", "--wait 9 --observe 00ff00ff00ff00fg"),
             ("--wait 9", "--wait 9 --wait 9"),
             ("--state", "--socket /x --state"),
+            ("--state", "--server https://x --state"),
+            ("--state /s/ordain", "--server https://x --token t --workspace /w --calls /c"),
         ] {
             assert!(Pins::parse(&words(&whole.replace(from, to))).is_err(), "{to}");
         }

@@ -11,8 +11,8 @@ use ordain_clarity::requirement::Requirement;
 use ordain_clarity::strength::Modality;
 use ordain_spec::bundle::{AnswerType, Question};
 use ordain_spec::intent::Context;
-use ordain_spec::join_command;
 use ordain_spec::plan::TestType;
+use ordain_spec::shown_command;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -53,7 +53,7 @@ pub(crate) fn brief(
         of_kind.map(|(constraint, _)| &**constraint).collect()
     };
     section(&mut text, "Must", &stated(Some(Modality::Must)));
-    section(&mut text, "Must not", &stated(Some(Modality::MustNot)));
+    section(&mut text, "Prohibitions", &stated(Some(Modality::MustNot)));
     section(&mut text, "Should", &stated(Some(Modality::Should)));
     section(&mut text, "May", &stated(Some(Modality::May)));
     let criteria: Vec<&str> = criteria.iter().map(|it| it.text.as_str()).collect();
@@ -163,7 +163,7 @@ pub(crate) fn criteria(leaf: &Leaf<'_>, context: &Context) -> Vec<Criterion> {
     let mut checks = Vec::new();
     for command in context.commands.iter().flatten() {
         let required = command.required.unwrap_or(true);
-        let line = join_command(&command.argv).unwrap_or_else(|_| command.argv.join(" "));
+        let line = shown_command(&command.argv);
         if !tested(&line) {
             let text = format!("`{line}` exits with 0{}", optional(required));
             let criterion = Criterion {

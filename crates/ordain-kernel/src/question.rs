@@ -13,6 +13,7 @@ use ordain_clarity::rules::{Ask, CLARITY_RULES, ClarityRule, Effect, SOFT_QUESTI
 use ordain_clarity::text::{Kind, Text, stem};
 use ordain_spec::bundle::{AnswerType, Question};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::ops::Range;
 
 /// A question that could be asked.
@@ -49,7 +50,7 @@ impl Candidate {
 }
 
 /// The answer to a contradiction that is not one.
-pub(crate) const KEEP_ALL: &str = "keep all";
+pub const KEEP_ALL: &str = "keep all";
 
 /// How many characters of a constraint are quoted in a question.
 const QUOTE_CHARS_MAX: usize = 120;
@@ -201,13 +202,13 @@ fn of_contradiction(
         quotes.push(format!("{} more", options.len() - QUOTES_MAX));
     }
     let words = quotes.join(" or ");
-    let escape = if options.len() > 1 {
-        format!(" If they can hold together, answer `{KEEP_ALL}`.")
-    } else {
-        String::new()
-    };
-    let why = format!("{} Here {}.{escape}", ask.why, contradiction.reason);
     let single = options.len() < 2;
+    let mut why = format!("{} Here {}.", ask.why, contradiction.reason);
+    if !single {
+        let _ = write!(why, " If they can hold together, answer `{KEEP_ALL}`.");
+        options.push(KEEP_ALL.to_owned());
+        sort_utf16(&mut options);
+    }
     let text = if single {
         format!("{words} contradicts itself: what holds?")
     } else {

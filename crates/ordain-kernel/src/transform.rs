@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// The version of the bundle format that is written.
 const SCHEMA_VERSION: &str = "0.1.0";
 /// The version of the kernel, and of the clarity rules as its build metadata. It changes whenever a golden bundle does.
-pub const KERNEL_VERSION: &str = "0.2.0+clarity.1";
+pub const KERNEL_VERSION: &str = "0.2.0+clarity.2";
 
 /// Makes a bundle of an intent, or asks, or refuses. `document_bytes` is the length of the intent's text.
 ///

@@ -346,6 +346,7 @@ fn the_goal_is_compared_with_the_constraints() {
         let intent = json!({"goal": goal, "constraints": constraints});
         let (bundle, asks) = made(&intent);
         let question = &bundle.unresolved_questions[0];
+        assert!(question.options.iter().flatten().any(|it| it == "keep all"), "{goal}: {question:?}");
         assert!(
             asks && question.text.starts_with("Which of these holds"),
             "{goal}: {:?}",
@@ -356,6 +357,10 @@ fn the_goal_is_compared_with_the_constraints() {
             let answered = json!({"goal": goal, "constraints": constraints, "context": {"answers": {&question.id: option}}});
             let (bundle, _) = made(&answered);
             assert!(bundle.unresolved_questions.iter().all(|it| it.id != question.id), "{goal}: {option}");
+            if option == "keep all" {
+                assert!(!briefs(&bundle).contains("Dropped: "), "{}", briefs(&bundle));
+                continue;
+            }
             assert!(
                 briefs(&bundle).contains("Dropped: ") || briefs(&bundle).contains("does not hold"),
                 "{}",

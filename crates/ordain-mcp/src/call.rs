@@ -1,8 +1,9 @@
 //! A call of the client as a request to the gate.
 
-use crate::limits::{ARGUMENTS_BYTES_MAX, HEAD_CHARACTERS, NAME_CHARACTERS_MAX, VALUE_BYTES_MAX};
+use crate::abilities::Abilities;
+use crate::limits::{ARGUMENTS_BYTES_MAX, HEAD_CHARACTERS, VALUE_BYTES_MAX};
 use ordain_canon::{Canonicalizer, ContentHash, push_pointer_token};
-use ordain_spec::is_invisible;
+use ordain_spec::mcp::{GET_PROMPT, READ_RESOURCE, tool_name_fault};
 use serde_json::{Map, Value as Json, json};
 
 /// A request of the client that the gate judges.
@@ -17,12 +18,8 @@ pub(crate) struct Call {
     pub(crate) progress_token: Option<Json>,
     /// Whether it follows the revisions without `initialize`, whose results name their type.
     pub(crate) is_modern: bool,
-}
-
-/// Whether a name can be a part of `mcp.<server>.<tool>`: no other server and tool have the same text.
-pub fn is_server_name(name: &str) -> bool {
-    let fits = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
-    (1..=NAME_CHARACTERS_MAX).contains(&name.len()) && name.chars().all(fits)
+    /// How its client can hear of a hold, if the call says so itself.
+    pub(crate) abilities: Abilities,
 }
 
 impl Call {
@@ -36,20 +33,24 @@ impl Call {
         let progress_token = meta.get("progressToken").filter(|token| token.is_string() || token.is_number());
         let progress_token = progress_token.cloned();
         let is_modern = meta.get("io.modelcontextprotocol/protocolVersion").is_some();
+        let abilities = meta.get("io.modelcontextprotocol/clientCapabilities").filter(|_| is_modern);
+        let abilities = abilities.map(Abilities::of).unwrap_or_default();
         let (tool, arguments) = if method == "resources/read" {
             let uri = text(&mut params, "uri")?;
-            ("resources/read".to_owned(), Map::from_iter([("uri".to_owned(), Json::String(uri))]))
+            (READ_RESOURCE.to_owned(), Map::from_iter([("uri".to_owned(), Json::String(uri))]))
         } else {
             let name = text(&mut params, "name")?;
-            check_tool(&name)?;
+            if let Some(fault) = tool_name_fault(&name) {
+                return Err(format!("the name of the tool {fault}"));
+            }
             let arguments = match params.remove("arguments") {
                 None => Map::new(),
                 Some(Json::Object(arguments)) => arguments,
                 Some(_) => return Err("`params.arguments` is not an object".to_owned()),
             };
-            (if method == "prompts/get" { format!("prompts/get/{name}") } else { name }, arguments)
+            (if method == "prompts/get" { format!("{GET_PROMPT}{name}") } else { name }, arguments)
         };
-        Ok(Self { tool, arguments, further: params, progress_token, is_modern })
+        Ok(Self { tool, arguments, further: params, progress_token, is_modern, abilities })
     }
 
     /// The parameters of the action: every argument under its own name, and under `mcp` which server is called and how.
@@ -98,6 +99,11 @@ impl Call {
         canon.value(&form).ok().map(|bytes| ContentHash::of(bytes).to_string())
     }
 
+    /// The server's own state and answers that this round brings.
+    pub(crate) fn round_parts(&self) -> (Option<&Json>, Option<&Json>) {
+        (self.further.get("requestState"), self.further.get("inputResponses"))
+    }
+
     /// The state by which the server recognises a later round of a call, if this may be one.
     pub(crate) fn answers_round(&self) -> Option<Option<&str>> {
         let state = self.further.get("requestState").and_then(Json::as_str);
@@ -113,18 +119,6 @@ fn text(params: &mut Map<String, Json>, name: &str) -> Result<String, String> {
         Some(Json::String(text)) if !text.is_empty() => Ok(text),
         _ => Err(format!("`params.{name}` is not a text")),
     }
-}
-
-fn check_tool(name: &str) -> Result<(), String> {
-    let odd =
-        |character: char| character.is_control() || character.is_whitespace() || is_invisible(character);
-    if name.chars().count() > NAME_CHARACTERS_MAX {
-        return Err(format!("the name of the tool has more than {NAME_CHARACTERS_MAX} characters"));
-    }
-    if name.contains(odd) {
-        return Err("the name of the tool has a blank, a control character or an invisible one".to_owned());
-    }
-    Ok(())
 }
 
 fn shortened_members(
@@ -208,13 +202,13 @@ mod tests {
             json!({"name": "a\u{200b}"}),
             json!({"name": "a\nb"}),
             json!({"name": "x".repeat(200)}),
+            json!({"name": "resources/read"}),
+            json!({"name": "prompts/get/a"}),
             json!({"name": "a", "arguments": "b"}),
             json!({"name": "a", "arguments": null}),
         ] {
             assert!(Call::read("tools/call", Some(&params.to_string())).is_err(), "{params}");
         }
         assert!(Call::read("tools/call", None).is_err());
-        assert!(is_server_name("git-hub_1"));
-        assert!(!is_server_name("a.b") && !is_server_name("") && !is_server_name("a b"));
     }
 }

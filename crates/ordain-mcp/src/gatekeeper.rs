@@ -2,13 +2,18 @@
 
 use crate::call::Call;
 use crate::journal::Journal;
-use ordain_api::{ActQuery, ActionState, ActionStatus, OutcomeReport, ProblemCode, UseOutcome, UseReceipt};
+use crate::rounds::Sealer;
+use ordain_api::{
+    ActQuery, ActionState, ActionStatus, ListingReport, OutcomeReport, ProblemCode, UseOutcome, UseReceipt,
+};
 use ordain_canon::{Canonicalizer, ParametersHash};
 use ordain_client::{Client, ClientError};
 use ordain_decision::{PublicKey, PublicKeys, VerifiedPermit};
 use ordain_spec::action::{KernelRequest, ToolCall};
 use ordain_spec::decision::Outcome;
+use ordain_spec::mcp::Listing;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,6 +26,7 @@ pub struct Gatekeeper {
     key: PublicKey,
     actor: String,
     journal: Journal,
+    sealer: Sealer,
 }
 
 /// The gate's answer to a call.
@@ -63,11 +69,17 @@ impl Gatekeeper {
         }
         let (journal, left_open) =
             Journal::open(notes).map_err(|error| format!("{}: {error}", notes.display()))?;
-        let gatekeeper = Self { client, key, actor, journal };
+        let scope = format!("{actor}\n{}", notes.display());
+        let sealer = Sealer::new(crate::journal::round_key(notes)?, scope);
+        let gatekeeper = Self { client, key, actor, journal, sealer };
         for action_id in left_open {
             gatekeeper.settle_left_open(&action_id);
         }
         Ok(gatekeeper)
+    }
+
+    pub(crate) fn sealer(&self) -> &Sealer {
+        &self.sealer
     }
 
     /// Reports the open uses of an action as unknown. After the deadline only a person settles them, and they are
@@ -80,6 +92,18 @@ impl Gatekeeper {
             let reason = "the gateway ended before the server answered";
             let _ = self.send_report(&permit.permit_id, used.number, UseOutcome::Unknown, reason, None);
         }
+    }
+
+    /// The tools of a list that the agent is not shown, and why.
+    pub(crate) fn hidden(
+        &self,
+        server: &str,
+        listing: Listing,
+        whole: bool,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let report = ListingReport { actor: self.actor.clone(), listing, whole };
+        let answer = self.client.report_listing(server, &report).map_err(|error| said(&error))?;
+        Ok(answer.hidden)
     }
 
     /// Decides a call and, if it is allowed, uses its permit.
@@ -115,7 +139,13 @@ impl Gatekeeper {
         let mut canon = Canonicalizer::new();
         let document = canon.value(&request).map_err(|error| error.to_string())?;
         let query = ActQuery { waited_for: waited_for.map(str::to_owned), ..ActQuery::default() };
-        let answer = self.client.act(document, &query).map_err(|error| said(&error))?;
+        let waits = waited_for.is_some();
+        let answer = self.client.act(document, &query).map_err(|error| match said(&error) {
+            said if waits && error.code() == Some(ProblemCode::Conflict) => {
+                format!("another call used the approval: {said}")
+            }
+            said => said,
+        })?;
         match answer.outcome {
             Outcome::Hold => Ok(Answer::Held(Box::new(answer.action))),
             Outcome::Deny => Ok(Answer::Denied(Box::new(answer.action))),
@@ -183,9 +213,6 @@ impl Gatekeeper {
 /// An error of the gate with its reasons.
 fn said(error: &ClientError) -> String {
     let ClientError::Problem(problem) = error else { return format!("the gate cannot be asked: {error}") };
-    if problem.code == ProblemCode::Conflict {
-        return format!("another call used the approval: {}", problem.detail);
-    }
     let reasons = problem.reasons.iter().map(|reason| format!("[{}] {}", reason.rule_id, reason.message));
     std::iter::once(problem.detail.clone()).chain(reasons).collect::<Vec<_>>().join("; ")
 }

@@ -66,6 +66,35 @@ impl Journal {
     }
 }
 
+/// The key that seals the rounds of held calls; the next gateway knows those of this one.
+pub(crate) fn round_key(folder: &Path) -> std::result::Result<[u8; 32], String> {
+    let path = folder.join("rounds.key");
+    let problem = |error: std::io::Error| format!("{}: {error}", path.display());
+    loop {
+        match fs::read(&path) {
+            Ok(bytes) => {
+                return bytes.try_into().map_err(|_| format!("{} is not 32 bytes", path.display()));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(problem(error)),
+        }
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| format!("no random numbers: {error}"))?;
+        // Written aside and linked, so that nobody reads half of it; the first one wins.
+        let aside = folder.join(format!("{}.key.part", crate::gatekeeper::random_id()?));
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside).map_err(problem)?;
+        file.write_all(&key).map_err(problem)?;
+        let linked = fs::hard_link(&aside, &path);
+        fs::remove_file(&aside).map_err(problem)?;
+        if let Err(error) = linked
+            && error.kind() != std::io::ErrorKind::AlreadyExists
+        {
+            return Err(problem(error));
+        }
+    }
+}
+
 fn open_actions(text: &str) -> BTreeSet<String> {
     let mut open = BTreeSet::new();
     for line in text.lines() {

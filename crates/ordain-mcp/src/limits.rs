@@ -16,10 +16,6 @@ pub(crate) const VALUE_BYTES_MAX: usize = 4 << 10;
 pub(crate) const HEAD_CHARACTERS: usize = 256;
 /// Bytes of the arguments of a call.
 pub(crate) const ARGUMENTS_BYTES_MAX: usize = 4 << 20;
-/// Characters of the name of a server or a tool.
-pub(crate) const NAME_CHARACTERS_MAX: usize = 128;
-/// Tools of one server.
-pub(crate) const TOOLS_MAX: usize = 1_024;
 /// Rounds of the server's own questions that are open at once.
 pub(crate) const ROUNDS_MAX: usize = 256;
 /// Bytes of a program that becomes part of the hash of a server; of a longer one the size does.
@@ -32,3 +28,23 @@ pub(crate) const CANCELLED_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const END_WAIT: Duration = Duration::from_secs(2);
 /// A use is reported this long before its deadline.
 pub(crate) const DEADLINE_MARGIN_MS: u64 = 2_000;
+/// An answer to a question that comes sooner is a program's.
+pub(crate) const PERSON_TAKES: Duration = Duration::from_millis(700);
+/// Questions of the gateway to one client that have no answer.
+pub(crate) const QUESTIONS_MAX: usize = 512;
+/// Tasks of one principal; those that are over make room.
+pub(crate) const TASKS_MAX: usize = 64;
+/// Connections of clients over HTTP.
+pub(crate) const CONNECTIONS_MAX: usize = 512;
+/// Tokens whose owners are remembered.
+pub(crate) const GUESTS_MAX: usize = 256;
+/// Sessions over HTTP.
+pub(crate) const SESSIONS_MAX: usize = 1_024;
+/// Servers that run for clients over HTTP, one for each session.
+pub(crate) const PROCESSES_MAX: usize = 64;
+/// A token that was checked is not checked again for so long, for messages that the gate does not judge.
+pub(crate) const TOKEN_TRUST: Duration = Duration::from_secs(1);
+/// How long a connection to a server by URL may take.
+pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(10);
+/// How long a client may take to send a message.
+pub(crate) const BODY_WAIT: Duration = Duration::from_secs(60);

@@ -46,6 +46,31 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
+/// The members of an object in their order, each as it was written.
+pub(crate) struct Members<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> serde::de::Visitor<'de> for Reader {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                text.write_str("an object")
+            }
+
+            fn visit_map<M: serde::de::MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Reader).map(Self)
+    }
+}
+
 /// A message, as far as it must be understood.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {

@@ -1,30 +1,39 @@
 //! The relay: lines of the client to the server and back, as they came. Calls that
 //! the gate judges take the way over [`crate::gatekeeper`].
 
+mod by_url;
 mod calls;
 mod from_client;
 mod from_server;
+mod listing;
 
+use crate::abilities::Abilities;
 use crate::definitions::Definitions;
 use crate::gatekeeper::Gatekeeper;
+use crate::http::connect;
 use crate::limits::END_WAIT;
 use crate::message::{Id, IdKey};
 use crate::texts;
-use crate::upstream::{self, UpstreamCommand};
-use calls::{Event, OpenRound};
+use crate::upstream::{self, Upstream};
+pub(crate) use by_url::line_channel;
+pub(crate) use calls::{Event, OpenRound};
+pub(crate) use from_client::{BATCH_REVISION, cancelled_id, has_cursor};
+pub(crate) use from_server::{ResultFacts, answered};
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
-use std::process::{ChildStdin, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The settings of a gateway.
+#[derive(Clone)]
 pub struct Settings {
     /// The server's name, as `tools.toml` and people know it.
     pub server: String,
-    /// How the server is started.
-    pub upstream: UpstreamCommand,
+    /// The server.
+    pub upstream: Upstream,
     /// How long a held call waits for approval before the client hears of it.
     pub wait: Duration,
     /// How long the server may take to answer a call; the permit's own limit counts too.
@@ -33,6 +42,8 @@ pub struct Settings {
     pub bytes_max: usize,
     /// Methods that are judged besides `tools/call`: `resources/read`, `prompts/get`.
     pub gated: BTreeSet<String>,
+    /// The address of the console, where people approve.
+    pub console: Option<String>,
 }
 
 /// Why there is nothing to relay.
@@ -53,6 +64,8 @@ enum Pending {
     Plain { id: String },
     /// Sent; the answer tells something about the server.
     Opening { id: String },
+    /// Sent; the gate says which tools of the answer the client sees.
+    Listing { id: String, from_start: bool },
     /// The gate is asked, or people are.
     Undecided { cancelled: bool },
     /// A judged call that was sent.
@@ -74,18 +87,22 @@ struct State {
     ended: bool,
     /// The revision that client and server agreed on, if they said.
     revision: Option<String>,
-    /// The definitions that the client was shown.
+    /// The definitions that the server lists.
     definitions: Definitions,
     /// Calls in which the server asked something, by what a further round of them looks like.
     rounds: BTreeMap<String, OpenRound>,
+    /// How the client can hear of a held call.
+    abilities: Abilities,
+    /// Questions that the gateway asked the client, by their ids.
+    questions: BTreeMap<String, Sender<Json>>,
 }
 
 struct Relay {
     settings: Settings,
     upstream_hash: String,
-    gatekeeper: Gatekeeper,
+    gatekeeper: Arc<Gatekeeper>,
     client: Mutex<Box<dyn Write + Send>>,
-    server: Mutex<Option<ChildStdin>>,
+    server: Mutex<Option<Box<dyn Write + Send>>>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -96,18 +113,28 @@ const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Relays until the client or the server has gone, or until somebody says stop.
 pub fn relay(
     settings: Settings,
-    gatekeeper: Gatekeeper,
+    gatekeeper: impl Into<Arc<Gatekeeper>>,
     client: impl Read + Send + 'static,
     answers: impl Write + Send + 'static,
     stop: Receiver<()>,
 ) -> Result<ExitStatus, RelayError> {
     let upstream_hash = settings.upstream.hash().map_err(RelayError::Start)?;
-    let mut child = settings.upstream.start().map_err(RelayError::Start)?;
-    let (input, output) = (child.stdin.take(), child.stdout.take());
+    let (mut child, input, output) = match &settings.upstream {
+        Upstream::Command(command) => {
+            let mut child = command.start().map_err(RelayError::Start)?;
+            let input = child.stdin.take().map(|input| Box::new(input) as Box<dyn Write + Send>);
+            let output = child.stdout.take().map(|output| Box::new(output) as Box<dyn Read + Send>);
+            (Some(child), input, output)
+        }
+        Upstream::Url(url) => {
+            let connected = connect(url, settings.bytes_max, settings.timeout).map_err(RelayError::Start)?;
+            (None, Some(connected.input), Some(connected.output))
+        }
+    };
     let relay = Arc::new(Relay {
         settings,
         upstream_hash,
-        gatekeeper,
+        gatekeeper: gatekeeper.into(),
         client: Mutex::new(Box::new(answers)),
         server: Mutex::new(input),
         state: Mutex::new(State::default()),
@@ -134,8 +161,10 @@ pub fn relay(
     }
     let status = loop {
         if relay.wait_until(END_WAIT, |state| state.ended || state.over) {
-            break upstream::end(&mut child, END_WAIT).map_err(RelayError::End)?;
+            let Some(child) = &mut child else { break ExitStatus::default() };
+            break upstream::end(child, END_WAIT).map_err(RelayError::End)?;
         }
+        let Some(child) = &mut child else { continue };
         if let Some(status) = child.try_wait().map_err(RelayError::End)? {
             // Its last lines may still arrive.
             relay.wait_until(END_WAIT, |state| state.ended);
@@ -153,7 +182,7 @@ impl Relay {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn server(&self) -> MutexGuard<'_, Option<ChildStdin>> {
+    fn server(&self) -> MutexGuard<'_, Option<Box<dyn Write + Send>>> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -193,7 +222,9 @@ impl Relay {
         let mut unanswered = Vec::new();
         for (key, pending) in pending {
             match pending {
-                Pending::Plain { id } | Pending::Opening { id } => unanswered.push(id),
+                Pending::Plain { id } | Pending::Opening { id } | Pending::Listing { id, .. } => {
+                    unanswered.push(id)
+                }
                 // Its thread answers. Nobody is left to hear it if it has just ended.
                 Pending::Sent(events) => drop(events.send(Event::Gone)),
                 undecided @ Pending::Undecided { .. } => drop(state.pending.insert(key, undecided)),

@@ -38,6 +38,16 @@ pub(crate) fn held(tool: &str, action: &ActionStatus) -> Refusal {
     refusal("held", text, Some(action))
 }
 
+/// The question that a client shows while a call is held. No answer to it is an approval.
+pub(crate) fn question(tool: &str, action: &ActionStatus) -> String {
+    let id = &action.action_id;
+    format!(
+        "`{}` is held and waits for approval ({id}). Nothing was done yet. A person approves with `ordain approve {id}`; your answer \
+         here does not approve it.",
+        shown(tool)
+    )
+}
+
 /// An answer that is no: somebody rejected it, nobody approved it in time, or the policies deny it.
 pub(crate) fn denied(tool: &str, action: &ActionStatus) -> Refusal {
     let id = &action.action_id;
@@ -103,6 +113,11 @@ pub(crate) fn error_result(id: &str, refusal: &Refusal, is_modern: bool) -> Vec<
         json!({"content": content, "isError": true, "_meta": refusal.meta})
     };
     // The id goes back as it came.
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}").into_bytes()
+}
+
+/// A result of the gateway's own.
+pub(crate) fn result(id: &str, result: &Json) -> Vec<u8> {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}").into_bytes()
 }
 

@@ -14,7 +14,36 @@ use std::time::{Duration, Instant};
 /// Variables that every server gets, as MCP clients give them.
 const INHERITED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
+/// The server behind the gateway.
+#[derive(Clone)]
+pub enum Upstream {
+    /// A program.
+    Command(UpstreamCommand),
+    /// A server by URL, over streamable HTTP.
+    Url(UpstreamUrl),
+}
+
+/// A server by URL.
+#[derive(Clone)]
+pub struct UpstreamUrl {
+    /// The address of its endpoint.
+    pub url: String,
+    /// The token that the gateway shows it.
+    pub token: Option<String>,
+}
+
+impl Upstream {
+    /// The hash of what is called.
+    pub fn hash(&self) -> Result<String> {
+        match self {
+            Self::Command(command) => command.hash(),
+            Self::Url(UpstreamUrl { url, token: _ }) => Ok(ContentHash::of(url.as_bytes()).to_string()),
+        }
+    }
+}
+
 /// How a server is started.
+#[derive(Clone)]
 pub struct UpstreamCommand {
     /// The program and its arguments.
     pub words: Vec<OsString>,

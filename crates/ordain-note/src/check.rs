@@ -26,7 +26,7 @@ pub(crate) struct Fit {
 }
 
 /// Why an answer is not a proposal.
-pub(crate) enum Misfit {
+pub(crate) enum CheckError {
     /// It is not one JSON object.
     Malformed(Vec<Finding>),
     /// It is, and does not fit.
@@ -36,7 +36,7 @@ pub(crate) enum Misfit {
     Broken(String),
 }
 
-impl Misfit {
+impl CheckError {
     pub(crate) fn faults(&self) -> &[Finding] {
         match self {
             Self::Malformed(faults) | Self::Invalid(faults) => faults,
@@ -45,7 +45,7 @@ impl Misfit {
     }
 }
 
-pub(crate) fn check(answer: &str, ours: &Ours, vault: &Vault) -> Result<Fit, Misfit> {
+pub(crate) fn check(answer: &str, ours: &Ours, vault: &Vault) -> Result<Fit, CheckError> {
     let mut document = read(answer)?;
     let mut faults: Vec<Finding> = OURS
         .into_iter()
@@ -55,10 +55,10 @@ pub(crate) fn check(answer: &str, ours: &Ours, vault: &Vault) -> Result<Fit, Mis
     let mut canonicalization = Duration::ZERO;
     let note = match finish(&mut document, ours, &mut canonicalization) {
         Ok(note) if faults.is_empty() => note,
-        Ok(_) => return Err(Misfit::Invalid(faults)),
+        Ok(_) => return Err(CheckError::Invalid(faults)),
         Err(found) => {
             faults.extend(found);
-            return Err(Misfit::Invalid(faults));
+            return Err(CheckError::Invalid(faults));
         }
     };
     faults = guard(&note);
@@ -67,16 +67,16 @@ pub(crate) fn check(answer: &str, ours: &Ours, vault: &Vault) -> Result<Fit, Mis
             let message = format!("must stay `{path}`: an enhancement does not move its note");
             faults.push(Finding { code: Code::FmUnchanged, ..fault("/target/path", message) });
         } else {
-            let found = validate(vault, &note).map_err(Misfit::Vault)?.findings;
+            let found = validate(vault, &note).map_err(CheckError::Vault)?.findings;
             faults.extend(found.into_iter().filter(|it| it.code == Code::FmUnchanged));
         }
     }
-    if faults.is_empty() { Ok(Fit { note, canonicalization }) } else { Err(Misfit::Invalid(faults)) }
+    if faults.is_empty() { Ok(Fit { note, canonicalization }) } else { Err(CheckError::Invalid(faults)) }
 }
 
 /// One JSON object, and nothing before or after it.
-fn read(answer: &str) -> Result<Value<'_>, Misfit> {
-    let malformed = |problem: String| Misfit::Malformed(vec![fault("", problem)]);
+fn read(answer: &str) -> Result<Value<'_>, CheckError> {
+    let malformed = |problem: String| CheckError::Malformed(vec![fault("", problem)]);
     let text = answer.trim_matches([' ', '\t', '\r', '\n']);
     if text.is_empty() {
         return Err(malformed("the answer is empty; answer with one JSON object".to_owned()));

@@ -19,29 +19,29 @@ pub(crate) struct Composed {
 }
 
 /// Why a request cannot be composed.
-pub(crate) enum Obstacle {
+pub(crate) enum ComposeError {
     /// Something that the caller named is not there, or cannot be read.
     Input(Vec<Finding>),
     Vault(VaultError),
     Broken(String),
 }
 
-impl From<VaultError> for Obstacle {
+impl From<VaultError> for ComposeError {
     fn from(error: VaultError) -> Self {
         Self::Vault(error)
     }
 }
 
 /// The instructions for every model, made once.
-struct Told {
+struct Instructions {
     answer: Json,
     system: String,
 }
 
-static TOLD: LazyLock<Told> = LazyLock::new(|| {
+static INSTRUCTIONS: LazyLock<Instructions> = LazyLock::new(|| {
     let answer = schema::of_answer();
     let system = system(&schema::summary(&answer), &schema::rules());
-    Told { answer, system }
+    Instructions { answer, system }
 });
 
 /// The content of the user's turn. All of it is data to the model but `request`.
@@ -75,7 +75,7 @@ struct Existing<'a> {
     body: &'a str,
 }
 
-pub(crate) fn compose(request: &Request, vault: &Vault, max_tokens: u32) -> Result<Composed, Obstacle> {
+pub(crate) fn compose(request: &Request, vault: &Vault, max_tokens: u32) -> Result<Composed, ComposeError> {
     let mut faults = Vec::new();
     let mut context_cut = false;
     let mut context = Vec::new();
@@ -112,7 +112,7 @@ pub(crate) fn compose(request: &Request, vault: &Vault, max_tokens: u32) -> Resu
         faults.push(fault("/enhance", problem));
     }
     if !faults.is_empty() {
-        return Err(Obstacle::Input(faults));
+        return Err(ComposeError::Input(faults));
     }
     let note = existing.as_ref().map(|note| Existing {
         path: &note.path,
@@ -125,10 +125,10 @@ pub(crate) fn compose(request: &Request, vault: &Vault, max_tokens: u32) -> Resu
     let routes = vault.routing().map(|routing| routing.routes.as_slice());
     let data = Data { request: &request.text, context, note, routes };
     let ids: Vec<&str> = routes.into_iter().flatten().map(|route| route.id.as_str()).collect();
-    let sent = schema::narrowed(&TOLD.answer, max_tokens, &ids, existing.as_ref());
+    let sent = schema::narrowed(&INSTRUCTIONS.answer, max_tokens, &ids, existing.as_ref());
     let ask = Ask {
         prompt: request.text.clone(),
-        system: TOLD.system.clone(),
+        system: INSTRUCTIONS.system.clone(),
         turns: vec![Turn { role: Role::User, text: canonical(&data) }],
         schema: Some(Schema { name: "note_proposal".to_owned(), value: sent }),
     };
@@ -142,7 +142,7 @@ fn referred(
     index: &mut Option<Index>,
     pointer: &str,
     faults: &mut Vec<Finding>,
-) -> Result<Option<Note>, Obstacle> {
+) -> Result<Option<Note>, ComposeError> {
     if !(reference.starts_with("[[") && reference.ends_with("]]")) {
         return found(vault, reference, pointer, faults);
     }
@@ -165,7 +165,7 @@ fn found(
     path: &str,
     pointer: &str,
     faults: &mut Vec<Finding>,
-) -> Result<Option<Note>, Obstacle> {
+) -> Result<Option<Note>, ComposeError> {
     let problem = match vault.note(path) {
         Ok(Some(note)) => return Ok(Some(note)),
         Ok(None) => format!("there is no note `{path}` in the vault"),

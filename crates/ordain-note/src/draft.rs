@@ -1,7 +1,7 @@
 //! From a request to a verified proposal: compose, ask, check, ask once for a repair, finish.
 
-use crate::check::{Fit, Misfit, Ours, check};
-use crate::compose::{Composed, Obstacle, compose, guidance, repair};
+use crate::check::{CheckError, Fit, Ours, check};
+use crate::compose::{ComposeError, Composed, compose, guidance, repair};
 use crate::drift::drift;
 use crate::failure::{Code, Failure};
 use crate::limits::{FAULTS_MAX, PAYLOAD_CHARS_MAX};
@@ -127,12 +127,12 @@ impl Drafter {
                 told(correlation_id, steps);
                 fit
             }
-            Err(misfit) => {
-                steps.validation_error_count = misfit.faults().len();
-                let (Misfit::Malformed(faults) | Misfit::Invalid(faults)) = misfit else {
+            Err(error) => {
+                steps.validation_error_count = error.faults().len();
+                let (CheckError::Malformed(faults) | CheckError::Invalid(faults)) = error else {
                     told(correlation_id, steps);
                     // A vault that cannot be read is nothing that a model could repair.
-                    return Err(self.misfit(misfit, ""));
+                    return Err(self.failure_of(error, ""));
                 };
                 let guidance = guidance(&faults);
                 steps.repair_attempted = true;
@@ -148,16 +148,16 @@ impl Drafter {
                     Ok(answer) => answer,
                     Err(failure) => {
                         told(correlation_id, steps);
-                        let first = self.misfit(Misfit::Invalid(faults.clone()), &answer);
+                        let first = self.failure_of(CheckError::Invalid(faults.clone()), &answer);
                         let (errors, payload) = (first.errors, first.payload);
                         return Err(failed(Box::new(Failure { errors, payload, ..*failure })));
                     }
                 };
                 let repaired = checked(repair_answer.clone(), &ours, &vault).await;
-                if let Err(misfit) = &repaired {
-                    steps.validation_error_count += misfit.faults().len();
+                if let Err(error) = &repaired {
+                    steps.validation_error_count += error.faults().len();
                 }
-                let fit = repaired.map_err(|misfit| failed(self.misfit(misfit, &repair_answer)));
+                let fit = repaired.map_err(|error| failed(self.failure_of(error, &repair_answer)));
                 let drifted = if fit.is_ok() { drift(&answer, &repair_answer, &faults) } else { Vec::new() };
                 steps.validation_error_count += drifted.len();
                 told(correlation_id, steps);
@@ -178,11 +178,11 @@ impl Drafter {
             let composed = compose(&request, &vault, max_tokens)?;
             Ok((Arc::new(vault), composed))
         });
-        composed.await.unwrap_or_else(|problem| Err(Obstacle::Broken(problem))).map_err(|obstacle| {
-            Box::new(match obstacle {
-                Obstacle::Input(faults) => Failure::of_input(faults),
-                Obstacle::Vault(error) => Failure::of_vault(&error),
-                Obstacle::Broken(problem) => Failure::new(Code::Setup, problem),
+        composed.await.unwrap_or_else(|problem| Err(ComposeError::Broken(problem))).map_err(|error| {
+            Box::new(match error {
+                ComposeError::Input(faults) => Failure::of_input(faults),
+                ComposeError::Vault(error) => Failure::of_vault(&error),
+                ComposeError::Broken(problem) => Failure::new(Code::Setup, problem),
             })
         })
     }
@@ -215,24 +215,24 @@ impl Drafter {
         }
     }
 
-    fn misfit(&self, misfit: Misfit, answer: &str) -> Box<Failure> {
+    fn failure_of(&self, error: CheckError, answer: &str) -> Box<Failure> {
         let failed = |code: Code, message: &str, errors| {
             let mut payload = self.provider.redact(answer);
             cut(&mut payload, PAYLOAD_CHARS_MAX);
             let failure = Failure::new(code, message);
             Failure { errors, payload: Some(payload), ..failure }
         };
-        let mut failure = match misfit {
-            Misfit::Malformed(errors) => {
+        let mut failure = match error {
+            CheckError::Malformed(errors) => {
                 failed(Code::Malformed, "the model did not answer with one JSON object, twice", errors)
             }
-            Misfit::Invalid(errors) => failed(
+            CheckError::Invalid(errors) => failed(
                 Code::AnswerInvalid,
                 "the model's answer did not fit, and neither did its repair",
                 errors,
             ),
-            Misfit::Vault(error) => Failure::of_vault(&error),
-            Misfit::Broken(problem) => Failure::new(Code::Setup, problem),
+            CheckError::Vault(error) => Failure::of_vault(&error),
+            CheckError::Broken(problem) => Failure::new(Code::Setup, problem),
         };
         // A fault may quote the answer, and its place may be a name that the model made up.
         failure.errors.truncate(FAULTS_MAX);
@@ -244,7 +244,7 @@ impl Drafter {
     }
 
     fn drifted(&self, errors: Vec<Finding>, answer: &str) -> Box<Failure> {
-        let mut failure = self.misfit(Misfit::Invalid(errors), answer);
+        let mut failure = self.failure_of(CheckError::Invalid(errors), answer);
         failure.code = Code::RepairDrift;
         failure.message = "the repair changed fields that no error named".to_owned();
         failure
@@ -306,9 +306,11 @@ fn told(correlation_id: &str, steps: &Steps) {
     );
 }
 
-async fn checked(answer: String, ours: &Arc<Ours>, vault: &Arc<Vault>) -> Result<Fit, Misfit> {
+async fn checked(answer: String, ours: &Arc<Ours>, vault: &Arc<Vault>) -> Result<Fit, CheckError> {
     let (ours, vault) = (Arc::clone(ours), Arc::clone(vault));
-    apart(move || check(&answer, &ours, &vault)).await.unwrap_or_else(|problem| Err(Misfit::Broken(problem)))
+    apart(move || check(&answer, &ours, &vault))
+        .await
+        .unwrap_or_else(|problem| Err(CheckError::Broken(problem)))
 }
 
 /// On a thread of its own: it reads files, or a long answer, and others must not wait for it.

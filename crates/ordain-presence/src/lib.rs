@@ -18,4 +18,4 @@ pub use recent::{RECENT_MS_MAX, RECENT_SIGNATURES_MAX, RecentKey, since_boot_ms}
 pub use sessions::Intruder;
 pub use terminal::{Terminal, TerminalError, TerminalSize, Typed, is_there, size_of};
 pub use user::{OsUser, group_id, is_member, protect_process, user_named};
-pub use words::{generated_words, three_letters};
+pub use words::{four_words, generated_words, three_letters};

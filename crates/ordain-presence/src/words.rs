@@ -23,6 +23,25 @@ pub fn generated_words() -> io::Result<Zeroizing<String>> {
     Ok(words)
 }
 
+/// Four words for some bytes, the same everywhere: 50 bits of their hash, to be compared by a person.
+pub fn four_words(bytes: &[u8]) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, bytes);
+    let first = hash.as_ref().first_chunk::<8>().copied().unwrap_or_default();
+    let mut number = u64::from_be_bytes(first);
+    let mut words = String::with_capacity(4 * 5);
+    for syllable in 0..4 * SYLLABLES {
+        if syllable > 0 && syllable % SYLLABLES == 0 {
+            words.push(' ');
+        }
+        let rest = usize::try_from(number % 80).unwrap_or_default();
+        number /= 80;
+        for letter in [CONSONANTS.get(rest / VOWELS.len()), VOWELS.get(rest % VOWELS.len())] {
+            words.extend(letter.copied().map(char::from));
+        }
+    }
+    words
+}
+
 /// Letters that cannot be taken for each other.
 const CLEAR_LETTERS: &[u8; 20] = b"abcdefghkmnprstuvwxy";
 
@@ -58,6 +77,13 @@ mod tests {
     fn three_letters_are_hard_to_guess() {
         let seen: BTreeSet<String> = (0..500).map(|_| three_letters().unwrap()).collect();
         assert!(seen.len() > 400 && seen.iter().all(|letters| letters.len() == 3), "{}", seen.len());
+    }
+
+    #[test]
+    fn four_words_are_those_of_the_console() {
+        // As `fourWords` in console/words.js makes them; a test of the browser compares as well.
+        assert_eq!(four_words(b"abc"), "wura bako wedu zati");
+        assert_ne!(four_words(b"abd"), four_words(b"abc"));
     }
 
     #[test]

@@ -43,7 +43,8 @@ impl Attempt<'_> {
 
     fn session(&self, trial: &Trial, watch: &mut dyn FnMut(Event<'_>)) -> Result<Report, RunError> {
         let total = trial.session.steps.len();
-        let lines: Vec<String> = trial.session.steps.iter().map(|step| step.argv.join(" ")).collect();
+        let lines: Vec<String> =
+            trial.session.steps.iter().map(|step| ordain_spec::shown_command(&step.argv)).collect();
         let command = |step: usize| lines.get(step).map(String::as_str).unwrap_or_default();
         let mut tell = |event: StepEvent| match event {
             StepEvent::Began { step } => {

@@ -85,11 +85,11 @@ pub(crate) fn verdict(plan: &Verified<Proposal>, evidence: &Verified<ExecutionEv
         plan.actions.iter().all(|action| !is_file_action(action) || succeeded.contains(action.id.as_str()));
     let passed = validation.recommendation != Recommendation::Reject && applicable;
     let accepted = passed && tests_anything(plan, evidence);
-    if passed && !accepted {
+    // An accepted run says first why it is; an optional failure comes after it.
+    if accepted {
+        reasons.insert(0, VerdictReason::AllPassed);
+    } else if passed {
         reasons.insert(0, VerdictReason::Untested);
-    }
-    if reasons.is_empty() {
-        reasons.push(VerdictReason::AllPassed);
     }
     Judged { accepted, reasons, validated_by_kernel: true }
 }

@@ -46,7 +46,8 @@ fn an_intent_goes_all_the_way_and_is_kept() {
     let workspace = Workspace::new();
     let run = workspace.intent(&intent());
     assert!(run.result.decision.accepted, "only something optional failed: {:?}", run.result.decision);
-    assert!(run.result.decision.reasons[0].contains("an optional action failed with exit code 1"));
+    assert_eq!(run.result.decision.reasons[0], "every required action and test passed");
+    assert!(run.result.decision.reasons[1].contains("an optional action failed with exit code 1"));
     assert_eq!(run.result.run_id.as_str(), "run_20261116T021500Z_010203");
     let evidence = &run.tried.as_ref().unwrap().evidence;
     assert_eq!(evidence.status, ExecutionStatus::Partial);

@@ -13,6 +13,7 @@ use crate::notes::Notes;
 use crate::projects::Projects;
 use crate::quota::Quota;
 use crate::routes;
+use crate::sessions::Sessions;
 use crate::turns::Turns;
 use axum::Router;
 use axum::body::Body;
@@ -44,6 +45,10 @@ pub struct App {
     pub(crate) projects: Option<Arc<Projects>>,
     /// Where the last signed head is kept.
     pub(crate) checkpoint_file: Option<Arc<Path>>,
+    /// The name by which browsers on this machine reach the console.
+    pub(crate) console_host: Option<Arc<str>>,
+    /// The sessions of the console.
+    pub(crate) sessions: Option<Arc<Sessions>>,
     /// The user of this machine who may claim the gate over its socket.
     pub(crate) claimant: Option<Arc<str>>,
 }
@@ -112,6 +117,8 @@ impl App {
             #[cfg(unix)]
             projects: None,
             checkpoint_file: None,
+            console_host: None,
+            sessions: None,
             claimant: None,
         }
     }
@@ -139,6 +146,18 @@ impl App {
     #[must_use]
     pub fn claimed_by(self, user: &str) -> Self {
         Self { claimant: Some(user.into()), ..self }
+    }
+
+    /// The same, with the console at one name of this machine, where this user can sign in.
+    #[must_use]
+    pub fn with_console(self, gate_id: &str, user: &str) -> Self {
+        let console_host = Some(format!("{gate_id}.localhost").into());
+        Self { console_host, sessions: Some(Arc::new(Sessions::of(user))), ..self }
+    }
+
+    /// A code that signs the user of the console in, once and within a few minutes; nothing without a console.
+    pub fn console_code(&self) -> std::io::Result<Option<String>> {
+        self.sessions.as_ref().map(|sessions| sessions.new_code(std::time::Instant::now())).transpose()
     }
 
     /// The same, which keeps the last signed head in this file while it listens.

@@ -86,7 +86,7 @@ impl From<GateError> for ErrorResponse {
                 Problem { hint, ..of(ProblemCode::Conflict) }
             }
             GateError::ForeignKey { .. } => of(ProblemCode::Conflict)
-                .with_hint("put the gate's own store and key back together, or run `ordain gate import`"),
+                .with_hint("put the gate's own store and key back together, or run `ordain gate import DIR`"),
             GateError::Unavailable(_) => of(ProblemCode::Unavailable),
             GateError::Store(StoreError::TooLong { .. }) => of(ProblemCode::TooLong).with_status(400),
             GateError::Damaged(_) => of(ProblemCode::Damaged),

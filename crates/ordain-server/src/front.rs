@@ -2,14 +2,16 @@
 //! and logs without content.
 
 use crate::app::App;
+use crate::console::{self, POLICY_OF_DATA};
 use crate::error::ErrorResponse;
-use crate::host::Hosts;
+use crate::host::{ConsoleOrigin, Hosts};
 use crate::limits::ANSWER_WAIT;
 use crate::peer::{Peer, Preface};
 use crate::place::Place;
 use crate::projects::status;
 use crate::request::RequestId;
 use crate::routes;
+use crate::sessions::SessionHash;
 use axum::extract::{MatchedPath, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
@@ -17,7 +19,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use ordain_api::{
     Access, ActQuery, ActionQuery, ActionsQuery, LongPoll, Method as ApiMethod, Operation, OperationId,
-    Problem, ProblemCode, ProjectName, Role, STATEMENT_HEADER, read_statement_header,
+    Problem, ProblemCode, ProjectName, Role, SESSION_PREFIX, STATEMENT_HEADER, read_statement_header,
 };
 use ordain_gate::{Caller, GateError};
 use ordain_spec::statement::How;
@@ -25,6 +27,14 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+
+/// Headers of every answer.
+static ALWAYS: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -56,7 +66,13 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let headers = response.headers_mut();
     headers.extend(HeaderValue::from_str(&id).ok().map(|id| (REQUEST_ID.clone(), id)));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    for (name, value) in &ALWAYS {
+        headers.insert(name.clone(), HeaderValue::from_static(value));
+    }
+    // A page of the console has its own.
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY_OF_DATA));
+    }
     let status = response.status().as_u16();
     let took = started.elapsed();
     app.shared.metrics.request(&method, route, status, took);
@@ -93,6 +109,17 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
     {
         return (error.into_response(), None);
     }
+    // Files of the console ask nothing of the store.
+    if console::known(route).is_some() {
+        return (next.run(request).await, None);
+    }
+    if let Some(origin) = request
+        .extensions()
+        .get::<Hosts>()
+        .and_then(|hosts| ConsoleOrigin::of(hosts, request.uri(), request.headers()))
+    {
+        request.extensions_mut().insert(origin);
+    }
     // Health must be answered when the server is busiest.
     if routes::is_open(route) {
         let takes_turns = operation.is_some_and(|operation| operation.takes_turns);
@@ -114,7 +141,17 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
         None => {
             let guarded = operation.is_some_and(|operation| operation.guards_token);
             let peer = request.extensions().get::<Peer>().cloned();
-            Box::pin(authenticate(app, request.headers(), peer, guarded)).await.map(Arc::new)
+            match session_of(app, &request) {
+                Ok(None) => Box::pin(authenticate(app, request.headers(), peer, guarded)).await.map(Arc::new),
+                Ok(Some(session)) => {
+                    request.extensions_mut().insert(session);
+                    let user = app.sessions.as_ref().map(|sessions| Arc::clone(&sessions.user));
+                    let caller =
+                        Box::pin(app.gate.caller_of_session(user.as_deref().unwrap_or_default())).await;
+                    caller.map(Arc::new).map_err(ErrorResponse::from)
+                }
+                Err(problem) => Err(problem.into()),
+            }
         }
     };
     let caller = match caller {
@@ -209,7 +246,8 @@ async fn present(
         (Some(_), Some(_)) => return Err(Problem::invalid("", "there are two `ordain-statement`").into()),
     };
     let Some(operation) = operation.filter(|operation| operation.is_owner_act()) else { return Ok(caller) };
-    let is_peer = caller.how() == How::Peer;
+    // Neither has a role for owner acts: the statement carries the act.
+    let is_peer = caller.how() == How::Peer || caller.in_session();
     if !is_peer && !caller.statements().is_empty() {
         return Ok(caller);
     }
@@ -312,7 +350,8 @@ fn admit(
 }
 
 fn check_roles(caller: &Caller, operation: &Operation) -> Result<(), ErrorResponse> {
-    if operation.id == OperationId::Halt && caller.may_halt() {
+    // Both only make the gate stricter.
+    if matches!(operation.id, OperationId::Halt | OperationId::EndObservation) && caller.may_halt() {
         return Ok(());
     }
     if caller.signs_only() && operation.method != ApiMethod::Get && !operation.is_owner_act() {
@@ -375,6 +414,25 @@ async fn authenticate(
         app.gate.authenticate(token).await
     };
     Ok(owner?)
+}
+
+/// The session of a request, if it comes with one. It counts for the console's own pages alone.
+fn session_of(app: &App, request: &Request) -> Result<Option<SessionHash>, Problem> {
+    let mut given = request.headers().get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (given.next(), given.next()) else { return Ok(None) };
+    let value = value.to_str().unwrap_or_default();
+    let text = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let Some(text) = text.map(|(_, text)| text.trim()).filter(|text| text.starts_with(SESSION_PREFIX)) else {
+        return Ok(None);
+    };
+    let over = || {
+        let problem = Problem::new(ProblemCode::Unauthenticated, "the session is unknown or over");
+        problem.with_hint("run `ordain serve --open` to sign in again")
+    };
+    let session = app.sessions.as_ref().and_then(|sessions| sessions.find(text, Instant::now()));
+    let session = session.ok_or_else(over)?;
+    ConsoleOrigin::check(request.extensions().get().cloned(), request.headers())?;
+    Ok(Some(session))
 }
 
 /// A user of the machine whom the policies do not name.

@@ -22,9 +22,11 @@ mod place;
 #[cfg(unix)]
 mod projects;
 mod quota;
+mod sessions;
 mod turns;
 
 mod api;
+mod console;
 mod routes;
 
 mod host;

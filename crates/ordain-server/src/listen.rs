@@ -5,7 +5,7 @@ use crate::patience::Patient;
 use crate::peer::Peer;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -119,6 +119,17 @@ impl Connection {
     }
 }
 
+/// How often another port is tried, where the system chooses it.
+const BIND_ATTEMPTS: usize = 16;
+
+/// Whether the machine lacks an address, or the whole protocol.
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(NO_FAMILY)
+}
+
+/// `EAFNOSUPPORT`, for which the standard library has no kind.
+const NO_FAMILY: i32 = if cfg!(target_os = "linux") { 97 } else { 47 };
+
 pub(crate) enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
@@ -141,6 +152,42 @@ impl Listener {
         }
     }
 
+    /// Binds a loopback address and the other one with the same port. A browser takes the name of the console for
+    /// either of them; a stranger who listened on one would be the console.
+    pub(crate) async fn bind_on_both(
+        address: &ListenAddress,
+        asked: &[ListenAddress],
+    ) -> Result<(Self, Option<Self>), ServeError> {
+        let listener = Self::bind(address).await?;
+        let ListenAddress::Tcp(wanted) = address else { return Ok((listener, None)) };
+        let other = match wanted.ip() {
+            ip if ip == Ipv4Addr::LOCALHOST => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip if ip == Ipv6Addr::LOCALHOST => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            _ => return Ok((listener, None)),
+        };
+        let mut bound = listener;
+        let mut attempts = if wanted.port() == 0 { BIND_ATTEMPTS } else { 1 };
+        loop {
+            let Ok(ListenAddress::Tcp(here)) = bound.address() else { return Ok((bound, None)) };
+            let there = ListenAddress::Tcp(SocketAddr::new(other, here.port()));
+            if asked.contains(&there) {
+                return Ok((bound, None));
+            }
+            match Self::bind(&there).await {
+                Ok(listener) => return Ok((bound, Some(listener))),
+                // The machine has no such address, so that nobody answers there.
+                Err(ServeError::Listen { error, .. }) if is_missing(&error) => return Ok((bound, None)),
+                Err(error) => {
+                    attempts -= 1;
+                    if attempts == 0 {
+                        return Err(error);
+                    }
+                    bound = Self::bind(address).await?;
+                }
+            }
+        }
+    }
+
     /// Where it listens; a port that the system chose is known now.
     pub(crate) fn address(&self) -> io::Result<ListenAddress> {
         match self {
@@ -151,10 +198,10 @@ impl Listener {
     }
 
     /// The names for which it answers.
-    pub(crate) fn hosts(&self, public: Option<Arc<str>>) -> Hosts {
+    pub(crate) fn hosts(&self, public: Option<Arc<str>>, console: Option<Arc<str>>) -> Hosts {
         match self {
             Self::Tcp(listener) if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) => {
-                Hosts::Loopback(public)
+                Hosts::Loopback { public, console }
             }
             Self::Tcp(_) => Hosts::Public(public),
             #[cfg(unix)]

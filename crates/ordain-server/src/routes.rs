@@ -1,9 +1,11 @@
 //! The router: one handler for each operation of the table.
 
 use crate::api::{
-    actions, approvers, control, documents, evidence, ledger, notes, permits, projects, server, tokens, wait,
+    actions, approvers, control, documents, events, evidence, ledger, notes, permits, projects, server,
+    servers, sessions, tokens, wait,
 };
 use crate::app::App;
+use crate::console;
 use axum::Router;
 use axum::http::Method as HttpMethod;
 use axum::routing::{MethodFilter, MethodRouter, on};
@@ -11,7 +13,7 @@ use ordain_api::{Access, Method, OPERATIONS, Operation, OperationId};
 
 pub(crate) fn router() -> Router<App> {
     let add = |router: Router<App>, operation: &Operation| router.route(operation.path, handler(operation));
-    OPERATIONS.iter().fold(Router::new(), add)
+    OPERATIONS.iter().fold(console::router(), add)
 }
 
 fn handler(operation: &Operation) -> MethodRouter<App> {
@@ -26,6 +28,7 @@ fn handler(operation: &Operation) -> MethodRouter<App> {
         OperationId::ListActions => on(method, actions::list),
         OperationId::GetAction => on(method, actions::status),
         OperationId::StreamActionEvents => on(method, wait::events),
+        OperationId::GetView => on(method, events::view),
         OperationId::GetDossier => on(method, ledger::dossier),
         OperationId::RecordVerdict => on(method, actions::record_verdict),
         OperationId::AddEvidence => on(method, evidence::add),
@@ -38,9 +41,12 @@ fn handler(operation: &Operation) -> MethodRouter<App> {
         OperationId::ListEntries => on(method, ledger::entries),
         OperationId::CheckRecords => on(method, ledger::fsck),
         OperationId::GetDocument => on(method, ledger::document),
+        OperationId::StreamEvents => on(method, events::stream),
         OperationId::GetGate => on(method, control::status),
         OperationId::Halt => on(method, control::halt),
         OperationId::Resume => on(method, control::resume),
+        OperationId::StartObservation => on(method, control::start_observation),
+        OperationId::EndObservation => on(method, control::end_observation),
         OperationId::PushPolicy => on(method, control::push_policy),
         OperationId::GetPolicy => on(method, control::policy),
         OperationId::GetActTerms => on(method, approvers::terms),
@@ -51,9 +57,16 @@ fn handler(operation: &Operation) -> MethodRouter<App> {
         OperationId::CreateToken => on(method, tokens::create),
         OperationId::ListTokens => on(method, tokens::list),
         OperationId::RevokeToken => on(method, tokens::revoke),
+        OperationId::CreateSession => on(method, sessions::create),
+        OperationId::EndSession => on(method, sessions::end),
         OperationId::RegisterProject => on(method, projects::register),
         OperationId::ListProjects => on(method, projects::list),
         OperationId::ForgetProject => on(method, projects::forget),
+        OperationId::ListServers => on(method, servers::list),
+        OperationId::GetServer => on(method, servers::get),
+        OperationId::ReportListing => on(method, servers::report),
+        OperationId::PinServer => on(method, servers::pin),
+        OperationId::BlockTool => on(method, servers::block),
         OperationId::TransformIntent => on(method, documents::transform),
         OperationId::VerifyDocument => on(method, documents::verify),
         OperationId::DraftNote => on(method, notes::draft),
@@ -76,7 +89,8 @@ pub(crate) fn find(method: &HttpMethod, path: &str) -> Option<&'static Operation
 
 /// A path of the table, as the table has it.
 pub(crate) fn known(path: &str) -> Option<&'static str> {
-    OPERATIONS.iter().map(|operation| operation.path).find(|known| *known == path)
+    let operation = OPERATIONS.iter().map(|operation| operation.path).find(|known| *known == path);
+    operation.or_else(|| console::known(path))
 }
 
 /// Whether a path is answered without a token.

@@ -20,6 +20,8 @@ use tokio::sync::{Semaphore, watch};
 /// A server that listens.
 pub struct Listening {
     listeners: Vec<Listener>,
+    /// How many of them were asked for. The others keep strangers from answering for the console.
+    asked: usize,
     app: App,
 }
 
@@ -33,28 +35,37 @@ pub struct Background {
 /// Starts listening; connections wait until [`Listening::run`].
 pub async fn listen(app: App, addresses: &[ListenAddress]) -> Result<Listening, ServeError> {
     let mut listeners = Vec::new();
+    let mut others = Vec::new();
     for address in addresses {
-        listeners.push(Listener::bind(address).await?);
+        if app.console_host.is_some() {
+            let (listener, other) = Listener::bind_on_both(address, addresses).await?;
+            listeners.push(listener);
+            others.extend(other);
+        } else {
+            listeners.push(Listener::bind(address).await?);
+        }
     }
-    Ok(Listening { listeners, app })
+    let asked = listeners.len();
+    listeners.extend(others);
+    Ok(Listening { listeners, asked, app })
 }
 
 impl Listening {
     /// Where, in the order that was asked for.
     pub fn addresses(&self) -> std::io::Result<Vec<ListenAddress>> {
-        self.listeners.iter().map(Listener::address).collect()
+        self.listeners.iter().take(self.asked).map(Listener::address).collect()
     }
 
     /// Serves until `stop` is done, ends what is under way, and closes the store.
     pub async fn run(self, background: Background, stop: impl Future<Output = ()>) {
-        let Self { listeners, app } = self;
+        let Self { listeners, app, asked: _ } = self;
         let (stopping, stopped) = watch::channel(false);
         let beside = tokio::spawn(always_beside(app.clone(), stopped));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let idle = idle(Arc::clone(&places), listeners.len(), background.idle);
         let service = |listener: &Listener| {
-            let hosts = listener.hosts(app.public_host.clone());
+            let hosts = listener.hosts(app.public_host.clone(), app.console_host.clone());
             TowerToHyperService::new(app.router().layer(axum::Extension(hosts)))
         };
         let services: Vec<_> = listeners.iter().map(|listener| (listener, service(listener))).collect();

@@ -63,6 +63,7 @@ fn measure(count: u64) -> (f64, f64) {
             principal: "alice".to_owned(),
             public_key,
             owner: true,
+            passkey: None,
             enrolled_index: 2,
             revoked_index: None,
         }],

@@ -158,6 +158,11 @@ pub fn join_command<S: AsRef<str>>(argv: &[S]) -> Result<String, CommandError> {
     Ok(line)
 }
 
+/// The command line for people: as [`join_command`] quotes it, or for arguments that no shell could take, joined.
+pub fn shown_command<S: AsRef<str>>(argv: &[S]) -> String {
+    join_command(argv).unwrap_or_else(|_| argv.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

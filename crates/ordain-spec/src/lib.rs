@@ -26,6 +26,8 @@ pub mod evidence;
 
 pub mod run;
 
+pub mod mcp;
+
 pub mod note;
 
 pub mod routing;
@@ -47,7 +49,7 @@ mod schema;
 mod shape;
 mod version;
 
-pub use command::{CommandError, join_command, split_command};
+pub use command::{CommandError, join_command, shown_command, split_command};
 pub use facts::{Approvers, Facts, Sensor, SourceBundle};
 pub use invisible::is_invisible;
 pub use kind::{Kind, KindError};

@@ -135,14 +135,14 @@ fn a_signature_fits_its_statement_and_its_key_alone() {
         Base64UrlUnpadded::encode_string(key.verifying_key().as_bytes())
     };
     let signed = Signed::sign(&Statement::Approval(approval()), &key).unwrap();
-    assert_eq!(signed.verify(&public(&key)), Ok(Statement::Approval(approval())));
-    assert!(matches!(signed.verify(&public(&other)), Err(SignatureError::OtherKey(_))));
+    assert_eq!(signed.verify(&public(&key), None), Ok(Statement::Approval(approval())));
+    assert!(matches!(signed.verify(&public(&other), None), Err(SignatureError::OtherKey(_))));
     let named = Signed { key_id: ordain_spec::statement::key_id(&public(&other)).unwrap(), ..signed.clone() };
-    assert_eq!(named.verify(&public(&other)), Err(SignatureError::Signature));
+    assert_eq!(named.verify(&public(&other), None), Err(SignatureError::Signature));
     let changed = Signed { statement: signed.statement.replace("approve", "reject"), ..signed.clone() };
-    assert_eq!(changed.verify(&public(&key)), Err(SignatureError::Signature));
+    assert_eq!(changed.verify(&public(&key), None), Err(SignatureError::Signature));
     // A key of small order, with which a signature would fit many messages.
-    assert_eq!(signed.verify(&"A".repeat(43)), Err(SignatureError::Key));
+    assert_eq!(signed.verify(&"A".repeat(43), None), Err(SignatureError::Key));
 }
 
 fn vectors() -> PathBuf {

@@ -85,7 +85,7 @@ impl GateFolder {
         let path = self.path.join(SETTINGS);
         let lost = || {
             StateError::new(&path, "is missing, so nobody knows which store the gate has")
-                .with_hint("put the state directory back from a backup, or run `ordain gate import`")
+                .with_hint("put the state directory back from a backup, or run `ordain gate import DIR`")
         };
         let text = read_private(&path)?.ok_or_else(lost)?;
         let settings: GateSettings = serde_json::from_str(&text)

@@ -46,6 +46,8 @@ pub(crate) struct Counts {
     rows: AtomicU64,
     /// Whether the writer has taken changes out of the queue that are not written yet.
     taken: AtomicBool,
+    /// Whether several changes shared the last transaction.
+    shared: AtomicBool,
 }
 
 pub(crate) fn queue() -> (Queue, Inbox) {
@@ -76,10 +78,11 @@ impl Queue {
         self.sender.is_closed()
     }
 
-    /// Whether it takes changes, and none waits.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it takes changes, and a caller is alone: none waits, and none shared the last transaction. When
+    /// a crowd comes back, its first would otherwise have a sync of its own while the others wait.
+    pub(crate) fn has_one_caller(&self) -> bool {
         let none_waits = self.sender.capacity() == QUEUE_MAX && !self.counts.taken.load(Ordering::Acquire);
-        none_waits && !self.sender.is_closed()
+        none_waits && !self.counts.shared.load(Ordering::Relaxed) && !self.sender.is_closed()
     }
 
     pub(crate) fn counts(&self) -> &Counts {
@@ -177,6 +180,7 @@ impl Inbox {
 impl Counts {
     pub(crate) fn committed(&self, changes: u64, entries: u64) {
         self.batches.fetch_add(1, Ordering::Relaxed);
+        self.shared.store(changes > 1, Ordering::Relaxed);
         self.changes.fetch_add(changes, Ordering::Relaxed);
         self.entries.fetch_add(entries, Ordering::Relaxed);
     }

@@ -1,9 +1,11 @@
 //! The processor time and the memory that one decision takes, by threads: on a shared machine these are
 //! steadier than any rate.
 
-use crate::{CLIENTS, Request, Server, Target, ask, numbers};
+use crate::{CLIENTS, Request, Server, Target, ask, numbers, open, proposal};
 use mimalloc::MiMalloc;
-use ordain_gate::Keyring;
+use ordain_api::{NewToken, Role};
+use ordain_canon::Canonicalizer;
+use ordain_gate::{Act, Caller, Gate, Keyring};
 use ordain_store::Location;
 use std::alloc::{GlobalAlloc, Layout};
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 
 const REQUESTS_DEFAULT: u64 = 20_000;
 const WARM_UP: u64 = 1_000;
@@ -111,6 +114,64 @@ pub(crate) fn cost(folder: &Path) {
     }
     clients.shutdown_background();
     servers.shutdown_background();
+}
+
+/// Submits and acts on this thread alone. For each of them,
+/// `valgrind --tool=callgrind --toggle-collect='*drive_submit*' PROGRAM drive` counts the instructions of a decision
+/// from the token to the bytes of the answer.
+pub(crate) fn drive(folder: &Path) {
+    let requests = std::env::var("ORDAIN_BENCH_REQUESTS").ok().and_then(|text| text.parse().ok());
+    let requests: usize = requests.unwrap_or(200);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(1).build().unwrap();
+    let (gate, token) = runtime.block_on(async {
+        let gate = open(&Location::File(folder.join("ordain.db")), &Keyring::ephemeral().unwrap()).await;
+        let new = NewToken {
+            principal: "agent".to_owned(),
+            names: Default::default(),
+            roles: [Role::Actor, Role::Worker].into(),
+            expires_at_ms: None,
+            secret: None,
+        };
+        let (_, token) = gate.create_token(&Caller::local("bench"), &new).await.unwrap();
+        (gate, token.unwrap())
+    });
+    let mut texts = (1_u64 << 40..).map(proposal);
+    // The first calls read the policies and the key, which are known from then on.
+    for text in texts.by_ref().take(10) {
+        runtime.block_on(submit(&gate, &token, &text));
+        runtime.block_on(act(&gate, &token, &text.replace("bench-", "warm-")));
+    }
+    for text in texts.by_ref().take(requests) {
+        drive_submit(&runtime, &gate, &token, &text);
+    }
+    for text in texts.take(requests) {
+        drive_act(&runtime, &gate, &token, &text);
+    }
+    runtime.block_on(gate.store().clone().close()).unwrap();
+    println!("{requests} submissions and as many calls of `act`");
+}
+
+#[inline(never)]
+fn drive_submit(runtime: &Runtime, gate: &Gate, token: &str, text: &str) {
+    runtime.block_on(submit(gate, token, text));
+}
+
+#[inline(never)]
+fn drive_act(runtime: &Runtime, gate: &Gate, token: &str, text: &str) {
+    runtime.block_on(act(gate, token, text));
+}
+
+async fn submit(gate: &Gate, token: &str, text: &str) {
+    let caller = gate.authenticate_to_write(token).await.unwrap();
+    let submitted = gate.submit(&caller, text.as_bytes(), None).await.unwrap();
+    std::hint::black_box(Canonicalizer::new().value(&submitted.status).unwrap().to_vec());
+}
+
+async fn act(gate: &Gate, token: &str, text: &str) {
+    let caller = gate.authenticate_to_write(token).await.unwrap();
+    let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None, hook: None };
+    let acted = gate.act(&caller, &act).await.unwrap();
+    std::hint::black_box(Canonicalizer::new().value(&acted).unwrap().to_vec());
 }
 
 /// Has so many clients send so many requests together.

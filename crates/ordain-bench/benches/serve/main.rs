@@ -3,7 +3,7 @@
 //! rest is the cost of a decision, bytes stored, and a store that grows.
 //!
 //! `cargo bench -p ordain-bench --bench serve [-- PART…]`; the parts are `load`, `single`, `cost`, `storage`
-//! and `growth`.
+//! and `growth`. `drive` is for a profiler that counts instructions.
 
 #![allow(
     clippy::unwrap_used,
@@ -43,14 +43,22 @@ const STORED: u64 = 100_000;
 
 type Part = (&'static str, fn(&Path));
 
-const PARTS: [Part; 5] =
-    [("load", load), ("single", single), ("cost", cost::cost), ("storage", storage), ("growth", growth)];
+const PARTS: [Part; 6] = [
+    ("load", load),
+    ("single", single),
+    ("cost", cost::cost),
+    ("storage", storage),
+    ("growth", growth),
+    ("drive", cost::drive),
+];
 
 fn main() {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     for (name, run) in PARTS {
-        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+        let is_wanted = wanted.iter().any(|wanted| wanted == name);
+        // Without a profiler it shows nothing.
+        if !is_wanted && (!wanted.is_empty() || name == "drive") {
             continue;
         }
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ordain-serve-{name}"));
@@ -403,7 +411,7 @@ async fn fill(gate: &Gate, number: &Arc<AtomicU64>, count: u64, used: bool) -> D
                     gate.submit(&agent, text.as_bytes(), None).await.unwrap();
                     continue;
                 }
-                let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None };
+                let act = Act { text: text.as_bytes(), supersedes: None, waited_for: None, hook: None };
                 let receipt = gate.act(&agent, &act).await.unwrap().used.unwrap();
                 let report = OutcomeReport {
                     number: receipt.number,

@@ -5,10 +5,12 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
-use crate::report;
+use crate::report::{self, printable};
 use crate::signing;
 use clap::{Args, Subcommand};
-use ordain_api::{NewApproverKey, OwnerAct};
+use ordain_api::{NewApproverKey, OwnerAct, PasskeyOffer};
+use ordain_client::Client;
+use ordain_presence::{Terminal, four_words};
 use ordain_spec::statement::ApproverKey;
 
 #[derive(Args)]
@@ -35,6 +37,7 @@ pub(crate) enum ApproverCommand {
 #[command(after_help = exit::help_with("\
 Examples:
   ordain approver enrol
+  ordain approver enrol --passkey eyJw…
   ordain approver enrol --for bob --public-key 0f4c…", exit::PLAIN))]
 pub(crate) struct ApproverEnrol {
     /// The principal of the key [default: you]
@@ -43,8 +46,11 @@ pub(crate) struct ApproverEnrol {
     /// The public key that they were shown
     #[arg(long, value_name = "KEY", requires = "principal", allow_hyphen_values = true)]
     pub(crate) public_key: Option<String>,
+    /// Enrol a passkey that the console has made. It shows four words, and so does this command; sign if they agree
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["principal", "public_key"])]
+    pub(crate) passkey: Option<String>,
     /// Let the key sign owner acts too
-    #[arg(long, requires = "public_key")]
+    #[arg(long)]
     pub(crate) owner: bool,
     #[command(flatten)]
     pub(crate) connect: Connect,
@@ -79,13 +85,19 @@ fn enrol(args: &ApproverEnrol, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Write)?;
     let client = gateway.client();
     let known = client.approver_keys()?;
+    if let Some(code) = &args.passkey {
+        return enrol_passkey(client, code, args.owner, known.owned, json);
+    }
+    if args.owner && args.public_key.is_none() {
+        return Err(Failure::Usage("`--owner` goes with `--public-key` or `--passkey`".to_owned()));
+    }
     if let (Some(principal), Some(public_key)) = (&args.principal, &args.public_key) {
         if !known.owned {
             let failure = Failure::Usage("the first key of a gate is its owner's own".to_owned());
             return Err(failure.with_hint("run `ordain approver enrol` on the owner's terminal"));
         }
         let (principal, public_key) = (principal.clone(), public_key.clone());
-        let new = NewApproverKey { principal, public_key, owner: args.owner };
+        let new = NewApproverKey { principal, public_key, owner: args.owner, passkey: None };
         let client = signing::for_act(client, OwnerAct::EnrolApproverKey, &new.subject())?;
         return show(&[client.enrol_approver_key(&new)?], json);
     }
@@ -102,6 +114,47 @@ fn enrol(args: &ApproverEnrol, json: bool) -> Result<Outcome, Failure> {
     let principal = gateway.principal();
     let hint = format!("an owner runs `ordain approver enrol --for {principal} --public-key {public_key}`");
     Err(Failure::Usage(format!("the key {public_key} is not enrolled at this gate")).with_hint(hint))
+}
+
+/// Enrols the passkey of a page, if the person sees the same four words on both.
+fn enrol_passkey(
+    client: &Client,
+    code: &str,
+    owner: bool,
+    owned: bool,
+    json: bool,
+) -> Result<Outcome, Failure> {
+    if !owned {
+        let failure = Failure::Usage("the first key of a gate is made on a terminal".to_owned());
+        return Err(failure.with_hint("run `ordain init --claim` first"));
+    }
+    let parsed = PasskeyOffer::parse(code);
+    let (offer, bytes) = parsed.map_err(|problem| {
+        Failure::Usage(problem).with_hint("copy the whole command from the page of the gate in the console")
+    })?;
+    let mut terminal = Terminal::open().map_err(signing::terminal_failure)?;
+    let passkey = &offer.passkey;
+    let kept = match (passkey.backup_eligible, passkey.backed_up) {
+        (false, _) => "on one device",
+        (true, false) => "can be copied to other devices",
+        (true, true) => "copied to other devices",
+    };
+    let shown = format!(
+        "\nA passkey of {} for {}, {kept}\n\n    {}\n\n",
+        printable(&offer.principal),
+        printable(&passkey.origin),
+        four_words(&bytes)
+    );
+    terminal.say(&shown).map_err(signing::terminal_failure)?;
+    let answer = terminal.ask("Does the console show these four words? [y/N] ");
+    if !matches!(answer.map_err(signing::terminal_failure)?.as_str(), "y" | "Y" | "yes") {
+        let failure = Failure::Usage("the passkey is another one; nothing was enrolled".to_owned());
+        return Err(failure.with_hint("make a new passkey in the console, and look who else may have a code"));
+    }
+    drop(terminal);
+    let new = offer.new_key(owner);
+    let client = signing::for_act(client, OwnerAct::EnrolApproverKey, &new.subject())?;
+    show(&[client.enrol_approver_key(&new)?], json)
 }
 
 fn list(args: &ApproverList, json: bool) -> Result<Outcome, Failure> {
@@ -131,6 +184,9 @@ fn show(keys: &[ApproverKey], json: bool) -> Result<Outcome, Failure> {
         page.title("key", &key.key_id);
         page.label("of", &key.principal);
         page.label("public", &key.public_key);
+        if let Some(passkey) = &key.passkey {
+            page.label("passkey", &passkey.origin);
+        }
         let state = match (key.is_in_force(), key.owner) {
             (false, _) => "revoked",
             (true, true) => "in force, an owner's",

@@ -8,7 +8,7 @@ use crate::report::{BOLD, GREEN, RED, YELLOW, printable};
 use crate::wording::count;
 use clap::Args;
 use ordain_canon::{Canonicalizer, IntentHash, Value};
-use ordain_kernel::{Refusal, Transformed, transform};
+use ordain_kernel::{KEEP_ALL, Refusal, Transformed, transform};
 use ordain_spec::bundle::{AnswerType, Bundle, Question};
 use ordain_spec::{Kind, document_text, intent};
 use std::collections::BTreeSet;
@@ -173,10 +173,18 @@ fn ask_all(state: &mut State<'_>, first: Bundle) -> Result<Bundle, Failure> {
     Ok(bundle)
 }
 
+/// The options as people see them: a choice first, and last the answer that makes none.
+fn options(question: &Question) -> impl Iterator<Item = &str> {
+    let of = |wanted: bool| {
+        question.options.iter().flatten().map(String::as_str).filter(move |it| (*it == KEEP_ALL) == wanted)
+    };
+    of(false).chain(of(true))
+}
+
 fn show_question(out: &mut impl Write, number: usize, question: &Question) -> std::io::Result<()> {
     writeln!(out, "\n{BOLD}{number}. {}{BOLD:#}", printable(&question.text))?;
     writeln!(out, "   {}", printable(&question.why_needed))?;
-    for (at, option) in question.options.iter().flatten().enumerate() {
+    for (at, option) in options(question).enumerate() {
         writeln!(out, "   {}) {}", at + 1, printable(option))?;
     }
     let how = match question.expected_answer_type {
@@ -212,13 +220,13 @@ fn parse(question: &Question, line: &str) -> Result<Value<'static>, String> {
             _ => Err("expected yes or no".to_owned()),
         },
         AnswerType::Choice => {
-            let options = question.options.as_deref().unwrap_or_default();
-            let by_number = line.parse::<usize>().ok().and_then(|it| options.get(it.checked_sub(1)?));
-            // Any other text may still be an answer that the question names; the kernel judges it.
-            match options.iter().find(|it| *it == line).or(by_number) {
-                Some(chosen) => Ok(Value::String(chosen.clone().into())),
+            let by_number =
+                line.parse::<usize>().ok().and_then(|it| options(question).nth(it.checked_sub(1)?));
+            // Any other text may still be an answer in other letters; the kernel judges it.
+            match options(question).find(|it| *it == line).or(by_number) {
+                Some(chosen) => Ok(Value::String(chosen.to_owned().into())),
                 None if line.parse::<usize>().is_err() => Ok(text()),
-                None => Err(format!("expected a number from 1 to {}", options.len())),
+                None => Err(format!("expected a number from 1 to {}", options(question).count())),
             }
         }
         AnswerType::Number => {

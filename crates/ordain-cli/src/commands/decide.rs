@@ -7,6 +7,7 @@ use crate::exit::{self, Failure, Outcome};
 use crate::input::{Source, Text, search};
 use crate::page::Page;
 use crate::policy_folder;
+use crate::project::Project;
 use crate::report::printable;
 use crate::view;
 use clap::Args;
@@ -89,6 +90,8 @@ pub(crate) struct Given {
     approvals: Vec<(Source, Text)>,
     now_ms: u64,
     halted: bool,
+    /// The folder of the project, for shell commands.
+    workspace: Option<String>,
 }
 
 impl Given {
@@ -104,6 +107,7 @@ impl Given {
             approvals: read_all(&args.approvals)?,
             now_ms: args.now.unwrap_or_else(now_ms),
             halted: args.halted,
+            workspace: Project::find()?.and_then(|project| project.workspace()),
         })
     }
 
@@ -152,6 +156,7 @@ impl Given {
             approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: self.now_ms,
             halted: self.halted,
+            workspace: self.workspace.as_deref(),
         }))
     }
 }

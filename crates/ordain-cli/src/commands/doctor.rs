@@ -2,6 +2,7 @@
 
 use crate::agents::{self, AgentState};
 use crate::arguments::Connect;
+use crate::commands::pause;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
@@ -54,13 +55,14 @@ pub(crate) fn run(args: &Doctor, json: bool) -> Result<Outcome, Failure> {
     let mut server = args.connect.server.clone();
     let user = OsUser::current();
     let mut open_points = of_machine(&user);
-    let (mut principal, mut owned, mut owners) = (None, None, Vec::new());
+    let (mut principal, mut owned, mut owners, mut observing) = (None, None, Vec::new(), Vec::new());
     match Gateway::open(&args.connect, Purpose::Look) {
         Ok(gateway) => {
             server = gateway.server().map(str::to_owned);
             principal = Some(gateway.principal());
             let known = gateway.client().approver_keys()?;
             owned = Some(known.owned);
+            observing = gateway.client().gate()?.observing;
             let in_force = known.keys.iter().filter(|key| key.owner && key.is_in_force());
             owners = in_force.map(|key| format!("{} {}", key.principal, key.key_id)).collect();
         }
@@ -107,7 +109,12 @@ pub(crate) fn run(args: &Doctor, json: bool) -> Result<Outcome, Failure> {
     if let Some(socket) = server.as_deref().and_then(|url| url.strip_prefix("unix:")) {
         open_points.extend(of_service(Path::new(socket), &user));
     }
-    let agents = agents::look(Path::new("."))?;
+    open_points.extend(observing.iter().map(|observation| OpenPoint {
+        name: if observation.hook.is_none() { "paused" } else { "observed" },
+        problem: pause::told(observation),
+        hint: "run `ordain pause --end`, with the id of a hook for that one",
+    }));
+    let agents = agents::look(Path::new("."), &observing)?;
     show(
         &Findings { level, user: user.name, principal, owned, owners, fingerprint, agents, open_points },
         json,

@@ -3,6 +3,7 @@
 use crate::arguments::Connect;
 use crate::document::write_file;
 use crate::exit::{self, Failure, Outcome};
+use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::{self, GREEN};
@@ -23,7 +24,7 @@ Examples:
 The file has the entries with their proofs, the documents, policies, approvals and keys. `ordain verify` checks it offline, and so does \
 conformance/check_dossier.py without ordain.", exit::PLAIN))]
 pub(crate) struct Dossier {
-    /// The action
+    /// The action, or the beginning of its id
     #[arg(value_name = "ACTION")]
     pub(crate) id: String,
     /// Write it to this file [default: standard output]
@@ -36,7 +37,8 @@ pub(crate) struct Dossier {
 pub(crate) fn run(args: &Dossier, json: bool) -> Result<Outcome, Failure> {
     // A gate that signs puts its key on record.
     let gateway = Gateway::open(&args.connect, Purpose::Write)?;
-    let dossier = of(&gateway, &args.id)?;
+    let id = ids::action_id(gateway.client(), &args.id)?;
+    let dossier = of(&gateway, &id)?;
     let text = file_of(&dossier)?;
     if !dossier.withheld.is_empty() {
         let said = format!(
@@ -53,7 +55,7 @@ pub(crate) fn run(args: &Dossier, json: bool) -> Result<Outcome, Failure> {
             if json {
                 let withheld = &dossier.withheld;
                 print_json(
-                    &json!({"action_id": args.id, "dossier": name, "entries": entries, "documents": documents,
+                    &json!({"action_id": id, "dossier": name, "entries": entries, "documents": documents,
                     "withheld": withheld}),
                 )?;
             } else {

@@ -25,6 +25,7 @@ pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod note;
 pub(crate) mod patch;
+pub(crate) mod pause;
 pub(crate) mod permit;
 pub(crate) mod plan;
 pub(crate) mod policy;
@@ -35,6 +36,7 @@ pub(crate) mod report;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sandbox;
+pub(crate) mod scan;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod service;
@@ -144,6 +146,8 @@ pub(crate) enum Command {
     Halt(halt::Switch),
     /// Lift a halt
     Resume(halt::Switch),
+    /// Let the calls of coding agents pass for a while, and only record the decisions
+    Pause(pause::Pause),
     /// Make, list and revoke tokens
     Token(token::Token),
     /// List the public keys, or rotate the signing key
@@ -157,8 +161,9 @@ pub(crate) enum Command {
     /// The gate lives in the state directory, outside of every workspace: $XDG_STATE_HOME/ordain or
     /// ~/.local/state/ordain.
     ///
-    /// Agents may look at everything, change listed paths after one approval, delete and run commands after two, and
-    /// pay up to a limit after two of finance. Everything else is denied. Nothing is overwritten.
+    /// With `--solo` reading and editing pass, and everything else takes your signature. With `--team` agents may look
+    /// at everything, change listed paths after one approval, delete and run commands after two, and pay up to a limit
+    /// after two of finance; everything else is denied. Nothing is overwritten.
     Init(init::Init),
     /// List, register, move and back up gates
     Gate(gate::Gate),
@@ -166,6 +171,8 @@ pub(crate) enum Command {
     Setup(setup::Setup),
     /// Answer an event of a coding agent; `ordain setup` installs this
     Hook(hook::Hook),
+    /// Replay the sessions of coding agents on this machine, and report what would be held or denied
+    Scan(scan::Scan),
     /// Put a gate in front of an MCP server
     Mcp(mcp::Mcp),
     /// Report how well this machine protects the gate, every coding agent, and every open point
@@ -222,6 +229,8 @@ impl Command {
             Self::Report(args) => report::run(args, json),
             Self::Halt(args) => halt::halt(args, json),
             Self::Resume(args) => halt::resume(args, json),
+            Self::Pause(args) => pause::run(args, json),
+            Self::Scan(args) => scan::run(args, json),
             Self::Token(args) => token::run(args, json),
             Self::Keys(args) => keys::run(args, json),
             Self::Serve(args) => serve::run(args, json),

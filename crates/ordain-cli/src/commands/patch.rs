@@ -4,6 +4,7 @@ use crate::document::{emit, load};
 use crate::exit::{self, Failure, Outcome};
 use crate::input::Source;
 use crate::patch_source::{made, of_diff, of_folder, of_git};
+use crate::report;
 use clap::Args;
 use ordain_kernel::patch;
 use ordain_spec::patch::PatchSet;
@@ -49,6 +50,13 @@ pub(crate) fn run(args: &Patch, json: bool) -> Result<Outcome, Failure> {
             return Err(Failure::Usage("give a plan, `--from`, `--diff` or `--git`".to_owned()));
         }
     };
+    if set.operations.is_empty() {
+        let hint = args
+            .git
+            .is_some()
+            .then_some("`ordain patch --git HEAD~1` compares with the commit before the last one");
+        report::note("nothing differs, so the patch set is empty", hint);
+    }
     emit(&set, args.output.as_deref(), json, made(&set)?)?;
     Ok(Outcome::Ok)
 }

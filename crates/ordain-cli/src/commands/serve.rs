@@ -1,7 +1,9 @@
 //! `ordain serve`.
 
 use crate::commands::gate::gate_id;
+use crate::commands::init::{self, Init};
 use crate::commands::note;
+use crate::console_page;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Place, Purpose, runtime};
 use crate::policy_folder;
@@ -10,6 +12,7 @@ use crate::report::{GREEN, YELLOW, printable, write_hint};
 use clap::Args;
 use ordain_api::PolicyState;
 use ordain_gate::{Clock, Gate, Settings};
+use ordain_presence::OsUser;
 use ordain_server::limits::BYTES_PER_DAY_DEFAULT;
 use ordain_server::{
     App, Background, ListenAddress, PolicyFolder, Projects, SocketAccess, listen, log_writer,
@@ -24,6 +27,7 @@ use std::time::Duration;
 #[command(after_help = exit::help_with("\
 Examples:
   ordain serve
+  ordain serve --init --open
   ordain serve --listen 10.0.0.5:7171
   ordain serve --listen unix:/run/ordain/gate.sock --socket-group ordain
 
@@ -54,17 +58,29 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "BYTES", default_value_t = BYTES_PER_DAY_DEFAULT)]
     pub(crate) bytes_per_day: u64,
     /// Leave the terminal, and stop after this many seconds without a connection. Hooks start their gate like this
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "open", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) until_idle: Option<u64>,
+    /// Open the console in the browser of this desktop, signed in as you. It looks; deciding takes a signature
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Make a gate for this folder first, if none is registered for it: as `ordain init --solo` does
+    #[arg(long, conflicts_with_all = ["gate", "until_idle"])]
+    pub(crate) init: bool,
 }
 
 pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
     if args.until_idle.is_some() {
         ordain_hooks::leave_session();
     }
+    if args.init {
+        make_gate(json)?;
+    }
     let place = match &args.gate {
         Some(gate) => Place::of_gate(gate)?,
-        None => Place::find()?,
+        None => Place::find().map_err(|failure| match failure.hint() {
+            Some(hint) if hint.starts_with("run `ordain init`") => failure.with_hint(INIT),
+            _ => failure,
+        })?,
     };
     let keyring = place.keyring()?;
     let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
@@ -123,13 +139,25 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         };
         let app = app.with_notes(drafter).with_bytes_per_day(args.bytes_per_day);
         let app = app.with_checkpoint_file(&place.checkpoint());
-        let listening = listen(app, &listen_on).await;
+        let app = app.with_console(place.gate.id().as_str(), &OsUser::current().name);
+        let listening = listen(app.clone(), &listen_on).await;
         let listening = listening.map_err(|error| Failure::Server(error.to_string()))?;
-        let addresses: Vec<String> = listening.addresses()?.iter().map(ToString::to_string).collect();
+        let bound = listening.addresses()?;
+        let addresses: Vec<String> = bound.iter().map(ToString::to_string).collect();
+        let console = console_page::address(&place.gate, &bound);
+        let page = match (&console, args.open) {
+            (Some(console), true) => Some(console_page::write(&app, &place.gate, console)?),
+            (None, true) => {
+                let failure = Failure::Usage("the console opens at a loopback address only".to_owned());
+                return Err(failure.with_hint("add `--listen 127.0.0.1:7171`"));
+            }
+            (_, false) => None,
+        };
+        let opened = page.as_deref().is_some_and(console_page::open);
         // The reader of the address may stop the server at once.
         let stopped = stopped();
         // Nobody may read it any more; the gate serves all the same.
-        if let Err(error) = told(&addresses, tokens, json) {
+        if let Err(error) = told(&addresses, &Console { address: console, page, opened }, tokens, json) {
             tracing::warn!(error = %error, "cannot write the addresses to standard output");
         }
         for address in addresses {
@@ -137,6 +165,9 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         }
         let idle = args.until_idle.map(Duration::from_secs);
         listening.run(Background { idle }, stopped).await;
+        if args.open {
+            console_page::remove(&place.gate);
+        }
         tracing::info!("stopped");
         Ok(Outcome::Ok)
     })
@@ -194,11 +225,57 @@ async fn warn_of_policies(app: &App, folder: Option<&Path>) -> Result<(), Failur
     Ok(())
 }
 
-fn told(addresses: &[String], tokens: usize, json: bool) -> Result<(), Failure> {
+/// Where the console is, for `serve` to say.
+struct Console {
+    address: Option<String>,
+    /// The page that signs in.
+    page: Option<PathBuf>,
+    opened: bool,
+}
+
+/// The advice where no gate is registered.
+const INIT: &str = "run `ordain init`, or `ordain serve --init`";
+
+/// Makes a gate for this folder, unless it has one.
+fn make_gate(json: bool) -> Result<(), Failure> {
+    if Project::find()?.is_some_and(|project| project.gate().is_some()) {
+        return Ok(());
+    }
+    let init = Init {
+        dir: PathBuf::from("."),
+        solo: true,
+        team: false,
+        me: None,
+        agent: None,
+        keep: false,
+        claim: false,
+        replace: false,
+        store: None,
+    };
+    init::run(&init, json).map(drop)
+}
+
+fn told(addresses: &[String], console: &Console, tokens: usize, json: bool) -> Result<(), Failure> {
     let mut stdout = anstream::stdout().lock();
+    let page = console.page.as_ref().map(|page| page.display().to_string());
     if json {
-        writeln!(stdout, "{}", json!({"listening": addresses.first(), "addresses": addresses}))?;
+        let told = json!({
+            "listening": addresses.first(), "addresses": addresses, "console": console.address, "page": page,
+        });
+        writeln!(stdout, "{told}")?;
     } else {
+        if let Some(address) = &console.address {
+            writeln!(stdout, "{GREEN}console{GREEN:#}    {}", printable(address))?;
+        }
+        if let Some(page) = page {
+            let said =
+                if console.opened { "opened in your browser" } else { "no browser can be started here" };
+            writeln!(
+                stdout,
+                "{YELLOW}note:{YELLOW:#} {said}; this file signs in, once: {}",
+                printable(&page)
+            )?;
+        }
         for address in addresses {
             writeln!(stdout, "{GREEN}listening{GREEN:#}  {}", printable(address))?;
         }

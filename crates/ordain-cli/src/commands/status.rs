@@ -3,6 +3,7 @@
 use super::submit;
 use crate::arguments::{Connect, Selection};
 use crate::clock::when_exactly;
+use crate::commands::pause;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::{ids, page, poll};
 use crate::gateway::{Gateway, Purpose};
@@ -78,6 +79,12 @@ fn tell_gate(client: &Client) -> Result<(), Failure> {
         let said = "this gate is open: nobody owns it, and nothing that needs a signature can be approved";
         report::note(said, Some("run `ordain init --claim` on a terminal"));
     }
+    for observation in &gate.observing {
+        report::note(
+            &pause::told(observation),
+            Some("`ordain pause --end` ends it, with the id of a hook for that one"),
+        );
+    }
     if let Some(halt) = gate.halted {
         let said = format!("halted by {} {}: {}", halt.by, when_exactly(halt.at_ms), halt.reason);
         report::note(&said, None);
@@ -97,7 +104,9 @@ fn list(client: &Client, args: &Status, json: bool) -> Result<Outcome, Failure> 
     if !json {
         let mut page = Page::default();
         if actions.is_empty() {
-            page.prose("", "", crate::page::PLAIN, "no such actions");
+            let is_any = args.selection == Selection::default();
+            let said = if is_any { "no actions yet" } else { "no such actions" };
+            page.prose("", "", crate::page::PLAIN, said);
         } else {
             page::list(&mut page, &actions);
         }

@@ -50,7 +50,18 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let client = gateway.client();
     let supersedes = args.supersedes.as_ref().map(|id| ids::action_id(client, id)).transpose()?;
-    let mut status = client.submit(bytes, supersedes.as_deref())?.status;
+    let submitted = client.submit(bytes, supersedes.as_deref()).map_err(|error| {
+        let failure = Failure::from(error);
+        let is_wrong = matches!(&failure, Failure::Gate(problem) if !problem.errors.is_empty());
+        match (failure.hint(), &source) {
+            (None, Source::File(path)) if is_wrong => {
+                let hint = format!("run `ordain verify --kind action {}`", path.display());
+                failure.with_hint(hint)
+            }
+            _ => failure,
+        }
+    });
+    let mut status = submitted?.status;
     if let Some(seconds) = args.wait
         && status.state == ActionState::Held
     {
@@ -65,13 +76,9 @@ pub(crate) fn show(status: &ActionStatus, json: bool) -> Result<(), Failure> {
     show_with(status, json, |_| ())
 }
 
-/// The same, with what there is to approve.
+/// The same, with everything that approvers see or saw.
 pub(super) fn show_all(status: &ActionStatus, json: bool) -> Result<(), Failure> {
-    show_with(status, json, |page| {
-        if status.state == ActionState::Held {
-            page::shown(page, status);
-        }
-    })
+    show_with(status, json, |page| page::shown(page, status))
 }
 
 fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) -> Result<(), Failure> {
@@ -128,9 +135,11 @@ fn next(page: &mut Page, status: &ActionStatus) {
             )]
         }
         ActionState::Expired => vec![format!("submit it again with a new id: --supersedes {id}")],
-        ActionState::Superseded | ActionState::Running | ActionState::Succeeded | ActionState::Failed => {
-            Vec::new()
-        }
+        ActionState::Superseded
+        | ActionState::Running
+        | ActionState::Succeeded
+        | ActionState::Failed
+        | ActionState::Observed => Vec::new(),
     };
     if !items.is_empty() {
         page.section("Next");
@@ -148,7 +157,9 @@ pub(crate) fn outcome(status: &ActionStatus) -> Outcome {
     match status.state {
         ActionState::Held => Outcome::Hold,
         ActionState::Denied | ActionState::Expired | ActionState::Superseded => Outcome::Deny,
-        ActionState::Allowed | ActionState::Running | ActionState::Succeeded => Outcome::Ok,
+        ActionState::Allowed | ActionState::Running | ActionState::Succeeded | ActionState::Observed => {
+            Outcome::Ok
+        }
         ActionState::Failed => Outcome::ActionFailed,
         ActionState::Unknown => Outcome::Unknown,
     }

@@ -6,7 +6,7 @@ use crate::exit::{self, Failure, Outcome};
 use crate::input::{Source, Text};
 use crate::lines::{self, TooLong};
 use crate::page::Page;
-use crate::report::{self, RED, YELLOW, printable};
+use crate::report::{self, RED, YELLOW, printable, write_hint};
 use crate::view;
 use crate::wording::count;
 use clap::Args;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Transform, json: bool) -> Result<Outcome, Failure> {
     };
     match &result {
         Transformed::Bundle(bundle) | Transformed::Clarify(bundle) => show(&result, bundle, args, json)?,
-        Transformed::Refuse(refusal) => show_refusal(&result, refusal, json)?,
+        Transformed::Refuse(refusal) => show_refusal(&result, refusal, args, json)?,
     }
     Ok(outcome(&result))
 }
@@ -163,7 +163,12 @@ fn summary(bundle: &Bundle) -> String {
     format!("{status}, {}, {}", count(outputs, "output"), count(questions, "open question"))
 }
 
-fn show_refusal(result: &Transformed, refusal: &Refusal, json: bool) -> Result<(), Failure> {
+fn show_refusal(
+    result: &Transformed,
+    refusal: &Refusal,
+    args: &Transform,
+    json: bool,
+) -> Result<(), Failure> {
     if json {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(Canonicalizer::new().value(result)?)?;
@@ -171,7 +176,13 @@ fn show_refusal(result: &Transformed, refusal: &Refusal, json: bool) -> Result<(
         return Ok(stdout.flush()?);
     }
     let (code, message) = (refusal.code.name(), printable(&refusal.message));
-    Ok(writeln!(anstream::stderr(), "{RED}{code}{RED:#}: {message}")?)
+    let mut stderr = anstream::stderr().lock();
+    writeln!(stderr, "{RED}{code}{RED:#}: {message}")?;
+    let piped = args.goal.is_none() && args.intent.as_deref() == Some(Path::new("-"));
+    let is_unread = piped && refusal.code == RefusalCode::InvalidIntent;
+    let hint = "standard input is read as JSON; `ordain transform --goal -` takes it as the text of the goal";
+    write_hint(&mut stderr, is_unread.then_some(hint))?;
+    Ok(())
 }
 
 fn transform_lines(args: &Transform) -> Result<Outcome, Failure> {

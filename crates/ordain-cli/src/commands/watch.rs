@@ -106,6 +106,7 @@ pub(crate) fn run(args: &Watch, json: bool) -> Result<Outcome, Failure> {
         terminal,
         changes,
         listed: None,
+        drawn: false,
         said: String::new(),
     };
     let ended = watching.watch()?;
@@ -168,6 +169,8 @@ struct Watching<'a> {
     changes: Changes,
     /// The ids that were listed last.
     listed: Option<BTreeSet<String>>,
+    /// Whether that list is on the screen, with times that are not old.
+    drawn: bool,
     /// The last thing that was done, for the line below the list.
     said: String,
 }
@@ -179,7 +182,11 @@ impl Watching<'_> {
             let Some(remaining) = self.key.remaining(since_boot_ms()) else { return Ok(Ended::Over) };
             let wait = remaining.min(REFRESH_MAX);
             match self.terminal.line_or_wake(&self.changes.0, wait).map_err(terminal_failure)? {
-                Typed::Nothing => waiting = self.refresh()?,
+                Typed::Nothing => {
+                    // Times have passed, also where nothing else changed.
+                    self.drawn = false;
+                    waiting = self.refresh()?;
+                }
                 Typed::Woken => {
                     self.changes.clear();
                     waiting = self.refresh()?;
@@ -213,7 +220,7 @@ impl Watching<'_> {
         let gateway = Gateway::open(&self.args.connect, Purpose::Look)?;
         let waiting = held::for_approver(gateway.client(), self.signer.principal())?;
         let ids: BTreeSet<String> = waiting.iter().map(|status| status.action_id.clone()).collect();
-        if self.listed.as_ref() == Some(&ids) {
+        if self.drawn && self.listed.as_ref() == Some(&ids) {
             return Ok(waiting);
         }
         let is_new = self.listed.as_ref().is_some_and(|listed| !ids.is_subset(listed));
@@ -237,6 +244,7 @@ impl Watching<'_> {
             "{CLEAR}{bell}{list}{left_out}\n{said}Key unlocked for {minutes} min and {left}. A number shows an action, `q` ends.\n> "
         ))?;
         self.listed = Some(ids);
+        self.drawn = true;
         Ok(waiting)
     }
 

@@ -5,6 +5,8 @@ use ordain_api::{ActionStatus, ActionsQuery};
 use ordain_client::Client;
 use ordain_spec::name;
 
+/// How ids of permits begin: a number follows, and the id of the action.
+const PERMIT: &str = "permit_";
 /// Candidates that an error names.
 const CANDIDATES_MAX: usize = 10;
 
@@ -32,6 +34,26 @@ pub(crate) fn action_id(client: &Client, named: &str) -> Result<String, Failure>
             Err(Failure::Usage(problem).with_hint("type more of the id"))
         }
     }
+}
+
+/// The permit that somebody names by its id or its action, or by the beginning of either as far as it has a part of the
+/// action's.
+pub(crate) fn permit_id(client: &Client, named: &str) -> Result<String, Failure> {
+    let unknown = || Failure::unknown("permit", named).with_hint("name the permit, or its action");
+    let beginning = named.trim_end_matches('…');
+    if beginning.is_empty() || name::violation(named).is_some() {
+        return Err(unknown());
+    }
+    if beginning == named && client.permit(named)?.is_some() {
+        return Ok(named.to_owned());
+    }
+    let (action, is_permit) = match beginning.strip_prefix(PERMIT).and_then(|rest| rest.split_once('_')) {
+        Some((_, action)) => (action, true),
+        None => (beginning, false),
+    };
+    let id = action_id(client, action).map_err(|failure| if is_permit { unknown() } else { failure })?;
+    let found = client.action(&id)?.and_then(|status| status.permit).map(|permit| permit.permit_id);
+    found.filter(|permit| !is_permit || permit.starts_with(beginning)).ok_or_else(unknown)
 }
 
 fn unknown(named: &str) -> Failure {

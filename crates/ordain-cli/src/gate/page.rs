@@ -1,6 +1,7 @@
 //! How an action and a permit look to people.
 
 use super::fields::fields;
+use super::screen;
 use super::summary::deed;
 use crate::clock::{date, now_ms, when, when_exactly};
 use crate::page::{Column, PLAIN, Page, Row};
@@ -10,13 +11,17 @@ use crate::wording::{short_hash, word};
 use anstyle::Style;
 use ordain_api::{ActionState, ActionStatus, PermitStatus};
 use ordain_spec::approval::Verdict;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// Everything about an action.
 pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
     page.title("action", &status.action_id);
     page.styled_label("state", style(status.state), status.state.name());
     page.label("actor", &who(status));
+    page.label("wants", &format!("to {}", deed(status)));
+    if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
+        page.label("project", path);
+    }
     page.label("submitted", &when_exactly(status.submitted_at_ms));
     if let Some(expires_at_ms) = status.expires_at_ms.filter(|_| status.state == ActionState::Held) {
         page.label("expires", &when_exactly(expires_at_ms));
@@ -39,15 +44,13 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
             let reason =
                 if approval.reason.is_empty() { String::new() } else { format!(": {}", approval.reason) };
             let (who, when) = (approval.approver.as_str(), date(approval.at_ms));
-            page.item(&format!("{who} {verdict} on {when}{reason}"));
             let seen = status.shown.iter().find(|it| it.view_digest == approval.view_digest.as_str());
-            if let Some(seen) = seen {
+            let saw = seen.map(|seen| {
+                let which = if seen.view_digest == status.view_digest { "the" } else { "another" };
                 let (view, policy) = (short_hash(&seen.view_digest), short_hash(&seen.policy_hash));
-                page.item(&format!(
-                    "  saw the view {view} under the policies {policy} (entry {})",
-                    seen.index
-                ));
-            }
+                format!("; saw {which} view {view} under the policies {policy}, entry {}", seen.index)
+            });
+            page.item(&format!("{who} {verdict} on {when}{reason}{}", saw.unwrap_or_default()));
         }
     }
     if let Some(it) = &status.permit {
@@ -58,10 +61,10 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
 
 /// The view of an approver.
 pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
-    if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
-        page.label("project", path);
-    }
     page.section("Proposed");
+    if let Some(intent) = status.view.get("intent") {
+        members(page, &json!({ "intent": intent }));
+    }
     let mut proposal = status.view.get("proposal").cloned().unwrap_or_default();
     let diff = match proposal.pointer_mut("/parameters").and_then(Json::as_object_mut) {
         Some(parameters) if parameters.get("diff").is_some_and(Json::is_string) => parameters.remove("diff"),
@@ -82,9 +85,12 @@ pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
         }
         None => {}
     }
-    if let Some(earlier) = status.view.get("earlier") {
-        page.section("Earlier: the same effect was rejected, or its outcome is unknown");
-        members(page, earlier);
+    let now_ms = now_ms();
+    let earlier: Vec<String> =
+        screen::earlier(status, now_ms).into_iter().chain(screen::settled(status, now_ms)).collect();
+    if !earlier.is_empty() {
+        page.section("Earlier, with the same effect");
+        earlier.iter().for_each(|text| page.item(text));
     }
     if let Some(labels) = status.view.get("labels") {
         page.section("Evidence on the proposer's word alone");
@@ -95,7 +101,9 @@ pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
         page.counted_section("Evidence", evidence.len());
         evidence.iter().for_each(|packet| members(page, packet));
     }
-    page.label("digest", &status.view_digest);
+    if !status.view_digest.is_empty() {
+        page.label("digest", &status.view_digest);
+    }
 }
 
 /// The members of a value from outside, one a line.
@@ -175,7 +183,7 @@ fn style(state: ActionState) -> Style {
         ActionState::Held | ActionState::Running => YELLOW,
         ActionState::Allowed | ActionState::Succeeded => GREEN,
         ActionState::Denied | ActionState::Expired | ActionState::Failed | ActionState::Unknown => RED,
-        ActionState::Superseded => PLAIN,
+        ActionState::Superseded | ActionState::Observed => PLAIN,
     }
 }
 

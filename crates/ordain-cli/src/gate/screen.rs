@@ -18,6 +18,8 @@ use unicode_width::UnicodeWidthChar;
 const AGENT_LINES_MAX: usize = 10;
 /// Lines of the diff or the parameters that are shown in any case.
 const CONTENT_LINES_MIN: usize = 8;
+/// Lines of the block with what the agent wrote, before the facts are shortened.
+const AGENT_LINES_MIN: usize = 3;
 /// Lines of the summary.
 const SUMMARY_LINES_MAX: usize = 3;
 /// Lines of a fact.
@@ -101,6 +103,10 @@ impl Screen {
         let id = proposal.as_object_mut().and_then(|members| members.remove("proposal_id"));
         let mut agent: Vec<Written> =
             id.map(|id| json!({"proposal_id" : id})).iter().flat_map(written).collect();
+        // Then its purpose, in words that nothing checks.
+        if let Some(intent) = status.view.get("intent") {
+            agent.extend(written(&json!({ "intent": intent })));
+        }
         agent.extend(written(&proposal));
         let (title, content) = match diff.as_ref().and_then(Json::as_str) {
             Some(diff) => {
@@ -142,9 +148,13 @@ impl Screen {
         // One title for each part, and the row of the answer.
         let others = usize::from(!agent.is_empty()) + 2;
         let for_content = content.len().clamp(1, CONTENT_LINES_MIN);
-        let mut lines = self.head(columns, FACT_LINES_MAX);
-        if lines.len() + others + for_content > size.rows {
-            lines = self.head(columns, 1);
+        let below = others + for_content;
+        let mut lines = self.head(columns, FACT_LINES_MAX, SUMMARY_LINES_MAX);
+        if lines.len() + below + agent.len().min(AGENT_LINES_MIN) > size.rows {
+            lines = self.head(columns, 1, SUMMARY_LINES_MAX);
+        }
+        if lines.len() + below > size.rows {
+            lines = self.head(columns, 1, 1);
         }
         let room = size.rows.saturating_sub(lines.len() + others);
         let agent_room = room.saturating_sub(for_content).min(AGENT_LINES_MAX - 1);
@@ -162,7 +172,7 @@ impl Screen {
     /// Everything, for a pager.
     pub(crate) fn whole(&self, columns: usize) -> String {
         let columns = display::within(columns);
-        let mut lines = self.head(columns, usize::MAX);
+        let mut lines = self.head(columns, usize::MAX, SUMMARY_LINES_MAX);
         lines.push(self.agent_title(columns));
         lines.extend(marked(&self.agent, columns));
         lines.push(self.content_title(columns));
@@ -182,12 +192,12 @@ impl Screen {
         joined(&lines)
     }
 
-    fn head(&self, columns: usize, fact_lines_max: usize) -> Vec<String> {
+    fn head(&self, columns: usize, fact_lines_max: usize, summary_lines_max: usize) -> Vec<String> {
         let position = self.position.as_ref().map(|position| format!("{position}: ")).unwrap_or_default();
         let text = format!("{position}{}", printable(&self.summary));
         let mut broken = hard_wrapped(&text, columns);
-        if broken.len() > SUMMARY_LINES_MAX {
-            broken.truncate(SUMMARY_LINES_MAX);
+        if broken.len() > summary_lines_max {
+            broken.truncate(summary_lines_max);
             if let Some(last) = broken.last_mut() {
                 *last = cut(&format!("{last}……"), columns);
             }
@@ -250,6 +260,7 @@ fn facts(status: &ActionStatus, key: &SigningKey, now_ms: u64) -> Vec<Fact> {
     if left_out > 0 {
         facts.push(Fact { label: "earlier", style: YELLOW, text: format!("and {left_out} more") });
     }
+    facts.extend(settled(status, now_ms).map(|text| plain("earlier", text)));
     let evidence = status.view.get("evidence").and_then(Json::as_array).map_or(0, Vec::len);
     if evidence > 0 {
         let labels = status.view.get("labels").and_then(Json::as_object).map_or(0, serde_json::Map::len);
@@ -286,7 +297,7 @@ fn approvals(status: &ActionStatus) -> String {
 }
 
 /// Rejections of the same effect, and uses whose outcome nobody knows.
-fn earlier(status: &ActionStatus, now_ms: u64) -> Vec<String> {
+pub(super) fn earlier(status: &ActionStatus, now_ms: u64) -> Vec<String> {
     let list = |name: &str| {
         let found = status.view.get("earlier").and_then(|earlier| earlier.get(name));
         found.and_then(Json::as_array).cloned().unwrap_or_default()
@@ -301,6 +312,33 @@ fn earlier(status: &ActionStatus, now_ms: u64) -> Vec<String> {
         format!("use {number} of {} did the same, and its outcome is unknown", text(&it, "permit_id"))
     });
     rejected.chain(unknown).collect()
+}
+
+/// How other uses with the same effect went: `done 3 times before, the last 5 h ago; failed once`.
+pub(super) fn settled(status: &ActionStatus, now_ms: u64) -> Option<String> {
+    let uses = status.view.pointer("/earlier/settled")?;
+    let number = |name: &str| uses.get(name).and_then(Json::as_u64).unwrap_or_default();
+    let times = |count: u64| match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    let at = uses.pointer("/last/at_ms").and_then(Json::as_u64).map(|at_ms| relative(at_ms, now_ms));
+    let last_succeeded = uses.pointer("/last/succeeded").and_then(Json::as_bool).unwrap_or_default();
+    let last = |count: u64, is_this: bool| match &at {
+        Some(at) if is_this && count == 1 => format!(", {at}"),
+        Some(at) if is_this => format!(", the last {at}"),
+        _ => String::new(),
+    };
+    let succeeded = match number("succeeded") {
+        0 => None,
+        count => Some(format!("done {} before{}", times(count), last(count, last_succeeded))),
+    };
+    let failed = match number("failed") {
+        0 => None,
+        count => Some(format!("failed {}{}", times(count), last(count, !last_succeeded))),
+    };
+    let parts: Vec<String> = succeeded.into_iter().chain(failed).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn written(value: &Json) -> Vec<Written> {
@@ -389,7 +427,9 @@ mod tests {
             "view": {"proposal": proposal, "evidence": [{"evidence_id": "e1", "payload": {"exit_code": 0}}],
                 "labels": {"e1": "proposer's word"}, "project": {"project_id": "p", "path": "/home/olga/shop"},
                 "earlier": {"rejected": [{"action_id": "push-0", "by": "bob", "at_ms": NOW - 7_200_000, "reason": "not this week"}],
-                    "unknown": []}},
+                    "unknown": [], "settled": {"succeeded": 3, "failed": 1,
+                        "last": {"action_id": "push-9", "succeeded": true, "at_ms": NOW - 18_000_000}}},
+                "intent": "publish the fix that olga asked for"},
         }))
         .unwrap()
     }
@@ -449,7 +489,10 @@ mod tests {
         for text in &hostile {
             let parameters = json!({"command": text, "nested": {text.as_str(): [text, {"deep": text}]}});
             let more = json!({"proposal_id" : text, "rollback_semantics": {"note": text}});
-            let status = status(&parameters, &more);
+            let mut status = status(&parameters, &more);
+            let mut view: Json = (*status.view).clone();
+            view["intent"] = json!(text);
+            status.view = serde_json::from_value(view).unwrap();
             for (columns, rows) in [(40, 16), (60, 24), (80, 24), (200, 50)] {
                 let shown = plain(&fitted(&status, columns, rows).text);
                 assert!(shown.lines().count() < rows, "{columns}x{rows}:\n{shown}");

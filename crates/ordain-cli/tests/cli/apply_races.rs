@@ -2,9 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::harness::Workspace;
+use crate::harness::{Workspace, soaking};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{chown, symlink};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -320,4 +321,56 @@ fn a_forged_journal_reaches_nothing_that_a_patch_does_not() {
         ran.stderr
     );
     assert_eq!(workspace.text("README.md"), "# old\n");
+}
+
+/// Puts links to a folder outside in the place of `docs` and `.ordain`, and takes them away again, without end.
+const SWAP: &str = r#"
+import os, sys
+outside = sys.argv[1]
+while True:
+    for name in ("docs", ".ordain"):
+        try:
+            os.rename(name, name + ".away")
+            os.symlink(outside, name)
+            os.unlink(name)
+            os.rename(name + ".away", name)
+        except OSError:
+            # Somebody made it meanwhile.
+            try:
+                if os.path.islink(name):
+                    os.unlink(name)
+                if os.path.exists(name + ".away") and not os.path.exists(name):
+                    os.rename(name + ".away", name)
+            except OSError:
+                pass
+"#;
+
+/// Root applies while another user, to whom the workspace belongs, swaps its folders for links.
+#[test]
+fn links_that_come_and_go_lead_nowhere() {
+    const USER_ID: u32 = 65_534;
+    let workspace = Workspace::empty();
+    workspace.file("docs/a.md", "old\n");
+    let outside = workspace.beside("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("a.md"), "precious\n").unwrap();
+    for path in ["", "docs", "docs/a.md"] {
+        chown(workspace.root().join(path), Some(USER_ID), Some(USER_ID)).unwrap();
+    }
+    let mut swapper = Command::new("python3");
+    swapper.args(["-c", SWAP]).arg(&outside).current_dir(workspace.root()).uid(USER_ID).gid(USER_ID);
+    let mut swapper = swapper.spawn().unwrap();
+    let (mut applied, mut refused) = (0, 0);
+    for number in 0..if soaking() { 1_500 } else { 12 } {
+        workspace.patch(&[("modify", "docs/a.md", &format!("{number}\n"))]);
+        let ran = workspace.ordain(APPLY).calm();
+        *if ran.code == 0 { &mut applied } else { &mut refused } += 1;
+        let there: Vec<_> = fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(there, ["a.md"], "{}", ran.all());
+        assert_eq!(fs::read_to_string(outside.join("a.md")).unwrap(), "precious\n", "{}", ran.all());
+    }
+    swapper.kill().unwrap();
+    swapper.wait().unwrap();
+    println!("{applied} applied, {refused} refused");
+    assert!(!soaking() || (applied > 0 && refused > 0), "{applied} applied, {refused} refused");
 }

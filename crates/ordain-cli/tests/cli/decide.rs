@@ -201,3 +201,35 @@ fn what_an_agent_sends_cannot_move_the_cursor() {
     let ran = project.run(&["decide", "evil.json", "--color", "never"]);
     assert!(!ran.stdout.contains('\u{1b}') && !ran.stdout.contains('\u{202e}'), "{}", ran.stdout);
 }
+
+/// A path from the root that lies in the project is inside for a shell command, as it is for the gate.
+#[test]
+fn a_command_is_judged_with_the_folder_of_the_project() {
+    let project = Project::empty();
+    project.run(&["init", "--solo"]).ended(0);
+    let inside = project
+        .path("notes.txt")
+        .canonicalize()
+        .unwrap_or_else(|_| project.path("").canonicalize().unwrap().join("notes.txt"));
+    let write = |name: &str, path: &Path| {
+        let command = format!("echo done > {}", path.display());
+        let proposal = json!({
+            "proposal_id": name, "ts_ms": 1_767_614_400_000_u64, "actor": "agent-1", "action_type": "execute",
+            "target": {"resource_type": "shell", "resource_id": ".", "domain": "workspace", "constraints": {}},
+            "parameters": {"command": command, "cwd": "."},
+        });
+        project.write(&format!("{name}.json"), &proposal.to_string());
+        let case = json!({"proposal": format!("../../{name}.json"), "now_ms": 1_767_614_400_000_u64,
+            "workspace": project.path("").canonicalize().unwrap(), "expect": {"outcome": "ALLOW"}});
+        project.write(&format!("policy/tests/{name}.json"), &case.to_string());
+    };
+    write("inside", &inside);
+    project.run(&["decide", "inside.json", "--now", NOW]).ended(0).says("command-edit");
+    project.run(&["policy", "explain", "inside.json", "--now", NOW]).ended(0).says("ALLOW");
+    project.run(&["policy", "test"]).ended(0);
+    project.run(&["submit", "inside.json"]).ended(0);
+    write("outside", Path::new("/srv/notes.txt"));
+    let outside = project.run(&["decide", "outside.json", "--now", NOW, "--json"]);
+    assert_ne!(outside.json()["outcome"], "ALLOW", "{}", outside.all());
+    project.run(&["policy", "test"]).ended(1).says("outside");
+}

@@ -18,6 +18,11 @@ fn went(room: &Project, id: &str, number: u64, outcome: &str) {
 #[test]
 fn the_exit_code_says_where_an_action_stands() {
     let room = Project::with_gate(Kind::File);
+    room.run(&["status"]).ended(0).says("no actions yet");
+    room.run(&["status", "--state", "held"]).ended(0).says("no such actions");
+    room.write("empty.json", "{}");
+    room.run(&["submit", "empty.json"]).ended(1).says("run `ordain verify --kind action empty.json`");
+    room.run(&["verify", "--kind", "action", "empty.json"]).ended(3);
     for (number, (outcome, code)) in
         [("succeeded", 0), ("failed", 22), ("unknown", 23)].into_iter().enumerate()
     {
@@ -151,6 +156,21 @@ fn ids_can_be_abbreviated() {
     ]);
     assert!(!many.all().contains("many-10"), "{}", many.all());
     room.run(&["approve", "p", "--view", "x"]).ended(64).says_all(&["`push`", "`push-again`"]);
+    let dossier = room.run(&["dossier", "push-a", "-o", "push.json", "--json"]).ended(0).json();
+    assert_eq!(dossier["action_id"], "push-again");
+    room.run(&["report", "push-a"]).ended(0).says("Action push-again");
+    // A permit goes by its action too.
+    room.write("go.json", &proposal("go-now", "crm", 98).to_string());
+    let permit = room.run(&["submit", "go.json", "--json"]).ended(0).json()["permit"]["permit_id"].clone();
+    let permit = permit.as_str().unwrap();
+    for named in ["go-n", permit.trim_end_matches("ow"), permit] {
+        assert_eq!(room.run(&["permit", "show", named, "--json"]).ended(0).json()["permit_id"], permit);
+    }
+    room.run(&["permit", "use", "go", "--for", "go.json"]).ended(0);
+    room.run(&["permit", "outcome", "go-", "succeeded"]).ended(0).says("succeeded");
+    for named in ["push-again", "permit_0_go-now", "permit_0", "nobody", "…"] {
+        room.run(&["permit", "show", named]).ended(1).says("hint: ");
+    }
     room.run(&["status", "nobody"]).ended(1).says_all(&["no action `nobody`", "`ordain status`"]);
     for nothing in ["", "…", "%", "_"] {
         room.run(&["status", nothing]).ended(1);

@@ -127,6 +127,62 @@ fn a_held_call_is_repeated_after_approval() {
     guarded.project.sound();
 }
 
+/// Where nobody is, a held call ends at once.
+#[test]
+fn a_job_does_not_wait_for_anybody() {
+    let guarded = Guarded::new();
+    let pins = guarded.pins(Agent::Claude, 0);
+    guarded.ask(&pins, &guarded.event("Bash", json!({"command": "echo ok"}))).ended(0);
+    let started = Instant::now();
+    let held = guarded.ask(&pins, &guarded.event("Bash", json!({"command": "echo held"}))).ended(2);
+    assert!(reason(&held.stdout).contains("held; repeat the identical call"), "{}", held.stdout);
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+}
+
+/// A job asks a server with the agent's token. It has no terminal, so a held call ends at once.
+#[test]
+fn a_job_asks_a_server_and_waits_for_nobody() {
+    let guarded = Guarded::new();
+    let file = guarded.home.path().join("token");
+    std::fs::write(&file, guarded.project.token("agent-1", &["actor", "worker"])).unwrap();
+    let server = guarded.project.serve();
+    let url = server.url().to_owned();
+    let setup =
+        ["setup", "claude", "--project", "--server", &url, "--actor", "agent-1", "--json", "--token-file"];
+    let done = ran(guarded.command(&setup).arg(&file)).ended(0).json();
+    assert!(done["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true), "{done}");
+    let settings = guarded.project.read(".claude/settings.local.json");
+    let settings: Json = serde_json::from_str(&settings).unwrap();
+    let command = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert!(command.contains("--wait 590"), "{command}");
+    let ask = |text: &str| {
+        let event = guarded.event("Bash", json!({"command": text}));
+        let mut alone = Command::new("setsid");
+        alone
+            .args(["--wait", "/bin/sh", "-c", command])
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir("/");
+        fed(&mut alone, event.as_bytes())
+    };
+    assert_eq!(ask("touch a.txt").ended(0).stdout, ALLOW);
+    ask("touch denied.txt").ended(2).says("ordain DENY");
+    let started = Instant::now();
+    ask("echo held").ended(2).says("held; repeat the identical call");
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    // The token is the agent's: it approves nothing and pauses nothing.
+    let held = guarded.project.run(&["status", "--state", "held", "--json"]).lines();
+    let id = held[0]["action_id"].as_str().unwrap();
+    for attempt in [&["approve", id][..], &["pause", "--for", "1m"]] {
+        let mut command = guarded.command(attempt);
+        command.args(["--server", &url, "--token-file"]).arg(&file);
+        assert_ne!(ran(&mut command).code, 0);
+    }
+    server.stop();
+    ask("touch b.txt").ended(2).says("cannot reach");
+    guarded.project.sound();
+}
+
 /// A push after another commit, and a script that changed, are other deeds.
 #[test]
 fn content_is_part_of_the_deed() {

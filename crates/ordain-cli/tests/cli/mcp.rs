@@ -1,6 +1,6 @@
 //! The gateway in front of MCP servers: transparent for everything but tool calls, and those are actions at the gate.
 
-use crate::harness::{Kind, Project, count, memory_kib, ran, repository};
+use crate::harness::{Kind, Project, count, memory_kib, ran, repository, soaking};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Agents call every tool of the domain `crm` at once and those of `sales` after an approval; others are not mapped.
-fn tools(server: &str, allowed: &[&str]) -> String {
+pub(crate) fn tools(server: &str, allowed: &[&str]) -> String {
     let row = |tool: &str, domain: &str| {
         format!(
             "[\"mcp.{server}.{tool}\"]\naction_type = \"write\"\nresource_type = \"tool\"\nresource_id = \"{tool}\"\ndomain = \"{domain}\"\n"
@@ -24,23 +24,23 @@ const ALLOWED: [&str; 10] =
     ["echo", "crash", "hang", "garbage", "error", "huge", "drip", "twice", "early", "environment"];
 
 /// A project with a gate for the tools of the test server.
-fn project() -> Project {
+pub(crate) fn project() -> Project {
     let project = Project::with_gate(Kind::File);
     project.write("policy/tools.toml", &tools("t", &ALLOWED));
     project.push();
     project
 }
 
-fn script(name: &str) -> String {
+pub(crate) fn script(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/harness").join(name).display().to_string()
 }
 
-fn test_server(project: &Project) -> Vec<String> {
+pub(crate) fn test_server(project: &Project) -> Vec<String> {
     ["python3".to_owned(), script("mcp_server.py"), project.path("seen").display().to_string()].into()
 }
 
 /// The words that start a server behind the gate of a project.
-fn entry(project: &Project, name: &str, options: &[&str], server: &[String]) -> Vec<String> {
+pub(crate) fn entry(project: &Project, name: &str, options: &[&str], server: &[String]) -> Vec<String> {
     let mut arguments = vec!["mcp", "entry", name, "--json", "--"];
     arguments.extend(server.iter().map(String::as_str));
     let entry = project.run(&arguments).ended(0).json();
@@ -53,15 +53,15 @@ fn entry(project: &Project, name: &str, options: &[&str], server: &[String]) -> 
 }
 
 /// A client that reads line by line.
-struct Session {
-    child: Child,
-    input: Option<ChildStdin>,
-    lines: Receiver<String>,
+pub(crate) struct Session {
+    pub(crate) child: Child,
+    pub(crate) input: Option<ChildStdin>,
+    pub(crate) lines: Receiver<String>,
 }
 
 impl Session {
     /// Started in a folder that belongs to no gate, with an environment that names another one.
-    fn start(words: &[String]) -> Self {
+    pub(crate) fn start(words: &[String]) -> Self {
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
@@ -74,25 +74,25 @@ impl Session {
         Self { input: child.stdin.take(), child, lines }
     }
 
-    fn send(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         self.lines.recv_timeout(Duration::from_secs(30)).expect("the client waits for an answer")
     }
 
-    fn ask(&mut self, line: &str) -> Json {
+    pub(crate) fn ask(&mut self, line: &str) -> Json {
         self.send(line);
         serde_json::from_str(&self.line()).unwrap()
     }
 
-    fn call(&mut self, id: u64, tool: &str, arguments: &Json) -> Json {
+    pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: &Json) -> Json {
         self.ask(&call(id, tool, arguments))
     }
 
     /// The client says nothing more; how the gateway ended.
-    fn end(mut self) -> i32 {
+    pub(crate) fn end(mut self) -> i32 {
         drop(self.input.take());
         self.child.wait().unwrap().code().unwrap_or(-1)
     }
@@ -105,7 +105,7 @@ impl Drop for Session {
     }
 }
 
-fn lines_of(output: ChildStdout) -> Receiver<String> {
+pub(crate) fn lines_of(output: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines() {
@@ -117,16 +117,16 @@ fn lines_of(output: ChildStdout) -> Receiver<String> {
     receiver
 }
 
-fn call(id: u64, tool: &str, arguments: &Json) -> String {
+pub(crate) fn call(id: u64, tool: &str, arguments: &Json) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}).to_string()
 }
 
-fn text(answer: &Json) -> &str {
+pub(crate) fn text(answer: &Json) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
 /// The calls that reached the server.
-fn seen(project: &Project) -> Vec<Json> {
+pub(crate) fn seen(project: &Project) -> Vec<Json> {
     std::fs::read_to_string(project.path("seen"))
         .unwrap_or_default()
         .lines()
@@ -134,20 +134,20 @@ fn seen(project: &Project) -> Vec<Json> {
         .collect()
 }
 
-fn action_of(answer: &Json) -> String {
+pub(crate) fn action_of(answer: &Json) -> String {
     answer["result"]["_meta"]["org.ordain/call"]["action_id"]
         .as_str()
         .unwrap_or_else(|| panic!("{answer}"))
         .to_owned()
 }
 
-fn approve(project: &Project, id: &str) {
+pub(crate) fn approve(project: &Project, id: &str) {
     let status = project.run(&["status", id, "--json"]).json();
     project.approve_as("alice", id, status["view_digest"].as_str().unwrap()).ended(0);
 }
 
 /// The outcomes on the ledger, counted.
-fn outcomes(project: &Project) -> BTreeMap<String, usize> {
+pub(crate) fn outcomes(project: &Project) -> BTreeMap<String, usize> {
     let mut counted = BTreeMap::new();
     for action in project.run(&["status", "--json"]).lines() {
         *counted.entry(action["state"].as_str().unwrap().to_owned()).or_default() += 1;
@@ -380,7 +380,7 @@ fn a_killed_gateway_leaves_no_doubt_unrecorded() {
     let project = project();
     let words = entry(&project, "t", &[], &test_server(&project));
     let mut sent = 0;
-    for round in 0..10_u64 {
+    for round in 0..if soaking() { 200_u64 } else { 10 } {
         let mut client = Session::start(&words);
         client.call(0, "echo", &json!({"n": format!("first-{round}")}));
         for number in 0..12 {
@@ -407,7 +407,7 @@ fn a_killed_gateway_leaves_no_doubt_unrecorded() {
 }
 
 /// The packages that `cargo xtask test` has installed.
-fn installed(path: &str) -> String {
+pub(crate) fn installed(path: &str) -> String {
     let found = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join(path);
     assert!(found.exists(), "`cargo xtask test` installs {}", found.display());
     found.display().to_string()
@@ -446,8 +446,22 @@ fn transcript(words: &[String], folder: &Path, script: &[Json]) -> Vec<String> {
 #[test]
 fn real_servers_answer_the_same_through_the_gateway() {
     let project = Project::with_gate(Kind::File);
-    let called = ["echo", "get-sum", "read_text_file", "list_directory", "convert_time"];
-    let all: String = ["everything", "files", "time"].map(|server| tools(server, &called)).concat();
+    let all: String = [
+        ("everything", &["echo", "get-sum"][..]),
+        ("files", &["read_text_file", "list_directory"]),
+        ("time", &["convert_time"]),
+        ("memory", &["read_graph", "create_entities"]),
+        ("thinking", &["sequentialthinking"]),
+        ("git", &["git_status", "git_log"]),
+        ("fetch", &["fetch"]),
+        ("sqlite", &["list_tables", "read_query"]),
+    ]
+    .map(|(server, called)| tools(server, called))
+    .concat();
+    // Every tool is shown.
+    let all = format!(
+        "{all}[\"*\"]\naction_type = \"write\"\nresource_type = \"tool\"\nresource_id = \"{{*}}\"\ndomain = \"sales\"\n"
+    );
     project.write("policy/tools.toml", &all);
     project.push();
     project.write("data/a.txt", "one\ntwo\n");
@@ -474,7 +488,7 @@ fn real_servers_answer_the_same_through_the_gateway() {
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         request(2, "tools/list", json!({})),
     ];
-    let cases: [(&str, Vec<String>, Vec<Json>); 3] = [
+    let mut cases: Vec<(&str, Vec<String>, Vec<Json>)> = vec![
         (
             "everything",
             node("server-everything", "stdio"),
@@ -509,14 +523,78 @@ fn real_servers_answer_the_same_through_the_gateway() {
             .into(),
         ),
     ];
+    if soaking() {
+        cases.extend(further_servers(&project, &tool));
+    }
+    let calls =
+        cases.iter().flat_map(|(_, _, calls)| calls).filter(|call| call["method"] == "tools/call").count();
     for (name, server, calls) in cases {
         let script: Vec<Json> = opening.iter().cloned().chain(calls).collect();
         let direct = transcript(&server, &project.root, &script);
         let through = transcript(&entry(&project, name, &[], &server), &project.root, &script);
         assert_eq!(through, direct, "{name}");
     }
-    assert_eq!(count(&project.entries(), "permit_spent"), 3 + 3 + 1);
+    assert_eq!(count(&project.entries(), "permit_spent"), calls);
     project.sound();
+}
+
+/// Servers that only the soak asks. None of the calls changes what the next one answers.
+fn further_servers(
+    project: &Project,
+    tool: &impl Fn(u64, &str, Json) -> Json,
+) -> Vec<(&'static str, Vec<String>, Vec<Json>)> {
+    let node = |package: &str| -> Vec<String> {
+        let path = format!("node-mcp-servers/node_modules/@modelcontextprotocol/{package}/dist/index.js");
+        vec!["node".to_owned(), installed(&path)]
+    };
+    let python = |path: &str, arguments: &[&str]| -> Vec<String> {
+        std::iter::once(installed(path))
+            .chain(arguments.iter().map(|&argument| argument.to_owned()))
+            .collect()
+    };
+    let repository = project.path("repository").display().to_string();
+    for arguments in [
+        &["init", "--quiet", &repository][..],
+        &[
+            "-C",
+            &repository,
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "-m",
+            "x",
+        ],
+    ] {
+        ran(Command::new("git").args(arguments)).ended(0);
+    }
+    let database = project.path("test.db").display().to_string();
+    let thought = json!({"thought": "x", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1});
+    vec![
+        ("memory", node("server-memory"), vec![tool(3, "read_graph", json!({}))]),
+        ("thinking", node("server-sequential-thinking"), vec![tool(3, "sequentialthinking", thought)]),
+        (
+            "git",
+            python("python-mcp-servers/bin/mcp-server-git", &[]),
+            vec![
+                tool(3, "git_status", json!({"repo_path": repository})),
+                tool(4, "git_log", json!({"repo_path": repository})),
+            ],
+        ),
+        (
+            "fetch",
+            python("python-mcp-servers/bin/mcp-server-fetch", &["--ignore-robots-txt"]),
+            vec![tool(3, "fetch", json!({"url": "http://127.0.0.1:9/"}))],
+        ),
+        (
+            "sqlite",
+            python("python-mcp-sqlite/bin/mcp-server-sqlite", &["--db-path", &database]),
+            vec![tool(3, "list_tables", json!({})), tool(4, "read_query", json!({"query": "SELECT 1 AS x"}))],
+        ),
+    ]
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn check_warns_and_can_be_told_to_refuse() {
         .run(&["policy", "check"])
         .ended(0)
         .says_all(&said)
-        .says_all(&["valid  policy: 10 permits, 5 forbids, 1 warning"]);
+        .says_all(&["valid  policy: 14 permits, 5 forbids, 1 warning"]);
     project.run(&["policy", "check", "--deny-warnings"]).ended(1).says_all(&said).says_all(&["invalid"]);
     let checked = project.run(&["policy", "check", "--json"]).ended(0).json();
     assert_eq!(checked["problems"][0]["severity"], "warning");
@@ -382,12 +382,12 @@ fn cases_can_be_chosen_and_must_be_there() {
     project
         .run(&["policy", "test", "--filter", "tests/money"])
         .ended(0)
-        .says_all(&["9 of 64 cases: all as expected"]);
-    project.run(&["policy", "test", "--filter", "a cent more"]).ended(0).says_all(&["1 of 64 cases"]);
+        .says_all(&["9 of 78 cases: all as expected"]);
+    project.run(&["policy", "test", "--filter", "a cent more"]).ended(0).says_all(&["1 of 78 cases"]);
     project
         .run(&["policy", "test", "--filter", "nonsense"])
         .ended(1)
-        .says_all(&["none of the 64 cases", "nonsense"]);
+        .says_all(&["none of the 78 cases", "nonsense"]);
     std::fs::remove_dir_all(project.path("policy/tests")).unwrap();
     project.run(&["policy", "test"]).ended(1).says_all(&["policy/tests: there are no cases"]);
 }

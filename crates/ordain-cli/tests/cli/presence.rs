@@ -65,6 +65,11 @@ pub(crate) fn on_terminal(room: &Project, steps: &[(&str, &str)], arguments: &[&
     terminal(room, "alone", steps, arguments)
 }
 
+/// The same for a command that is made elsewhere.
+pub(crate) fn command_on_terminal(room: &Project, steps: &[(&str, &str)], command: &Command) -> Ran {
+    of_terminal("alone", steps, command, room)
+}
+
 fn terminal(room: &Project, watched: &str, steps: &[(&str, &str)], arguments: &[&str]) -> Ran {
     of_terminal(watched, steps, &room.command(arguments), room)
 }

@@ -145,7 +145,8 @@ fn every_example_ends_as_it_says() {
 #[test]
 fn the_page_says_what_came_of_it_and_what_to_do_next() {
     let workspace = Workspace::new();
-    let path = workspace.document("i.json", &intent(&["cat", "a.txt"], "grep -q one a.txt"));
+    let path =
+        workspace.document("i.json", &intent(&["grep", "one | two\\|one", "a.txt"], "grep -q one a.txt"));
     let ran = workspace.run(&[&path]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert!(
@@ -156,8 +157,8 @@ fn the_page_says_what_came_of_it_and_what_to_do_next() {
     let folder = fs::read_dir(workspace.path.join(".ordain/runs")).unwrap().next().unwrap().unwrap().path();
     assert!(ran.stdout.contains(&format!("ordain apply {}", folder.display())), "{}", ran.stdout);
     for line in [
-        "run     1/2  cat a.txt",
-        "ok      1/2  cat a.txt",
+        r"run     1/2  grep 'one | two\|one' a.txt",
+        r"ok      1/2  grep 'one | two\|one' a.txt",
         "test    2/2  grep -q one a.txt",
         "ok      2/2  grep",
     ] {

@@ -40,6 +40,7 @@ fn a_command_shows_its_output_and_its_end() {
     let ran = workspace.exec(&["--profile", "strict", "--", "python3"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("not among the commands of the profile `strict`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: the profile `dev` allows every command"), "{}", ran.stderr);
 }
 
 #[test]

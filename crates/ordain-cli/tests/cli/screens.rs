@@ -197,3 +197,26 @@ fn of_the_demo() {
     }
     kept("demo", shown);
 }
+
+/// Documents, and the pages around an intent, from the intent to an order of work.
+#[test]
+fn of_intents() {
+    let project = Project::empty();
+    project.run(&["init", "--solo"]).ended(0);
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let golden = format!("{examples}/golden/contradictory.bundle.json");
+    kept("show_bundle", screens(&project, &["show", &golden]));
+    project.write("broken.json", r#"{"goal": "Add a log to `a.rs`", "constraints": null, "contexts": {}}"#);
+    let verify = ["verify", "--kind", "intent", "broken.json"];
+    let mut shown = String::new();
+    for color in ["never", "always"] {
+        for columns in COLUMNS {
+            let said = run(&project, columns, color, &verify).ended(3).stdout.replace('\u{1b}', "␛");
+            let limit: usize = columns.parse().unwrap();
+            let long = said.lines().find(|line| color == "never" && line.chars().count() > limit);
+            assert_eq!(long, None, "at {columns}");
+            writeln!(shown, "== {columns} columns, colour {color}\n{said}").unwrap();
+        }
+    }
+    kept("verify", shown);
+}

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 
 const PASSPHRASE: &str = "correct horse battery staple";
-const SOCKET: &str = "unix:/run/ordain/gate.sock";
+pub(crate) const SOCKET: &str = "unix:/run/ordain/gate.sock";
 
 /// Asks to register the folder above all others as a project, with a statement that nobody signed, and prints the
 /// answer.
@@ -58,7 +58,7 @@ permit (principal in Group::"agents", action == Action::"write", resource in Dom
     [("crm.cedar", cedar.to_owned()), ("entities.json", entities.to_string())]
 }
 
-fn write_policies(folder: &Path, agent: Option<&str>) {
+pub(crate) fn write_policies(folder: &Path, agent: Option<&str>) {
     std::fs::create_dir_all(folder).unwrap();
     for (name, text) in policies(agent) {
         std::fs::write(folder.join(name), text).unwrap();

@@ -250,7 +250,11 @@ fn records(store: &Store) {
         });
     });
     check(None, "its effect is guarded wrongly", &|it| {
-        let sql = "UPDATE records SET state = 'clear', body = '{\"open\":[]}' WHERE kind = 'effect'";
+        let sql = "UPDATE records SET state = 'clear', body = '{\"open\":[]}' WHERE kind = 'effect' AND state = 'open'";
+        it.execute_batch(sql).unwrap();
+    });
+    check(None, "counts other uses or rejections than the ledger", &|it| {
+        let sql = "UPDATE records SET body = '{\"open\":[]}' WHERE kind = 'effect' AND state = 'clear'";
         it.execute_batch(sql).unwrap();
     });
     check(submitted("p-1-1"), "has no record", &|it| {

@@ -168,7 +168,9 @@ fn answers_come_from_the_terminal_or_from_a_file() {
     let ran = ordain(&["clarify", &intent, "-o", &made], "TBD\nstart\n9\n2\n");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("not taken: ") && ran.stderr.contains("is a placeholder"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("expected a number from 1 to 2"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("expected a number from 1 to 3"), "{}", ran.stderr);
+    // The answer that chooses nothing is the last one.
+    assert!(ran.stderr.contains("1) port must be 1\n   2) port must be 2\n   3) keep all"), "{}", ran.stderr);
     assert!(ran.stderr.contains("taken: unclear ") && ran.stderr.contains(" → "), "{}", ran.stderr);
     let answered = parsed(&fs::read_to_string(&made).unwrap());
     let answers = answered["context"]["answers"].as_object().unwrap().clone();
@@ -191,6 +193,8 @@ fn answers_come_from_the_terminal_or_from_a_file() {
     let unknown = file(&folder, "unknown.json", r#"{"q_0123456789abcdef": "x"}"#);
     let ran = ordain(&["clarify", &intent, "--answers", &unknown], "");
     assert!(ran.code == 1 && ran.stderr.contains("INVALID_ANSWER"), "{}", ran.stderr);
+    ordain(&["transform", "-"], "goal: hi").ended(11).says("hint: standard input is read as JSON");
+    ordain(&["transform", "--goal", "-"], "hi").ended(10);
     let ran = ordain(&["clarify", "-"], "{}");
     assert!(ran.code == 1 && ran.stderr.contains("goal"), "{} {}", ran.code, ran.stderr);
     let text = json!({"goal": "Rename `run` to <name> in `src/a.rs`", "constraints": ["port must be 1", "port must be 2"]});

@@ -37,6 +37,7 @@ async fn enrol(gate: &Gate, principal: &str, seed: u8) {
         principal: principal.to_owned(),
         public_key: public(seed),
         owner: principal == "olga",
+        passkey: None,
     };
     let caller = signed(gate, OwnerAct::EnrolApproverKey, &new.subject()).await;
     gate.enrol_approver_key(&caller, &new).await.unwrap();

@@ -5,6 +5,7 @@ mod ask;
 mod compare;
 mod evidence;
 mod misses;
+mod pins;
 mod reasons;
 mod shell;
 mod subject;
@@ -24,6 +25,7 @@ use ordain_spec::action::{
 };
 use ordain_spec::decision::{Approvals, Decision, Outcome, SCHEMA_VERSION, gate};
 use ordain_spec::limits::FRESHNESS_MS_DEFAULT;
+use ordain_spec::mcp::Pins;
 use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_spec::{Facts, Kind, Nullable, RuleId, Sha256, verify_value};
 use reasons::Reasons;
@@ -31,6 +33,7 @@ use std::collections::BTreeSet;
 use subject::{Asker, Subject, rollback, subjects, table_effects};
 
 pub use misses::{Check, Examined, nearest};
+pub use pins::mcp_server_of;
 pub use shell::{ShellEffects, derive_shell};
 
 /// Everything that a decision depends on.
@@ -50,6 +53,9 @@ pub struct Case<'a> {
     pub now_ms: u64,
     /// Whether an operator has halted the gate.
     pub halted: bool,
+    /// The folder of the project, from the root of the file system, for the effects of shell commands. Without it,
+    /// paths from the root are outside.
+    pub workspace: Option<&'a str>,
 }
 
 /// A decision, and what follows from it.
@@ -79,7 +85,7 @@ pub struct Judgement {
 ///     "target": {"resource_type": "file", "resource_id": "README.md", "domain": "workspace", "constraints": {}}}"#;
 /// let document = Value::read(text).unwrap_or_else(|error| panic!("{error}"));
 /// let (evidence, approvals, approver_keys) = (&[], &[], &NO_KEYS);
-/// let case = Case { document: &document, policies: &policies, evidence, approvals, approver_keys, now_ms: 1, halted: false };
+/// let case = Case { document: &document, policies: &policies, evidence, approvals, approver_keys, now_ms: 1, halted: false, workspace: None };
 /// assert_eq!(decide(&case).decision.outcome, Outcome::Allow);
 /// let halted = decide(&Case { halted: true, ..case });
 /// assert_eq!(halted.decision.outcome, Outcome::Deny);
@@ -99,7 +105,7 @@ pub fn decide(case: &Case<'_>) -> Judgement {
 /// let policies = PolicySet::load(&PolicyFiles::new()).unwrap_or_else(|problems| panic!("{problems:?}"));
 /// let document = &Value::Null;
 /// let (evidence, approvals, approver_keys) = (&[], &[], &NO_KEYS);
-/// let case = Case { document, policies: &policies, evidence, approvals, approver_keys, now_ms: 1, halted: false };
+/// let case = Case { document, policies: &policies, evidence, approvals, approver_keys, now_ms: 1, halted: false, workspace: None };
 /// let decision = decide_text(b"{", &case).decision;
 /// assert_eq!(decision.reasons[0].rule_id, "PARSE");
 /// ```
@@ -117,6 +123,19 @@ pub fn decide_text(text: &[u8], case: &Case<'_>) -> Judgement {
 pub fn decide_derived(case: &Case<'_>, derived: &ShellEffects) -> Judgement {
     let mut judge = Judge::new(case);
     judge.derived = Some(derived.clone());
+    judge.judge_document(case.document);
+    judge.finish()
+}
+
+/// The same where it is known which tools of MCP servers an owner approved: a call of another one is denied.
+/// `derived` is there for a shell command, and `pins` for a server of which something is approved.
+pub fn decide_pinned(case: &Case<'_>, derived: Option<&ShellEffects>, pins: Option<&Pins>) -> Judgement {
+    let mut judge = Judge::new(case);
+    judge.derived = derived.cloned();
+    let mode = mcp_server_of(case.document).map(|server| case.policies.pin_mode(server));
+    if let Some(problem) = mode.and_then(|mode| pins::problem(case.document, mode, pins)) {
+        judge.reasons.deny(gate::PINNED, "/parameters/mcp", problem);
+    }
     judge.judge_document(case.document);
     judge.finish()
 }
@@ -257,7 +276,7 @@ impl<'a> Judge<'a> {
         let derived = match (shell::is_judged_by_effects(&proposal, document), self.derived.take()) {
             (false, _) => None,
             (true, Some(derived)) => Some(derived),
-            (true, None) => derive_shell(document, None),
+            (true, None) => derive_shell(document, self.case.workspace),
         };
         let subjects = subjects(&proposal, document, derived.as_ref(), &mut self.reasons);
         if let Some(undoes) = self.undoes.clone() {

@@ -13,7 +13,7 @@ use cedar_policy::{Context, Entities, Entity, EntityUid, Request, RestrictedExpr
 use ordain_canon::Value;
 use ordain_canon::time::rfc3339_millis;
 use ordain_shell::Effect;
-use ordain_spec::action::{ActionType, ApprovalClass, Proposal, RollbackStrategy};
+use ordain_spec::action::{ActionType, ApprovalClass, FILES, FILES_MAX, Proposal, RollbackStrategy};
 use ordain_spec::decision::gate;
 use ordain_spec::{folded_path, path_problem};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,6 +23,7 @@ use unicode_normalization::is_nfc;
 const PATCH_SET: &str = "patch_set";
 const WORKSPACE: &str = "workspace";
 const FILE: &str = "file";
+const FOLDER: &str = "folder";
 /// Where the operations of a patch set stand.
 pub(crate) const OPERATIONS: &str = "/parameters/operations";
 
@@ -85,6 +86,17 @@ pub(crate) fn subjects<'p>(
             let message = "a patch set is applied by `write` in the domain `workspace`, and by nothing else";
             reasons.deny(gate::OPERATIONS, "/target", message);
         }
+        if target.resource_type.as_str() == FILES {
+            return file_subjects(proposal, reasons);
+        }
+        if target.resource_type.as_str() == FOLDER
+            && target.domain.as_str() == WORKSPACE
+            && target.resource_id.as_str() != "."
+            && let Some(problem) = file_problem(target.resource_id.as_str())
+        {
+            let message = format!("a folder is named by its path: {problem}");
+            reasons.deny(gate::OPERATIONS, "/target/resource_id", message);
+        }
         if target.resource_type.as_str() == FILE
             && target.domain.as_str() == WORKSPACE
             && let Some(problem) = file_problem(target.resource_id.as_str())
@@ -140,6 +152,38 @@ pub(crate) fn subjects<'p>(
         }
     }
     if whole { subjects } else { Vec::new() }
+}
+
+/// One for each path of a target that is several files.
+fn file_subjects<'p>(proposal: &'p Proposal, reasons: &mut Reasons) -> Vec<Subject<'p>> {
+    const PLACE: &str = "/target/resource_id";
+    let target = &proposal.target;
+    // Borrowed texts have no escapes; a path with one could not be compared with what a policy says.
+    let paths: Option<Vec<&'p str>> = serde_json::from_str(target.resource_id.as_str()).ok();
+    let Some(paths) = paths.filter(|paths| (1..=FILES_MAX).contains(&paths.len())) else {
+        let message = format!("several files are named by a JSON array of at most {FILES_MAX} plain paths");
+        reasons.deny(gate::OPERATIONS, PLACE, message);
+        return Vec::new();
+    };
+    let mut subjects = Vec::new();
+    let distinct: BTreeSet<&str> = paths.into_iter().collect();
+    for path in distinct {
+        if target.domain.as_str() == WORKSPACE
+            && let Some(problem) = file_problem(path)
+        {
+            reasons.deny(gate::OPERATIONS, PLACE, format!("a file is named by its path: {problem}"));
+            return Vec::new();
+        }
+        subjects.push(Subject {
+            action: proposal.action_type,
+            resource_type: FILE,
+            resource_id: path,
+            domain: target.domain.as_str(),
+            path: PLACE.to_owned(),
+            shell: None,
+        });
+    }
+    subjects
 }
 
 /// One for each effect. The command's own target is not asked about: an effect says what is done to which thing.
@@ -373,7 +417,8 @@ fn resource_entity(
         ("type".to_owned(), text(subject.resource_type)),
         ("domain".to_owned(), text(subject.domain)),
     ]);
-    if path_problem(subject.resource_id).is_none() {
+    let is_top = subject.resource_type == FOLDER && subject.resource_id == ".";
+    if is_top || path_problem(subject.resource_id).is_none() {
         attributes.insert("path".to_owned(), text(subject.resource_id));
         attributes.insert("folded".to_owned(), text(&folded_path(subject.resource_id)));
     }

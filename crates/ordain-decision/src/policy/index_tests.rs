@@ -299,6 +299,7 @@ fn policies_of_others_are_not_evaluated() {
             approver_keys: &ordain_spec::statement::NO_KEYS,
             now_ms: 1,
             halted: false,
+            workspace: None,
         };
         let judgement = crate::decide(&case);
         assert_eq!(judgement.decision.outcome.name(), "ALLOW");

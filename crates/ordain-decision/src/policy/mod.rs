@@ -12,6 +12,7 @@ mod names;
 pub(crate) mod people;
 mod problem;
 pub(crate) mod schema;
+mod servers;
 mod size;
 mod statement;
 mod tables;
@@ -33,6 +34,7 @@ pub(crate) use index::{InScope, Index, Place, Verdicts};
 pub(crate) use names::{Known, fault as name_fault};
 pub use problem::{Problem, Severity};
 pub use schema::schema_text;
+pub use servers::look_alikes;
 pub(crate) use statement::{Condition, EntityReads, Reads, Statement, depends_on_request};
 
 /// The files of a policy folder: names and texts, without its tests.
@@ -55,6 +57,7 @@ pub struct PolicySet {
     pub(crate) sensors: Sensors,
     pub(crate) tools: BTreeMap<String, ToolMapping>,
     pub(crate) redact: BTreeSet<String>,
+    pub(crate) servers: servers::Servers,
     pub(crate) known: KnownNames,
     /// The values that conditions read, all policies together.
     pub(crate) reads: Reads,
@@ -81,8 +84,15 @@ pub fn is_policy_file(name: &str) -> bool {
     name.ends_with(".cedar") || OTHER_FILES.contains(&name)
 }
 
-const OTHER_FILES: [&str; 6] =
-    [schema::FILE, people::FILE, tables::EFFECTS, tables::SENSORS, tables::TOOLS, tables::REDACT];
+const OTHER_FILES: [&str; 7] = [
+    schema::FILE,
+    people::FILE,
+    tables::EFFECTS,
+    tables::SENSORS,
+    tables::TOOLS,
+    tables::REDACT,
+    servers::FILE,
+];
 
 #[derive(Serialize)]
 struct Covered<'f> {
@@ -132,6 +142,7 @@ impl PolicySet {
         let sensors = Sensors::load(text(tables::SENSORS), problems);
         let tools = tables::load_tools(text(tables::TOOLS), problems);
         let redact = tables::load_redact(text(tables::REDACT), problems);
+        let servers = servers::Servers::load(text(servers::FILE), problems);
         let parsed = parse_all(files, problems);
         let built = schema::build(text(schema::FILE), problems)?;
         let people = People::load(text(people::FILE), &built.schema, problems)?;
@@ -198,6 +209,7 @@ impl PolicySet {
             sensors,
             tools,
             redact,
+            servers,
             known,
             warnings: Vec::new(),
         })

@@ -147,7 +147,11 @@ pub(crate) fn load_redact(text: Option<&str>, problems: &mut Problems) -> BTreeS
     read::<RedactFile>(REDACT, text, problems).unwrap_or_default().fields
 }
 
-fn read<T: DeserializeOwned>(file: &str, text: Option<&str>, problems: &mut Problems) -> Option<T> {
+pub(crate) fn read<T: DeserializeOwned>(
+    file: &str,
+    text: Option<&str>,
+    problems: &mut Problems,
+) -> Option<T> {
     let text = text?;
     match toml::from_str(text) {
         Ok(table) => Some(table),

@@ -18,7 +18,7 @@ pub(crate) fn public(key: &SigningKey) -> String {
 }
 
 pub(crate) fn new_key(principal: &str, key: &SigningKey, owner: bool) -> NewApproverKey {
-    NewApproverKey { principal: principal.to_owned(), public_key: public(key), owner }
+    NewApproverKey { principal: principal.to_owned(), public_key: public(key), owner, passkey: None }
 }
 
 /// A caller that signed an act, on the terms of now.

@@ -102,6 +102,8 @@ impl Snapshot {
             if self.odd.get(path) != after.odd.get(path) && !cached(path) {
                 let word =
                     after.odd.get(path).map_or("is gone, and has no name for a patch set", String::as_str);
+                // The hash behind the word tells two contents apart, and tells people nothing.
+                let word = word.split_once(" (").map_or(word, |(word, _)| word);
                 found.problems.push(Problem { path: path.clone(), problem: word.to_owned() });
             }
         }

@@ -29,20 +29,26 @@ pub(crate) fn operations(patch: &str) -> Result<Vec<(Operation, String)>, &'stat
         return Err("the patch does not begin with `*** Begin Patch`");
     }
     let mut ended = false;
+    // Inside the changes of an update every line that begins with a space is content, whatever comes after it.
+    let (mut updates, mut in_changes) = (false, false);
     for line in lines {
         if ended && !line.trim().is_empty() {
             return Err("the patch goes on after its end");
         }
         // Hosts differ in whether they trim a line before they look at it.
         let trimmed = line.trim_start();
+        if line.starts_with("@@") {
+            in_changes = updates;
+        } else if in_changes && line.starts_with(' ') {
+            continue;
+        }
         let Some(header) = trimmed.strip_prefix("***") else { continue };
-        if line != trimmed && !line.starts_with(' ') {
+        if line != trimmed {
             return Err("the patch has a header that is indented");
         }
-        if line != trimmed {
-            // A context line of a file that itself contains such a text.
-            return Err("the patch has a line that could be read as a header");
-        }
+        updates = header.trim_start().starts_with("Update File:")
+            || updates && header.trim_start().starts_with("Move to:");
+        in_changes = updates;
         let header = header.trim_start();
         let path_after = |prefix: &str| header.strip_prefix(prefix).map(|path| path.trim().to_owned());
         if header == "End Patch" {
@@ -95,6 +101,23 @@ mod tests {
             found,
             [("create", "a.txt"), ("delete", "b.txt"), ("create", "c.txt"), ("delete", "d.txt")]
         );
+    }
+
+    /// A line of Markdown in the middle of an update is content; after anything else it could be a header.
+    #[test]
+    fn an_indented_line_of_a_change_is_content() {
+        let patch = "*** Begin Patch\n*** Update File: a.md\n@@\n *** stars ***\n   *** Delete File: b\n-x\n+y\n*** End Patch\n";
+        assert_eq!(operations(patch).unwrap(), [(Operation::Modify, "a.md".to_owned())]);
+        let moved = patch.replace("@@", "*** Move to: c.md\n@@");
+        assert_eq!(operations(&moved).unwrap().len(), 2);
+        for before in
+            ["*** Add File: n\n+x", "*** Delete File: n", "*** Update File: n\n@@\n-x\n*** End of File"]
+        {
+            let patch = format!("*** Begin Patch\n{before}\n *** Delete File: b\n*** End Patch\n");
+            assert!(operations(&patch).is_err(), "{patch}");
+        }
+        let tab = "*** Begin Patch\n*** Update File: a.md\n@@\n\t*** Delete File: b\n*** End Patch\n";
+        assert!(operations(tab).is_err());
     }
 
     #[test]

@@ -2,18 +2,21 @@
 
 use super::{Pending, Relay};
 use crate::call::Call;
-use crate::gatekeeper::{Answer, Judged, now_ms};
-use crate::limits::{CANCELLED_WAIT, DEADLINE_MARGIN_MS, PROGRESS_EVERY, ROUNDS_MAX};
+use crate::gatekeeper::{Judged, now_ms};
+use crate::hold::{Asker, Decided, Hold, TaskUse};
+use crate::limits::{CANCELLED_WAIT, DEADLINE_MARGIN_MS, QUESTIONS_MAX, ROUNDS_MAX};
 use crate::message::Id;
+use crate::rounds::OwnRound;
 use crate::texts::{self, NOT_RELAYED, Refusal};
-use ordain_api::{ActionState, ActionStatus, UseOutcome, UseReceipt};
+use ordain_api::{UseOutcome, UseReceipt};
+use serde_json::Value as Json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// The fate of a call that was sent.
-pub(super) enum Event {
+pub(crate) enum Event {
     /// The client has the server's answer.
     Answered {
         outcome: UseOutcome,
@@ -36,9 +39,9 @@ pub(super) enum Event {
 }
 
 /// A call that goes on when the client has answered the server's question.
-pub(super) struct OpenRound {
-    used: UseReceipt,
-    began: Instant,
+pub(crate) struct OpenRound {
+    pub(crate) used: UseReceipt,
+    pub(crate) began: Instant,
 }
 
 /// A call on its own thread.
@@ -48,15 +51,24 @@ struct Course<'r> {
     /// Whether a result can say no; other methods have only errors.
     is_tool: bool,
     call: &'r Call,
+    /// The gateway's own round that it continues.
+    round: Option<&'r OwnRound>,
 }
 
 impl Relay {
     /// Lets a call run its course on a thread of its own.
-    pub(super) fn begin_call(self: &Arc<Self>, id: Id, method: &str, call: Call, line: Vec<u8>) {
+    pub(super) fn begin_call(
+        self: &Arc<Self>,
+        id: Id,
+        method: &str,
+        call: Call,
+        line: Vec<u8>,
+        round: Option<OwnRound>,
+    ) {
         let relay = Arc::clone(self);
         let is_tool = method == "tools/call";
         std::thread::spawn(move || {
-            let course = Course { relay: &relay, id: &id, is_tool, call: &call };
+            let course = Course { relay: &relay, id: &id, is_tool, call: &call, round: round.as_ref() };
             let ran = catch_unwind(AssertUnwindSafe(|| course.run(&line)));
             if ran.is_err() {
                 course.refuse(&texts::unknown(&call.tool, "the gateway has a bug"));
@@ -84,7 +96,7 @@ impl Relay {
     pub(super) fn leave_rounds(&self) {
         let rounds = std::mem::take(&mut self.state().rounds);
         for (_, OpenRound { used, began }) in rounds {
-            self.report(&used, UseOutcome::Unknown, "the server asked something, and nobody answered", began);
+            self.report(&used, UseOutcome::Failed, "the server asked something, and nobody answered", began);
         }
     }
 
@@ -101,8 +113,12 @@ impl Course<'_> {
         let (used, began) = match began {
             Some(OpenRound { used, began }) => (used, began),
             None => match self.decide() {
-                Ok(Some(used)) => (used, Instant::now()),
-                Ok(None) => return self.relay.decided(self.id, true),
+                Ok(Decided::Run(used)) => (used, Instant::now()),
+                Ok(Decided::Gone | Decided::Task(_)) => return self.relay.decided(self.id, true),
+                Ok(Decided::Result(result)) => {
+                    self.relay.decided(self.id, true);
+                    return self.relay.answer(&texts::result(&self.id.text, &result));
+                }
                 Err(refusal) => {
                     // Nobody can use its id again before it is answered, and nobody waits for it after.
                     self.relay.decided(self.id, true);
@@ -151,56 +167,30 @@ impl Course<'_> {
         self.relay.state().rounds.remove(&key)
     }
 
-    /// Asks the gate, and people if it wants them. Nothing for a call that the client cancelled meanwhile.
-    fn decide(&self) -> Result<Option<UseReceipt>, Refusal> {
+    /// Asks the gate, and people if it wants them.
+    fn decide(&self) -> Result<Decided, Refusal> {
         let Relay { settings, gatekeeper, upstream_hash, .. } = self.relay;
         let tool = &self.call.tool;
         let undecided = |problem: String| texts::undecided(tool, &problem);
-        let pins = self.relay.state().definitions.pins(tool).map_err(undecided)?;
+        let (pins, abilities) = {
+            let state = self.relay.state();
+            let abilities = if self.call.is_modern { self.call.abilities } else { state.abilities };
+            (state.definitions.pins(tool).map_err(undecided)?, abilities)
+        };
         let judged = Judged::of(self.call, &settings.server, upstream_hash, pins).map_err(undecided)?;
-        let end = Instant::now() + settings.wait;
-        let mut waited_for: Option<String> = None;
-        loop {
-            let action = match gatekeeper.act(&judged, waited_for.as_deref()).map_err(undecided)? {
-                Answer::Allowed(used) => return Ok(Some(used)),
-                Answer::Denied(action) => return Err(texts::denied(tool, &action)),
-                Answer::Held(action) => action,
-            };
-            let Some(status) = self.wait(&action, end).map_err(undecided)? else {
-                if self.is_cancelled() {
-                    return Ok(None);
-                }
-                return Err(texts::held(tool, &action));
-            };
-            if matches!(status.state, ActionState::Denied | ActionState::Expired | ActionState::Superseded) {
-                return Err(texts::denied(tool, &status));
-            }
-            waited_for = Some(status.action_id);
-        }
-    }
-
-    /// Waits for people. Nothing if the time is over, or the client has gone or wants no answer any more.
-    fn wait(&self, action: &ActionStatus, end: Instant) -> Result<Option<ActionStatus>, String> {
-        const STEP: Duration = Duration::from_secs(1);
-        let mut said_at = Instant::now().checked_sub(PROGRESS_EVERY).unwrap_or_else(Instant::now);
-        let mut step = 0;
-        loop {
-            let over = Instant::now() >= end || self.relay.state().closing || self.is_cancelled();
-            if over {
-                return Ok(None);
-            }
-            if let Some(token) =
-                self.call.progress_token.as_ref().filter(|_| said_at.elapsed() >= PROGRESS_EVERY)
-            {
-                step += 1;
-                let message = format!("waits for approval ({})", action.action_id);
-                self.relay.answer(&texts::progress(token, step, &message));
-                said_at = Instant::now();
-            }
-            if let Some(status) = self.relay.gatekeeper.wait(&action.action_id, STEP)? {
-                return Ok(Some(status));
-            }
-        }
+        let hold = Hold {
+            gatekeeper,
+            call: self.call,
+            judged: &judged,
+            round: self.round,
+            abilities,
+            asker: self,
+            wait: settings.wait,
+            console: settings.console.as_deref(),
+            // The answer to the call could not be told from that to another request of the same id.
+            task: TaskUse::Never,
+        };
+        hold.decide()
     }
 
     fn is_cancelled(&self) -> bool {
@@ -260,7 +250,7 @@ impl Course<'_> {
                 drop(relay);
                 self.relay.report(
                     &used,
-                    UseOutcome::Unknown,
+                    UseOutcome::Failed,
                     "the server asked something, and the call was not followed",
                     began,
                 );
@@ -275,5 +265,34 @@ impl Course<'_> {
             texts::error(Some(&self.id.text), NOT_RELAYED, &refusal.text)
         };
         self.relay.answer(&line);
+    }
+}
+
+impl Asker for Course<'_> {
+    fn say(&self, line: &[u8]) {
+        self.relay.answer(line);
+    }
+
+    fn is_gone(&self) -> bool {
+        self.relay.state().closing || self.is_cancelled()
+    }
+
+    fn ask(&self, id: &str, line: &[u8]) -> Option<Receiver<Json>> {
+        let (sender, receiver) = channel();
+        let mut state = self.relay.state();
+        if state.questions.len() >= QUESTIONS_MAX {
+            state.questions.pop_first();
+        }
+        state.questions.insert(id.to_owned(), sender);
+        drop(state);
+        self.relay.answer(line);
+        Some(receiver)
+    }
+
+    fn forget(&self, id: &str) {
+        // An answer may still come, and the server has never asked.
+        if let Some(question) = self.relay.state().questions.get_mut(id) {
+            *question = channel().0;
+        }
     }
 }

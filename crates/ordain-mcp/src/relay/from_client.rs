@@ -1,19 +1,22 @@
 //! Lines of the client.
 
 use super::{Pending, Relay};
+use crate::abilities::Abilities;
 use crate::call::Call;
+use crate::gatekeeper::now_ms;
 use crate::limits::{CALLS_MAX, REQUESTS_MAX};
 use crate::lines::{Line, Lines};
-use crate::message::{Batch, Id, Message, MessageError, WATCHED_METHODS};
+use crate::message::{Batch, Id, IdKey, Message, MessageError, WATCHED_METHODS};
 use crate::scan::Scanner;
 use crate::texts::{INVALID_PARAMS, INVALID_REQUEST, NOT_RELAYED, PARSE_ERROR};
 use serde::Deserialize;
+use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use std::io::Read;
 use std::sync::Arc;
 
 /// The one revision that has batches.
-pub(super) const BATCH_REVISION: &str = "2025-03-26";
+pub(crate) const BATCH_REVISION: &str = "2025-03-26";
 
 impl Relay {
     /// Reads until the client says nothing more.
@@ -48,6 +51,7 @@ impl Relay {
         match Message::of_client(line) {
             Ok(Message::Request { id, method, params }) => self.request(line, id, &method, params),
             Ok(Message::Notification { method, params }) => self.notification(line, &method, params),
+            Ok(Message::Response { id, result, .. }) if self.is_answer_to_us(&id, result) => {}
             Ok(Message::Response { .. } | Message::LooseError) => self.pass(line),
             Err(MessageError::Batch) => self.batch(line),
             Err(error) => {
@@ -61,6 +65,16 @@ impl Relay {
                 self.refuse(id.as_ref(), code, &error.to_string());
             }
         }
+    }
+
+    /// Whether a response is for the gateway, and not for the server.
+    fn is_answer_to_us(&self, id: &Id, result: Option<&str>) -> bool {
+        let IdKey::Text(id) = &id.key else { return false };
+        let Some(question) = self.state().questions.remove(id) else { return false };
+        let result = result.and_then(|result| serde_json::from_str(result).ok()).unwrap_or_default();
+        // The call may be over by now.
+        let _ = question.send(result);
+        true
     }
 
     fn pass(&self, line: &[u8]) {
@@ -83,11 +97,18 @@ impl Relay {
             drop(state);
             return self.refuse(Some(&id), NOT_RELAYED, "too many requests are under way");
         }
+        if method == "initialize" {
+            let said = params.and_then(|params| serde_json::from_str::<Json>(params).ok());
+            state.abilities =
+                said.and_then(|said| said.get("capabilities").map(Abilities::of)).unwrap_or_default();
+        }
         if !self.is_judged(method) {
             let text = id.text.clone();
-            let is_watched = WATCHED_METHODS.contains(&method);
-            let pending =
-                if is_watched { Pending::Opening { id: text } } else { Pending::Plain { id: text } };
+            let pending = match method {
+                "tools/list" => Pending::Listing { id: text, from_start: !has_cursor(params) },
+                _ if WATCHED_METHODS.contains(&method) => Pending::Opening { id: text },
+                _ => Pending::Plain { id: text },
+            };
             state.pending.insert(id.key.clone(), pending);
             drop(state);
             if self.forward(line).is_err() && self.state().pending.remove(&id.key).is_some() {
@@ -95,13 +116,25 @@ impl Relay {
             }
             return;
         }
-        match Call::read(method, params) {
+        let round = match self.gatekeeper.sealer().round_of(line, now_ms()) {
+            Ok(round) => round,
+            Err(problem) => {
+                drop(state);
+                return self.refuse(Some(&id), INVALID_PARAMS, &problem);
+            }
+        };
+        let line = round.as_ref().map_or(line, |round| &round.line).to_vec();
+        let read = match Message::of_client(&line) {
+            Ok(Message::Request { params, .. }) => Call::read(method, params),
+            _ => Call::read(method, params),
+        };
+        match read {
             Ok(call) => {
                 state.pending.insert(id.key.clone(), Pending::Undecided { cancelled: false });
                 state.calls += 1;
                 state.undecided += 1;
                 drop(state);
-                self.begin_call(id, method, call, line.to_vec());
+                self.begin_call(id, method, call, line, round);
             }
             Err(problem) => {
                 drop(state);
@@ -128,14 +161,7 @@ impl Relay {
 
     /// Whether the server should hear of it, too.
     fn cancel(&self, params: Option<&str>) -> bool {
-        #[derive(Deserialize)]
-        struct Cancelled<'a> {
-            #[serde(borrow, rename = "requestId")]
-            request_id: Option<&'a RawValue>,
-        }
-        let cancelled = params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params).ok());
-        let id = cancelled.and_then(|cancelled| cancelled.request_id).and_then(|id| Id::parse(id.get()));
-        let Some(id) = id else { return true };
+        let Some(id) = cancelled_id(params) else { return true };
         let mut state = self.state();
         match state.pending.get_mut(&id.key) {
             // The server has never seen it. The action stays held.
@@ -147,7 +173,7 @@ impl Relay {
                 let _ = events.send(super::Event::Cancelled);
                 true
             }
-            Some(Pending::Plain { .. } | Pending::Opening { .. }) => {
+            Some(Pending::Plain { .. } | Pending::Opening { .. } | Pending::Listing { .. }) => {
                 state.pending.remove(&id.key);
                 true
             }
@@ -176,4 +202,26 @@ impl Relay {
         drop(state);
         self.pass(line);
     }
+}
+
+/// The request that a notification cancels.
+pub(crate) fn cancelled_id(params: Option<&str>) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Cancelled<'a> {
+        #[serde(borrow, rename = "requestId")]
+        request_id: Option<&'a RawValue>,
+    }
+    let cancelled = serde_json::from_str::<Cancelled<'_>>(params?).ok()?;
+    Id::parse(cancelled.request_id?.get())
+}
+
+/// Whether a list goes on where a page ended.
+pub(crate) fn has_cursor(params: Option<&str>) -> bool {
+    #[derive(Deserialize)]
+    struct Paged<'a> {
+        #[serde(borrow, default)]
+        cursor: Option<&'a RawValue>,
+    }
+    let paged = params.and_then(|params| serde_json::from_str::<Paged<'_>>(params).ok());
+    paged.and_then(|paged| paged.cursor).is_some_and(|cursor| cursor.get() != "null")
 }

@@ -13,7 +13,7 @@ use std::io::Read;
 
 /// The members of a result that the gateway reads.
 #[derive(Default, Deserialize)]
-struct ResultFacts {
+pub(crate) struct ResultFacts {
     #[serde(default, rename = "isError")]
     is_error: Option<bool>,
     #[serde(default, rename = "resultType")]
@@ -21,7 +21,7 @@ struct ResultFacts {
     #[serde(default, rename = "requestState")]
     request_state: Option<String>,
     #[serde(default, rename = "protocolVersion")]
-    protocol_version: Option<String>,
+    pub(crate) protocol_version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -30,7 +30,10 @@ struct ErrorFacts {
 }
 
 /// Errors that say that nothing was begun: of JSON-RPC, of the routing of a request, and a wish for an answer first.
-const NOT_BEGUN: [f64; 8] = [-32700.0, -32600.0, -32601.0, -32602.0, -32020.0, -32021.0, -32022.0, -32042.0];
+const NOT_BEGUN: [f64; 9] =
+    [-32700.0, -32600.0, -32601.0, -32602.0, -32020.0, -32021.0, -32022.0, -32042.0, NOT_RELAYED_CODE];
+/// The gateway's own, for a server by URL that could not be reached.
+const NOT_RELAYED_CODE: f64 = -31_000.0;
 
 impl Relay {
     /// Reads until the server says nothing more.
@@ -77,11 +80,15 @@ impl Relay {
                 if let Some(result) = result {
                     let facts = serde_json::from_str::<ResultFacts>(result).unwrap_or_default();
                     let mut state = self.state();
-                    state.definitions.learn(result);
+                    state.definitions.open(result);
                     state.revision = facts.protocol_version.or(state.revision.take());
                 }
                 self.answer(line);
             }
+            Some(Pending::Listing { from_start, .. }) => match result {
+                Some(result) => self.answer_list(line, id, result, from_start),
+                None => self.answer(line),
+            },
             Some(Pending::Sent(events)) => {
                 let event = answered(result, error);
                 self.answer(line);
@@ -109,7 +116,7 @@ impl Relay {
                 let _ = events.send(Event::TooLong { bytes });
                 state.pending.remove(&id.key);
             }
-            Some(Pending::Plain { .. } | Pending::Opening { .. }) => {
+            Some(Pending::Plain { .. } | Pending::Opening { .. } | Pending::Listing { .. }) => {
                 state.pending.remove(&id.key);
                 drop(state);
                 self.answer(&texts::error(Some(&id.text), NOT_RELAYED, &problem));
@@ -154,7 +161,7 @@ impl Relay {
 }
 
 /// How a call went, by its answer.
-fn answered(result: Option<&str>, error: Option<&str>) -> Event {
+pub(crate) fn answered(result: Option<&str>, error: Option<&str>) -> Event {
     if let Some(error) = error {
         let code = serde_json::from_str::<ErrorFacts>(error).ok().map(|facts| facts.code);
         let begun = !code.is_some_and(|code| NOT_BEGUN.contains(&code));

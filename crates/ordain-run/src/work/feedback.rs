@@ -49,7 +49,7 @@ fn steps(text: &mut String, title: &str, tried: &Tried) {
     }
     let _ = writeln!(text, "\n## {title}");
     for step in failed {
-        let _ = writeln!(text, "\n`{}`: {}", step.argv.join(" "), step.end);
+        let _ = writeln!(text, "\n`{}`: {}", ordain_spec::shown_command(&step.argv), step.end);
         for violation in &step.violations {
             let _ = writeln!(text, "- {}", one_line(violation));
         }

@@ -275,6 +275,10 @@ impl WorkOrder {
     fn patch_set(&self) -> Result<Verified<PatchSet>, Vec<String>> {
         let one = |problem: String| vec![problem];
         let copy = self.folder.copy();
+        // Below the copy no link is followed; a copy that is one would bring in another folder.
+        if copy.symlink_metadata().is_ok_and(|it| it.is_symlink()) {
+            return Err(one("the copy was replaced by a symbolic link".to_owned()));
+        }
         let after =
             Snapshot::take(&copy).map_err(|error| one(format!("the copy cannot be read: {error}")))?;
         let mut found = self.start.differences(&after);

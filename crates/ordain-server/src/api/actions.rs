@@ -36,7 +36,9 @@ pub(crate) async fn act(
     let supersedes = query.supersedes.map(nameable).transpose()?;
     let waited_for = query.waited_for.map(nameable).transpose()?;
     app.quota.take(caller.principal(), body.len())?;
-    let act = Act { text: &body, supersedes: supersedes.as_deref(), waited_for: waited_for.as_deref() };
+    let hook = query.hook.map(nameable).transpose()?;
+    let (supersedes, waited_for) = (supersedes.as_deref(), waited_for.as_deref());
+    let act = Act { text: &body, supersedes, waited_for, hook: hook.as_deref() };
     let acted = app.gate.act(&caller, &act).await?;
     if !acted.joined {
         app.shared.metrics.decision(acted.outcome.name());

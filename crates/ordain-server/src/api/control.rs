@@ -6,7 +6,10 @@ use crate::request::{Asked, By, Typed, ok};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use ordain_api::{GateStatus, PolicyPush, PolicyQuery, Problem, ProblemCode, ProjectStatus, ReasonRequest};
+use ordain_api::{
+    EndedObservation, GateStatus, NewObservation, PolicyPush, PolicyQuery, Problem, ProblemCode,
+    ProjectStatus, ReasonRequest,
+};
 
 pub(crate) async fn status(
     State(app): State<App>,
@@ -33,6 +36,22 @@ pub(crate) async fn resume(
     Typed(request): Typed<ReasonRequest>,
 ) -> Result<Response, ErrorResponse> {
     ok(&app.gate.resume(&caller, &request.reason).await?)
+}
+
+pub(crate) async fn start_observation(
+    State(app): State<App>,
+    By(caller): By,
+    Typed(new): Typed<NewObservation>,
+) -> Result<Response, ErrorResponse> {
+    ok(&app.gate.start_observation(&caller, &new).await?)
+}
+
+pub(crate) async fn end_observation(
+    State(app): State<App>,
+    By(caller): By,
+    Typed(ended): Typed<EndedObservation>,
+) -> Result<Response, ErrorResponse> {
+    ok(&app.gate.end_observation(&caller, &ended).await?)
 }
 
 pub(crate) async fn push_policy(

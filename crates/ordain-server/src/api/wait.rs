@@ -20,12 +20,12 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 
 /// The id of no action: somebody waits for all of them.
-const ANY: &str = "";
+pub(super) const ANY: &str = "";
 
 /// Somebody who waits for an action to change. It holds no more of the action than it needs to see that: many may wait.
-struct Watch {
+pub(super) struct Watch {
     app: App,
-    caller: Caller,
+    pub(super) caller: Caller,
     id: String,
     changes: Receiver<String>,
     stopping: watch::Receiver<bool>,
@@ -35,7 +35,7 @@ struct Watch {
 
 impl Watch {
     /// Listens before anybody looks, so that nothing is missed in between.
-    fn new(app: &App, caller: &Caller, id: &str, time: Duration) -> Result<Self, Problem> {
+    pub(super) fn new(app: &App, caller: &Caller, id: &str, time: Duration) -> Result<Self, Problem> {
         let waiting = app.shared.waiting.clone().try_acquire_owned();
         Ok(Self {
             _waiting: waiting.map_err(|_| Problem::busy("too many are waiting already"))?,
@@ -62,12 +62,12 @@ impl Watch {
         Box::pin(self.app.gate.check_still_holds(&self.caller)).await
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         *self.stopping.borrow() || Instant::now() >= self.end
     }
 
     /// Waits until something may have changed: this node said so, or it is time to look what others did.
-    async fn changed(&mut self) {
+    pub(super) async fn changed(&mut self) {
         let look_at = self.end.min(Instant::now() + LOOK_EVERY);
         loop {
             tokio::select! {
@@ -130,7 +130,7 @@ fn is_final(status: &ActionStatus) -> bool {
     let uses = status.permit.as_ref().map_or(0, |permit| permit.used);
     let uses_max = status.permit.as_ref().map_or(0, |permit| permit.max_executions);
     match status.state {
-        ActionState::Denied | ActionState::Expired | ActionState::Superseded => true,
+        ActionState::Denied | ActionState::Expired | ActionState::Superseded | ActionState::Observed => true,
         ActionState::Succeeded | ActionState::Failed => uses >= uses_max,
         ActionState::Held | ActionState::Allowed | ActionState::Running | ActionState::Unknown => false,
     }

@@ -92,6 +92,8 @@ const MAY: &[(&str, &str, &str)] = &[
     ("GET", "/v1/actions/{id}", "actor approver operator worker auditor"),
     ("GET", "/v1/actions/{id}/events", "actor approver operator worker auditor"),
     ("GET", "/v1/actions/{id}/dossier", "auditor operator"),
+    ("GET", "/v1/actions/{id}/view", "approver operator auditor"),
+    ("GET", "/v1/events", "any"),
     ("GET", "/v1/documents/{id}", "actor approver operator worker auditor"),
     ("POST", "/v1/actions/{id}/approvals", "approver"),
     ("POST", "/v1/evidence", "sensor"),
@@ -106,6 +108,8 @@ const MAY: &[(&str, &str, &str)] = &[
     ("GET", "/v1/gate", "any"),
     ("POST", "/v1/halt", "operator"),
     ("POST", "/v1/resume", "operator"),
+    ("POST", "/v1/observations", "operator"),
+    ("POST", "/v1/observations/end", "operator"),
     ("POST", "/v1/policy", "operator"),
     ("GET", "/v1/policy", "operator auditor approver"),
     ("GET", "/v1/acts/{id}/terms", "operator approver"),
@@ -119,6 +123,14 @@ const MAY: &[(&str, &str, &str)] = &[
     ("POST", "/v1/projects", "operator"),
     ("GET", "/v1/projects", "operator auditor approver"),
     ("DELETE", "/v1/projects/{id}", "operator"),
+    ("GET", "/v1/servers", "actor approver operator worker auditor"),
+    ("GET", "/v1/servers/{id}", "actor approver operator worker auditor"),
+    // Takes a token for the name in the listing, too, which is read later.
+    ("POST", "/v1/servers/{id}/listing", "actor"),
+    ("POST", "/v1/servers/{id}/pins", "operator"),
+    ("POST", "/v1/servers/{id}/blocks", "operator approver"),
+    // A token ends no session. `http/console.rs` has who begins one: whoever has a code.
+    ("POST", "/v1/sessions/end", "nobody alone"),
     ("POST", "/v1/transform", "any"),
     ("POST", "/v1/verify", "any"),
     ("POST", "/proposal", "actor"),
@@ -173,6 +185,7 @@ fn every_route_asks_for_its_roles() {
     }
     let mut known: Vec<_> =
         MAY.iter().map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned())).collect();
+    known.push(("POST".to_owned(), "/v1/sessions".to_owned()));
     described.sort();
     known.sort();
     assert_eq!(described, known);

@@ -13,6 +13,7 @@ mod support;
 mod act;
 mod callers;
 mod client;
+mod console;
 mod description;
 mod fooling;
 mod generated;

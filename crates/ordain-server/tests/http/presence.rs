@@ -18,7 +18,12 @@ async fn every_owner_act_is_refused_without_a_statement() {
     let keyring = Keyring::ephemeral().unwrap();
     let gate = Gate::open(store, keyring, Clock::system(), Settings::default()).await.unwrap();
     let key = SigningKey::from_bytes(&[1; 32]);
-    let new = NewApproverKey { principal: "ann".to_owned(), public_key: PUBLIC.to_owned(), owner: true };
+    let new = NewApproverKey {
+        principal: "ann".to_owned(),
+        public_key: PUBLIC.to_owned(),
+        owner: true,
+        passkey: None,
+    };
     let terms = gate.act_terms(OwnerAct::EnrolApproverKey.name()).await.unwrap();
     let statement = Statement::Act(terms.statement("ann", &new.subject(), 0));
     let signed = Signed::sign(&statement, &key).unwrap();

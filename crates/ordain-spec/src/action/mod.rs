@@ -12,7 +12,10 @@ use serde_json::{Map, Value as Json};
 
 pub use deed::{Deed, HOOK_SENSOR, RUNNER_SENSOR, SOURCE_SENSORS, project_name};
 pub(crate) use request::check_evidence;
-pub use request::{ANY_TOOL, KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request};
+pub use request::{
+    ANY_TOOL, FILES, FILES_MAX, KernelRequest, MapError, ToolCall, ToolMapping, is_request, map_request,
+    map_request_in,
+};
 pub use rules::{RULES, field_value};
 
 /// One action, with everything that a decision needs.

@@ -141,10 +141,27 @@ pub enum MapError {
 /// The row of `tools.toml` for every tool that has none of its own. In a template, `{*}` is the name of the tool.
 pub const ANY_TOOL: &str = "*";
 
+/// The resource type of several files or folders; its id is a JSON array of their paths. In `tools.toml` the template
+/// names their parameters, each a text or a list of texts.
+pub const FILES: &str = "files";
+/// Files and folders of this domain are named by their paths below it.
+const WORKSPACE: &str = "workspace";
+/// Paths that one call may name.
+pub const FILES_MAX: usize = 256;
+
 /// Makes the action proposal that a request stands for. It still has to be verified.
 pub fn map_request(
     request: &KernelRequest,
     tools: &BTreeMap<String, ToolMapping>,
+) -> Result<Proposal, MapError> {
+    map_request_in(request, tools, None)
+}
+
+/// The same in a workspace: a path below it, from the root of the file system, is named as the workspace does.
+pub fn map_request_in(
+    request: &KernelRequest,
+    tools: &BTreeMap<String, ToolMapping>,
+    workspace: Option<&str>,
 ) -> Result<Proposal, MapError> {
     let call = request.tool_call.as_ref().ok_or(MapError::NoTool)?;
     let tool = call.name.as_str();
@@ -156,12 +173,14 @@ pub fn map_request(
         (None, None) => Map::new(),
     };
     let fill = |template: &str| fill_template(tool, template, &parameters);
-    let target = Target {
-        resource_type: fill(&mapping.resource_type)?,
-        resource_id: fill(&mapping.resource_id)?,
-        domain: fill(&mapping.domain)?,
-        constraints: mapping.constraints.clone(),
+    let (resource_type, domain) = (fill(&mapping.resource_type)?, fill(&mapping.domain)?);
+    let workspace = workspace.filter(|_| domain.as_str() == WORKSPACE);
+    let resource_id = match resource_type.as_str() {
+        FILES => paths(tool, &mapping.resource_id, &parameters, workspace)?,
+        "file" | "folder" => NonEmpty::of(below(workspace, fill(&mapping.resource_id)?.as_str())),
+        _ => fill(&mapping.resource_id)?,
     };
+    let target = Target { resource_type, resource_id, domain, constraints: mapping.constraints.clone() };
     let bindings = request.evidence.as_deref().map(bindings).transpose()?;
     Ok(Proposal {
         proposal_id: request.request_id.clone(),
@@ -177,6 +196,45 @@ pub fn map_request(
         approval_class: None,
         evidence_bindings: bindings.filter(|bindings| !bindings.is_empty()),
     })
+}
+
+/// A path as the workspace names it. Another one stays as it is.
+fn below(workspace: Option<&str>, path: &str) -> String {
+    let Some(workspace) = workspace else { return path.to_owned() };
+    match path.strip_prefix(workspace.trim_end_matches('/')) {
+        Some("" | "/") => ".".to_owned(),
+        Some(rest) => rest.strip_prefix('/').unwrap_or(path).to_owned(),
+        None => path.to_owned(),
+    }
+}
+
+/// The paths in the parameters that a template names, as a JSON array.
+fn paths(
+    tool: &str,
+    template: &str,
+    parameters: &Map<String, Json>,
+    workspace: Option<&str>,
+) -> Result<NonEmpty, MapError> {
+    let mut paths = Vec::new();
+    let names = template.split([' ', ',']).filter(|name| !name.is_empty());
+    for name in names {
+        let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+        let name = name.ok_or_else(|| MapError::Template(template.to_owned()))?;
+        let wrong = || MapError::Parameter { tool: tool.to_owned(), name: name.to_owned() };
+        let elements = match parameters.get(name) {
+            Some(text @ Json::String(_)) => std::slice::from_ref(text),
+            Some(Json::Array(elements)) if !elements.is_empty() => elements.as_slice(),
+            _ => return Err(wrong()),
+        };
+        for element in elements {
+            let path = element.as_str().filter(|path| !path.is_empty()).ok_or_else(wrong)?;
+            paths.push(Json::String(below(workspace, path)));
+        }
+    }
+    if paths.is_empty() {
+        return Err(MapError::Template(template.to_owned()));
+    }
+    Ok(NonEmpty::of(Json::Array(paths).to_string()))
 }
 
 fn fill_template(tool: &str, template: &str, parameters: &Map<String, Json>) -> Result<NonEmpty, MapError> {
@@ -300,6 +358,37 @@ mod tests {
         let other = of("mail.send", json!({"*": "file.read"}));
         assert_eq!(other.target.resource_id.as_str(), "mail.send");
         assert_eq!(other.action_type, ActionType::Custom);
+    }
+
+    /// Several paths are one target, each as the workspace names it.
+    #[test]
+    fn paths_are_listed() {
+        let tools: BTreeMap<String, ToolMapping> = serde_json::from_value(json!({
+            "read": {"action_type": "read", "resource_type": "files", "resource_id": "{paths}", "domain": "workspace"},
+            "move": {"action_type": "write", "resource_type": "files", "resource_id": "{from} {to}", "domain": "workspace"},
+            "list": {"action_type": "read", "resource_type": "folder", "resource_id": "{path}", "domain": "workspace"}}))
+        .unwrap();
+        let of = |name: &str, params: Json| {
+            let request = request(json!({"tool_call": {"name": name, "params": params}}));
+            let request = serde_json::from_value(request).unwrap();
+            map_request_in(&request, &tools, Some("/w"))
+                .map(|proposal| proposal.target.resource_id.as_str().to_owned())
+        };
+        assert_eq!(
+            of("read", json!({"paths": ["/w/a", "b", "/wx", "/w/../c"]})).unwrap(),
+            r#"["a","b","/wx","../c"]"#
+        );
+        assert_eq!(of("move", json!({"from": "/w/a", "to": "b\"c"})).unwrap(), r#"["a","b\"c"]"#);
+        assert_eq!(of("list", json!({"path": "/w"})).unwrap(), ".");
+        for (name, params) in [
+            ("read", json!({})),
+            ("read", json!({"paths": []})),
+            ("read", json!({"paths": ["a", 7]})),
+            ("read", json!({"paths": [""]})),
+            ("move", json!({"from": "a"})),
+        ] {
+            assert!(matches!(of(name, params.clone()), Err(MapError::Parameter { .. })), "{params}");
+        }
     }
 
     /// A part of a longer text stays a part.

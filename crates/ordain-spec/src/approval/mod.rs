@@ -76,7 +76,8 @@ pub struct ApprovalSignature {
     /// As the gate handed it out.
     #[schemars(extend("x-rule" = "AP7"))]
     pub nonce: NonEmpty,
-    /// The signature, base64url without padding.
+    /// The signature, base64url without padding; of a passkey authenticator data, client data and signature, with
+    /// dots between them.
     #[schemars(extend("x-rule" = "AP7"))]
     pub signature: NonEmpty,
 }

@@ -104,7 +104,7 @@ fn key_is_the_approvers(facts: &Facts<'_>, approval: Node<'_, '_>, found: &mut F
 fn signature_fits(facts: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
     let Some(Some(key)) = key_of(facts, approval) else { return };
     let Some(Ok(signed)) = signed_approval(approval).and_then(|typed| typed.signed()) else { return };
-    if let Err(error) = signed.verify(&key.public_key) {
+    if let Err(error) = signed.verify(&key.public_key, key.passkey.as_ref()) {
         found.at(approval.get("signature").get("signature"), error.to_string());
     }
 }

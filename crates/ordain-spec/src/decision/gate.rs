@@ -68,6 +68,8 @@ pub const APPROVALS: RuleId = RuleId::Gate(14);
 pub const NOT_COUNTED: RuleId = RuleId::Gate(15);
 /// An owner takes back what their agent changed.
 pub const OWN_UNDO: RuleId = RuleId::Gate(16);
+/// A tool of an MCP server is the approved one.
+pub const PINNED: RuleId = RuleId::Gate(17);
 
 /// All of them.
 #[rustfmt::skip]
@@ -88,6 +90,7 @@ pub static GATES: &[Gate] = &[
     Gate { id: APPROVALS, title: "enough people have approved", about: "The reasons name how many are missing and who can give them, what policies ask for included. With nothing else wrong the\nproposal is held." },
     Gate { id: NOT_COUNTED, title: "every approval that was given counts", about: "Says why an approval was not counted: for another proposal, too old, by the actor, by the same person twice, by somebody\nwho may not." },
     Gate { id: OWN_UNDO, title: "an owner takes back what their agent changed", about: "The person who answers for an agent undoes its changes of files with their own authority: with a signature of an\nowner's key, or as the OS user of a gate that nobody owns. Policies are not asked. The paths are among those that the change touched." },
+    Gate { id: PINNED, title: "a tool of an MCP server is the one that an owner approved", about: "A call through `ordain mcp gateway` names the definition of its tool that the client was shown, and the command that started\nthe server. `mcp.toml` of the policies says whether they must be the approved ones; `ordain mcp diff` shows the difference, and\n`ordain mcp approve` approves. A blocked tool is denied in any case." },
 ];
 
 /// The effect of a reason with this rule on an outcome. With an ALLOW or a HOLD, [`PERMIT`] only informs.
@@ -113,7 +116,7 @@ mod tests {
             assert!(gate.title.split(' ').count() >= 3 && !gate.title.ends_with('.'), "{}", gate.title);
             assert!(gate.about.ends_with('.'), "{}", gate.about);
         }
-        assert_eq!(GATES.len(), 16);
+        assert_eq!(GATES.len(), 17);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The keys of approvers that are in force.
 
 use super::signed::{SignatureError, verifying_key};
-use super::{Signed, Statement};
+use super::{Passkey, Signed, Statement};
 use ordain_canon::{ContentHash, SHA256_PREFIX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,11 @@ pub struct ApproverKey {
     pub key_id: String,
     /// The principal that it belongs to.
     pub principal: String,
-    /// 32 bytes in base64url without padding.
+    /// 32 bytes in base64url without padding; of a passkey as its algorithm says.
     pub public_key: String,
+    /// The binding of a passkey; nothing for a key of a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passkey: Option<Passkey>,
     /// Whether it signs owner acts.
     pub owner: bool,
     /// The entry that enrolled it.
@@ -90,7 +93,7 @@ impl ApproverKeys {
         if !in_force(key) {
             return Err(KeyError::Revoked(signed.key_id.clone()));
         }
-        let statement = signed.verify(&key.public_key)?;
+        let statement = signed.verify(&key.public_key, key.passkey.as_ref())?;
         if statement.principal() != key.principal {
             return Err(KeyError::OtherPrincipal {
                 key_id: signed.key_id.clone(),
@@ -131,6 +134,11 @@ pub fn key_id(public_key: &str) -> Result<String, SignatureError> {
 
 /// The first 16 hexadecimal digits of the hash of a key.
 pub(super) fn id_of(key: &[u8; 32]) -> String {
+    id_of_bytes(key)
+}
+
+/// The same for a key of any length.
+pub(super) fn id_of_bytes(key: &[u8]) -> String {
     let hash = ContentHash::of(key).to_string();
     hash.strip_prefix(SHA256_PREFIX).unwrap_or(&hash).chars().take(16).collect()
 }

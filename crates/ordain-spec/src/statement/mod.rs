@@ -4,6 +4,7 @@
 //! form, so that a signature over one form never fits another. docs/contracts/statement.md lists the lines.
 
 mod key;
+mod passkey;
 mod session;
 mod signed;
 
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use key::{ApproverKey, ApproverKeys, KeyError, NO_KEYS, key_id};
+pub use passkey::{Passkey, PasskeyAlgorithm};
 pub use session::{SESSION_ID_DIGITS, Session};
 pub use signed::{SignatureError, SignatureMethod, Signed};
 

@@ -1,6 +1,6 @@
 //! A statement with its signature.
 
-use super::{Statement, StatementError};
+use super::{Assurance, How, Passkey, Statement, StatementError};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use ordain_canon::ContentHash;
@@ -13,11 +13,19 @@ use serde::{Deserialize, Serialize};
 pub enum SignatureMethod {
     /// Ed25519 over the statement's bytes.
     Ed25519,
-    /// A passkey over the hash of the statement's bytes. This version verifies none.
+    /// A passkey, whose challenge is the hash of the statement's bytes.
     Webauthn,
 }
 
 impl SignatureMethod {
+    /// How its entries say that their author was authenticated.
+    pub const fn how(self) -> How {
+        match self {
+            Self::Ed25519 => How::Signed,
+            Self::Webauthn => How::Passkey,
+        }
+    }
+
     /// As documents write it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,7 +45,8 @@ pub struct Signed {
     pub method: SignatureMethod,
     /// The key.
     pub key_id: String,
-    /// The signature, base64url without padding.
+    /// The signature, base64url without padding; of a passkey authenticator data, client data and signature, with
+    /// dots between them.
     pub signature: String,
 }
 
@@ -48,8 +57,8 @@ pub enum SignatureError {
     /// The text is not a statement.
     #[error("the statement {0}")]
     Statement(#[from] StatementError),
-    /// The method is not known here.
-    #[error("signatures of the method `{}` are not verified by this version", .0.name())]
+    /// The key signs by another method.
+    #[error("the key does not sign by the method `{}`", .0.name())]
     Method(SignatureMethod),
     /// The key cannot be used.
     #[error("the key is not an Ed25519 key of 32 bytes in base64url without padding")]
@@ -57,6 +66,9 @@ pub enum SignatureError {
     /// The signature has another form.
     #[error("the signature is not 64 bytes in base64url without padding")]
     Form,
+    /// It is not an assertion of the passkey over the statement.
+    #[error("the signature of the passkey {0}")]
+    Passkey(&'static str),
     /// Somebody changed the statement, or signed it with another key.
     #[error("the signature does not fit the statement and the key")]
     Signature,
@@ -74,14 +86,29 @@ impl Signed {
         Ok(Self { statement, method: SignatureMethod::Ed25519, key_id, signature })
     }
 
-    /// The statement, if the signature over it fits a public key: 32 bytes in base64url without padding.
-    pub fn verify(&self, public_key: &str) -> Result<Statement, SignatureError> {
+    /// The statement, if the signature over it fits a public key: 32 bytes in base64url without padding, or the key of
+    /// a passkey.
+    pub fn verify(&self, public_key: &str, passkey: Option<&Passkey>) -> Result<Statement, SignatureError> {
         let statement = Statement::parse(&self.statement)?;
-        let key = verifying_key(public_key)?;
-        if super::key::id_of(key.as_bytes()) != self.key_id {
+        let key_id = match passkey {
+            Some(passkey) => passkey.key_id(public_key)?,
+            None => super::key::id_of(verifying_key(public_key)?.as_bytes()),
+        };
+        if key_id != self.key_id {
             return Err(SignatureError::OtherKey(self.key_id.clone()));
         }
-        check(self.method, &key, self.statement.as_bytes(), &self.signature)?;
+        let bytes = self.statement.as_bytes();
+        match (self.method, passkey) {
+            (SignatureMethod::Ed25519, None) => check(&verifying_key(public_key)?, bytes, &self.signature)?,
+            (SignatureMethod::Webauthn, Some(passkey)) => {
+                if matches!(&statement, Statement::Approval(approval) if approval.assurance != Assurance::Presence)
+                {
+                    return Err(SignatureError::Passkey("is over a statement without `presence`"));
+                }
+                passkey.check(public_key, bytes, &self.signature)?;
+            }
+            (method, _) => return Err(SignatureError::Method(method)),
+        }
         Ok(statement)
     }
 
@@ -92,16 +119,7 @@ impl Signed {
 }
 
 /// Whether a signature fits some bytes and a key.
-fn check(
-    method: SignatureMethod,
-    key: &VerifyingKey,
-    message: &[u8],
-    signature: &str,
-) -> Result<(), SignatureError> {
-    match method {
-        SignatureMethod::Ed25519 => {}
-        SignatureMethod::Webauthn => return Err(SignatureError::Method(method)),
-    }
+fn check(key: &VerifyingKey, message: &[u8], signature: &str) -> Result<(), SignatureError> {
     let mut bytes = [0; 64];
     let decoded = Base64UrlUnpadded::decode(signature, &mut bytes).map_err(|_| SignatureError::Form)?;
     let signature = Signature::from_slice(decoded).map_err(|_| SignatureError::Form)?;

@@ -94,14 +94,17 @@ impl Sqlite {
     /// A caller that is alone writes in its own thread: it would wait for two changes of thread otherwise.
     /// The others share transactions.
     pub(crate) async fn commit(&self, change: Change) -> Answer {
-        let may_block = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-        if may_block
-            && self.queue.is_empty()
+        let runtime = Handle::current();
+        if runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+            && self.queue.has_one_caller()
             && let Ok(mut writer) = self.writer.try_lock()
         {
             let Some(writer) = writer.as_mut() else { return Err(StoreError::Closed) };
             checks::guards(&change.guards)?;
-            return block_in_place(|| writer.write_alone(change, self.queue.counts()));
+            let write = || writer.write_alone(change, self.queue.counts());
+            // Nobody else gets here meanwhile, so that the other threads serve everybody else. A thread that is
+            // alone hands its work to a new one, which takes longer than the writing.
+            return if runtime.metrics().num_workers() > 1 { write() } else { block_in_place(write) };
         }
         self.queue.commit(change).await
     }

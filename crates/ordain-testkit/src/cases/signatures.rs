@@ -46,6 +46,7 @@ fn key_on_record(name: &str, revoked: bool) -> ApproverKey {
         principal,
         public_key,
         owner: false,
+        passkey: None,
         enrolled_index: 1,
         revoked_index: revoked.then_some(2),
     }

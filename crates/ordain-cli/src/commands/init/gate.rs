@@ -115,7 +115,7 @@ pub(crate) fn begin(
         if store.head().await.map_err(GateError::from)?.size > 0 {
             let problem = "holds the ledger of another gate".to_owned();
             let failure = Failure::Document { path: location.to_string(), problem };
-            return Err(failure.with_hint("name an empty database, or run `ordain gate import`"));
+            return Err(failure.with_hint("name an empty database, or run `ordain gate import DIR`"));
         }
         let (clock, settings) = (Clock::system(), Settings::default());
         let opened = Gate::open_in_place_of(store, keyring, clock, settings, replaces).await?;

@@ -13,6 +13,7 @@ pub(crate) use starters::Starter;
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
+use crate::output::print_page;
 use crate::page::Page;
 use crate::project::{CONFIG, Project};
 use crate::report::{self, GREEN, printable};
@@ -20,11 +21,18 @@ use crate::signing;
 use crate::wording::short_hash;
 use clap::Args;
 use ordain_canon::Canonicalizer;
+use ordain_decision::PolicyFiles;
 use ordain_presence::{OsUser, Terminal};
 use serde_json::json;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// The policy folder of `init --solo`, for this user and one agent.
+pub(crate) fn solo_files() -> PolicyFiles {
+    let names = Names { user: OsUser::current().name, me: None, agent: None };
+    Starter::Solo.policy_files(&names)
+}
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -115,13 +123,25 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
         files.extend(starter.names().map(|name| folder.join(name).display().to_string()));
     }
     let made = new.make(&args.dir, json)?;
-    let told = tell(&files, &made, starter, (!here).then_some(&args.dir), json)?;
-    if signing::on_terminal() {
-        return claim(&args.dir, made.policy_hash.as_deref());
+    tell(&files, &made, json)?;
+    let is_claimed = signing::on_terminal();
+    if is_claimed {
+        claim(&args.dir, made.policy_hash.as_deref())?;
     }
-    let said = "this gate is open: nobody owns it, and nothing that needs a signature can be approved";
-    report::note(said, Some("run `ordain init --claim` on a terminal"));
-    Ok(told)
+    if !json {
+        let mut page = Page::default();
+        page.section("Next");
+        if !here {
+            page.item(&format!("cd {}", args.dir.display()));
+        }
+        starter.next(FOLDER).iter().for_each(|step| page.item(step));
+        print_page(&page)?;
+    }
+    if !is_claimed {
+        let said = "this gate is open: nobody owns it, and nothing that needs a signature can be approved";
+        report::note(said, Some("run `ordain init --claim` on a terminal"));
+    }
+    Ok(Outcome::Ok)
 }
 
 /// Asks what the options did not say.
@@ -168,13 +188,7 @@ fn claim(dir: &Path, made: Option<&str>) -> Result<Outcome, Failure> {
     Ok(Outcome::Ok)
 }
 
-fn tell(
-    files: &[String],
-    made: &Made,
-    starter: Starter,
-    dir: Option<&PathBuf>,
-    json: bool,
-) -> Result<Outcome, Failure> {
+fn tell(files: &[String], made: &Made, json: bool) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     if json {
         let Made { gate_id, state, policy_hash } = made;
@@ -192,14 +206,6 @@ fn tell(
                 writeln!(out, "no policies are in force yet: `ordain policy push` puts a folder in force")?
             }
         }
-        let mut page = Page::default();
-        page.section("Next");
-        if let Some(dir) = dir {
-            page.item(&format!("cd {}", dir.display()));
-        }
-        starter.next(FOLDER).iter().for_each(|step| page.item(step));
-        out.write_all(page.text().as_bytes())?;
     }
-    out.flush()?;
-    Ok(Outcome::Ok)
+    Ok(out.flush()?)
 }

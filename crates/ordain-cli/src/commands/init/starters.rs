@@ -1,6 +1,7 @@
 //! The policies to start with: for a team, or for one person and one agent.
 
 use super::names::Names;
+use ordain_decision::{PolicyFiles, is_policy_file};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ static TEAM: &[(&str, &str)] = files!["starter": [
     "effects.toml",
     "entities.json",
     "files.cedar",
+    "mcp.cedar",
+    "mcp.toml",
     "money.cedar",
     "observe.cedar",
     "protected.cedar",
@@ -35,6 +38,7 @@ static TEAM: &[(&str, &str)] = files!["starter": [
     "tests/commands.json",
     "tests/evidence.json",
     "tests/files.json",
+    "tests/mcp.json",
     "tests/money.json",
     "tests/observe.json",
     "tests/patch-sets.json",
@@ -65,10 +69,10 @@ static SOLO: &[(&str, &str)] = files![
         "tests/solo.json",
         "tools.toml",
     ],
-    "starter": ["protected.cedar"],
+    "starter": ["mcp.cedar", "mcp.toml", "protected.cedar", "tests/mcp.json"],
 ];
 
-/// The table of tools, to which the tools of coding agents are added.
+/// The table of tools, to which the tools of coding agents and of usual MCP servers are added.
 const TOOLS: &str = "tools.toml";
 
 impl Starter {
@@ -89,6 +93,12 @@ impl Starter {
     /// The names of the files in the policy folder.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
         self.files().iter().map(|(name, _)| *name)
+    }
+
+    /// The policy folder with these names, as it would be pushed.
+    pub(super) fn policy_files(self, names: &Names) -> PolicyFiles {
+        let files = self.files().iter().filter(|(name, _)| is_policy_file(name));
+        files.map(|(name, text)| ((*name).to_owned(), text_of(name, text, names))).collect()
     }
 
     /// The steps that a person takes next.
@@ -129,10 +139,7 @@ impl Starter {
         let written = self.files().iter().try_for_each(|(name, text)| {
             let path = staged.join(name);
             let parent = path.parent().unwrap_or(&staged);
-            let mut text = names.put_into(text);
-            if *name == TOOLS {
-                text.push_str(&ordain_hooks::tools_toml(&ordain_hooks::Agent::ALL));
-            }
+            let text = text_of(name, text, names);
             let done = fs::create_dir_all(parent).and_then(|()| write_new(&path, &text));
             done.map_err(|error| (path.clone(), error))
         });
@@ -144,6 +151,16 @@ impl Starter {
         }
         done
     }
+}
+
+/// The text of a file of the policy folder, with these names.
+fn text_of(name: &str, text: &str, names: &Names) -> String {
+    let mut text = names.put_into(text);
+    if name == TOOLS {
+        text.push_str(&ordain_hooks::tools_toml(&ordain_hooks::Agent::ALL));
+        text.push_str(include_str!("mcp-tools.toml"));
+    }
+    text
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {

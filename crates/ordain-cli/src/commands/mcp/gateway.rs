@@ -1,13 +1,15 @@
 //! `ordain mcp gateway`.
 
-use super::Pinned;
+use super::door::{Door, Way, listen};
+use super::{Pinned, Server};
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, runtime};
 use clap::Args;
 use ordain_decision::PublicKey;
-use ordain_mcp::{Gatekeeper, MESSAGE_BYTES_MAX, Settings, UpstreamCommand, is_server_name, relay};
+use ordain_mcp::{Endpoint, Gatekeeper, MESSAGE_BYTES_MAX, Settings, relay, serve};
+use ordain_spec::mcp::is_server_name;
 use ordain_state::{GateId, Home};
-use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -27,9 +29,12 @@ pub(crate) struct McpGateway {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) pinned: Pinned,
-    /// A variable that the server gets, by name
-    #[arg(long = "env", value_name = "NAME")]
-    pub(crate) variables: Vec<String>,
+    /// Serve clients over HTTP at this address, at the path /mcp/NAME
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// The address under which these clients know the gateway, if a proxy is in front of it
+    #[arg(long, value_name = "URL", requires = "listen", value_parser = web_address)]
+    pub(crate) public_url: Option<String>,
     /// How many seconds a held call waits for approval before its client hears of it
     #[arg(long, value_name = "SECONDS", default_value_t = 45, value_parser = clap::value_parser!(u64).range(0..=86_400))]
     pub(crate) wait: u64,
@@ -42,14 +47,27 @@ pub(crate) struct McpGateway {
     /// Have requests of this method judged, too
     #[arg(long, value_name = "METHOD", value_parser = ["resources/read", "prompts/get"])]
     pub(crate) also: Vec<String>,
-    /// The command that starts the server
-    #[arg(last = true, required = true, value_name = "CMD")]
-    pub(crate) command: Vec<OsString>,
+    /// The address of the console, where people approve; clients that can are asked to open it
+    #[arg(long, value_name = "URL", value_parser = web_address)]
+    pub(crate) console: Option<String>,
+    #[command(flatten)]
+    pub(crate) server: Server,
 }
 
 fn bytes(text: &str) -> Result<usize, String> {
     let bytes = text.parse().ok().filter(|bytes| (1 << 10..=64 << 20).contains(bytes));
     bytes.ok_or_else(|| "expected a number of bytes from 1024 to 67108864".to_owned())
+}
+
+pub(super) fn web_address(text: &str) -> Result<String, String> {
+    let is_web = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
+    let is_plain =
+        text.chars().all(|character| character.is_ascii_graphic() && !"\"<>\\^`{|}".contains(character));
+    if is_web && is_plain {
+        Ok(text.to_owned())
+    } else {
+        Err("expected a URL that begins with http:// or https://".to_owned())
+    }
 }
 
 pub(super) fn run(args: &McpGateway) -> Result<Outcome, Failure> {
@@ -68,20 +86,47 @@ pub(super) fn run(args: &McpGateway) -> Result<Outcome, Failure> {
             (Gateway::open_pinned(&home, &id, project)?, home.gate(&id).path().join("mcp").join(&args.name))
         }
     };
-    let (client, local) = gateway.into_parts();
-    let gatekeeper = Gatekeeper::new(client, key, actor.clone(), &notes).map_err(Failure::Server)?;
     let settings = Settings {
         server: args.name.clone(),
-        upstream: UpstreamCommand { words: args.command.clone(), variables: args.variables.clone() },
+        upstream: args.server.upstream()?,
         wait: Duration::from_secs(args.wait),
         timeout: Duration::from_secs(args.timeout),
         bytes_max: args.max_bytes,
         gated: args.also.iter().cloned().collect(),
+        console: args.console.clone(),
     };
+    let Some(actor) = actor else { return run_http(args, gateway, key, notes, settings) };
+    let (client, local) = gateway.into_parts();
+    let gatekeeper = Gatekeeper::new(client, key, actor.clone(), &notes).map_err(Failure::Server)?;
     let ended = relay(settings, gatekeeper, std::io::stdin(), std::io::stdout(), stopped()?);
     drop(local);
     let status = ended.map_err(|error| Failure::Server(error.to_string()))?;
     Ok(if status.code().is_some_and(|code| code != 0) { Outcome::Failed } else { Outcome::Ok })
+}
+
+fn run_http(
+    args: &McpGateway,
+    gateway: Gateway,
+    key: PublicKey,
+    notes: PathBuf,
+    settings: Settings,
+) -> Result<Outcome, Failure> {
+    let address = args.listen.as_deref().unwrap_or_default();
+    let listener = listen(address, args.public_url.is_some())?;
+    let bound = listener.local_addr()?;
+    let server = gateway.server().map(str::to_owned);
+    let (_client, local) = gateway.into_parts();
+    let way = match (&local, server) {
+        (Some(local), _) => Way::of(local, local.project()),
+        (None, Some(address)) => Way::Socket { address, project: args.pinned.project.clone() },
+        (None, None) => return Err(Failure::Server("there is no way to the gate".to_owned())),
+    };
+    writeln!(anstream::stdout(), "MCP server `{}` at http://{bound}/mcp/{}", args.name, args.name)?;
+    let endpoint = Endpoint { listener, public_url: args.public_url.clone() };
+    let served = serve(endpoint, settings, Door { way, key, notes }, stopped()?);
+    drop(local);
+    served.map_err(|error| Failure::Server(error.to_string()))?;
+    Ok(Outcome::Ok)
 }
 
 /// The state directory that a command line names.

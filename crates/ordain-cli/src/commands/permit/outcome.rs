@@ -3,6 +3,7 @@
 use super::show::show;
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
+use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
 use clap::{Args, ValueEnum};
 use ordain_api::OutcomeReport;
@@ -13,7 +14,7 @@ Examples:
   ordain permit outcome permit_0123456789abcdef succeeded --records 1 --duration 250
   ordain permit outcome permit_0123456789abcdef failed --use 2 --reason \"timeout at the bank\"", exit::PLAIN))]
 pub(crate) struct PermitOutcome {
-    /// The permit
+    /// The permit, or its action; the beginning of an id is enough
     #[arg(value_name = "PERMIT_ID")]
     pub(crate) id: String,
     /// How it went
@@ -59,5 +60,6 @@ pub(super) fn run(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> 
         reason: args.reason.clone(),
         change: None,
     };
-    show(&gateway.client().report_outcome(&args.id, &report)?, json)
+    let id = ids::permit_id(gateway.client(), &args.id)?;
+    show(&gateway.client().report_outcome(&id, &report)?, json)
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
-use crate::gate::page;
+use crate::gate::{ids, page};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
@@ -13,7 +13,7 @@ use ordain_client::Client;
 #[derive(Args)]
 #[command(after_help = exit::help(exit::PLAIN))]
 pub(crate) struct PermitShow {
-    /// The permit
+    /// The permit, or its action; the beginning of an id is enough
     #[arg(value_name = "PERMIT_ID")]
     pub(crate) id: String,
     #[command(flatten)]
@@ -22,7 +22,8 @@ pub(crate) struct PermitShow {
 
 pub(super) fn run(args: &PermitShow, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look)?;
-    show(&permit(gateway.client(), &args.id)?, json)
+    let id = ids::permit_id(gateway.client(), &args.id)?;
+    show(&permit(gateway.client(), &id)?, json)
 }
 
 /// A permit that must be there.

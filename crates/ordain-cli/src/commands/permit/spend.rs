@@ -5,6 +5,7 @@ use crate::arguments::Connect;
 use crate::clock::when_exactly;
 use crate::document::document_failure;
 use crate::exit::{self, Failure, Outcome};
+use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::output::{print_json, print_page};
@@ -24,7 +25,7 @@ Examples:
     Outcome::Failed.means("refused: do not act"),
 ]))]
 pub(crate) struct PermitUse {
-    /// The permit
+    /// The permit, or its action; the beginning of an id is enough
     #[arg(value_name = "PERMIT_ID")]
     pub(crate) id: String,
     /// The action to take: the KernelRequest, or a document with `action_type`, `target` and `parameters`,
@@ -41,9 +42,10 @@ pub(crate) struct PermitUse {
 pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let client = gateway.client();
+    let id = &ids::permit_id(client, &args.id)?;
     let permit = match &args.permit {
         Some(file) => text_of(file)?.trim().to_owned(),
-        None => show::permit(client, &args.id)?.token.ok_or_else(|| {
+        None => show::permit(client, id)?.token.ok_or_else(|| {
             Failure::Server("this token may not read the text of the permit".to_owned())
                 .with_hint("pass a file with the permit: `--permit FILE`")
         })?,
@@ -53,7 +55,7 @@ pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     let document = text.read(&text.json).map_err(|wrong| document_failure(&source, &wrong))?;
     let spent = if is_request(&document) {
         let request = typed(&source, &document, "")?;
-        client.use_permit_for_request(&args.id, &KernelUseRequest { permit, request })?
+        client.use_permit_for_request(id, &KernelUseRequest { permit, request })?
     } else {
         let request = UseRequest {
             permit,
@@ -61,7 +63,7 @@ pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
             target: field(&source, &document, "target")?,
             parameters: field(&source, &document, "parameters")?,
         };
-        client.use_permit(&args.id, &request)?
+        client.use_permit(id, &request)?
     };
     if json {
         print_json(&spent)?;

@@ -26,6 +26,7 @@ struct Written {
     now_ms: u64,
     #[serde(default)]
     halted: bool,
+    workspace: Option<String>,
     expect: Expect,
 }
 
@@ -78,6 +79,7 @@ pub(super) struct Ready {
     approvals: Vec<Map<String, Json>>,
     now_ms: u64,
     halted: bool,
+    workspace: Option<String>,
     pub(super) expect: Expect,
 }
 
@@ -156,6 +158,7 @@ fn ready(case: Json, folder: &Path) -> Result<Ready, String> {
         approvals: documents(written.approvals, folder, "approvals")?,
         now_ms,
         halted: written.halted,
+        workspace: written.workspace,
         expect: written.expect,
     })
 }
@@ -306,6 +309,7 @@ impl Ready {
             approver_keys: keys,
             now_ms: self.now_ms,
             halted: self.halted,
+            workspace: self.workspace.as_deref(),
         };
         Ok(decide_text(proposal, &case).decision)
     }

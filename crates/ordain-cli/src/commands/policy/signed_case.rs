@@ -41,6 +41,7 @@ pub(super) fn sign(approval: &mut Map<String, Json>, keys: &mut ApproverKeys) ->
             principal: approver,
             public_key: public_text(&key),
             owner: false,
+            passkey: None,
             enrolled_index: 0,
             revoked_index: None,
         });

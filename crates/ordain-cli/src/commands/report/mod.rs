@@ -8,6 +8,7 @@ use crate::arguments::{Connect, Selection};
 use crate::clock::parse_past;
 use crate::document::write_file;
 use crate::exit::{self, Failure, Outcome};
+use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::GREEN;
@@ -26,7 +27,7 @@ Examples:
 The report is one HTML page without scripts, to read, print or mail; `--json` gives the same content to programs. It shows what the \
 gate says; `ordain dossier` proves it.", exit::PLAIN))]
 pub(crate) struct Report {
-    /// The action
+    /// The action, or the beginning of its id
     #[arg(value_name = "ACTION", conflicts_with_all = ["from", "to"], required_unless_present = "from")]
     pub(crate) id: Option<String>,
     /// Actions submitted at this time or later: a date, a time with its zone, or how long ago, such as 7d
@@ -46,7 +47,8 @@ pub(crate) fn run(args: &Report, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Look)?;
     let (content, page) = match &args.id {
         Some(id) => {
-            let single = single::Single::read(&gateway, id)?;
+            let id = ids::action_id(gateway.client(), id)?;
+            let single = single::Single::read(&gateway, &id)?;
             (single.json(), single.html())
         }
         None => {

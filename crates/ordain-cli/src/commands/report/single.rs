@@ -49,6 +49,14 @@ impl Single {
             page.part("What it changes, as the proposer says");
             page.verbatim(diff);
         }
+        if let Some(intent) = status.view.get("intent").and_then(Json::as_str) {
+            page.part("Its purpose, in the words of the proposer");
+            page.verbatim(intent);
+        }
+        if let Some(earlier) = status.view.get("earlier") {
+            page.part("The same effect before, as approvers were told");
+            page.verbatim(&pretty(earlier));
+        }
         self.decision(&mut page);
         self.verdicts(&mut page);
         self.permit(&mut page);
@@ -216,7 +224,7 @@ pub(super) fn state(state: ActionState) -> Cell {
         ActionState::Held | ActionState::Running => "wait",
         ActionState::Allowed | ActionState::Succeeded => "good",
         ActionState::Denied | ActionState::Expired | ActionState::Failed | ActionState::Unknown => "bad",
-        ActionState::Superseded => "",
+        ActionState::Superseded | ActionState::Observed => "",
     };
     Cell::State(class, state.name().to_owned())
 }

@@ -127,7 +127,7 @@ fn failures(page: &mut Page, run: &Run) {
     }
     page.counted_section("What failed", failed.len());
     for step in failed.iter().take(FAILURES_SHOWN) {
-        page.prose("  $ ", "    ", RED, &step.argv.join(" "));
+        page.prose("  $ ", "    ", RED, &ordain_spec::shown_command(&step.argv));
         page.prose("    ", "    ", crate::page::PLAIN, &step.end.to_string());
         for violation in &step.violations {
             page.prose("    ", "    ", crate::page::PLAIN, violation);

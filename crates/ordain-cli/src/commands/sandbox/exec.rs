@@ -76,6 +76,9 @@ pub(super) fn run(args: &Exec, json: bool) -> Result<Outcome, Failure> {
         let to_terminal = std::io::stderr().is_terminal();
         std::io::stderr().lock().write_all(&harmless(&step.stderr.kept, to_terminal))?;
         stderr.write_all(exec_page(&report, step).text().as_bytes())?;
+        let not_allowed = matches!(step.end, End::NotAllowed { .. });
+        let hint = "the profile `dev` allows every command: pass `--profile dev`";
+        report::write_hint(&mut stderr, not_allowed.then_some(hint))?;
     }
     if step.status() != ActionStatus::Success {
         if args.patch.is_some() {
@@ -96,7 +99,7 @@ fn write_patch(
     report: &Report,
     evidence: &ExecutionEvidence,
 ) -> Result<(), Failure> {
-    let name = args.argv.join(" ");
+    let name = ordain_spec::shown_command(&args.argv);
     let wrong = |problem: String| Failure::Document { path: name.clone(), problem };
     if let Some(refused) = report.refused.first() {
         return Err(wrong(format!("no patch set can carry `{}`: {}", refused.path, refused.reason)));

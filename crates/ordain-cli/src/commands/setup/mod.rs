@@ -8,12 +8,15 @@ mod target;
 pub(crate) use codex::hooks_of as codex_hooks;
 
 use crate::agents;
+use crate::arguments::Connect;
+use crate::clock::{date, now_ms, parse_span};
 use crate::exit::{self, Failure, Outcome};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use crate::report;
 use clap::{ArgGroup, Args};
 use files::SettingsFile;
+use ordain_api::NewObservation;
 use ordain_hooks::{Agent, Edit, Found, Installed, Pins, Setting, find_hook, install};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -27,6 +30,7 @@ Examples:
   ordain setup claude
   ordain setup codex --user --dry-run
   ordain setup --all --refresh
+  ordain setup claude --observe 3d
   ordain setup claude --remove
 
 It adds a hook to the agent's settings, keeps everything else in the file, and then runs the hook: with a call that passes, with a damaged \
@@ -63,12 +67,18 @@ pub(crate) struct Setup {
     /// there]
     #[arg(long, value_name = "NAME")]
     pub(crate) actor: Option<String>,
-    /// How many seconds a held call waits for a person before it is denied
-    #[arg(long, value_name = "SECONDS", default_value_t = 590, value_parser = clap::value_parser!(u64).range(5..=86_000))]
+    /// How many seconds a held call waits for a person before it is denied; 0 for jobs where nobody is
+    #[arg(long, value_name = "SECONDS", default_value_t = 590, value_parser = clap::value_parser!(u64).range(0..=86_000))]
     pub(crate) wait: u64,
+    /// Only record decisions about this hook's calls for a time, and let them pass: at most 14d, such as 3d or 12h
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "14d", value_parser = parse_span,
+        conflicts_with_all = ["remove", "all"])]
+    pub(crate) observe: Option<u64>,
     /// Trust the hook in Codex without asking
     #[arg(long)]
     pub(crate) trust: bool,
+    #[command(flatten)]
+    pub(crate) connect: Connect,
 }
 
 fn agent(name: &str) -> Result<Agent, String> {
@@ -148,8 +158,17 @@ fn add(
     if args.refresh && found.is_empty() {
         return Ok(file.done(agent, "absent"));
     }
-    let target = Target::find(setting, project)?;
-    let pins = target.pins(agent, args.actor.as_deref(), args.wait)?;
+    let target = match &args.connect.server {
+        Some(url) => Target::of_server(url, args.connect.token_file.as_deref(), project)?,
+        None => Target::find(setting, project)?,
+    };
+    let mut pins = target.pins(agent, args.actor.as_deref(), args.wait)?;
+    let known = pins_of(&found).and_then(|(_, pins)| pins.observe.clone());
+    pins.observe = match args.observe {
+        Some(_) => Some(Pins::hook_id(agent, &file.path)),
+        // A hook that is written anew stays the one that an owner has observed.
+        None => known.filter(|id| args.refresh && *id == Pins::hook_id(agent, &file.path)),
+    };
     let program = program()?;
     let installed = Installed { program: &program, pins: &pins };
     let edit = install(&installed, file.text.as_deref()).map_err(|error| file.refused(&error))?;
@@ -163,8 +182,18 @@ fn add(
         let diff = text.map(|text| file.diff(Some(text)));
         return Ok(Done { diff, ..file.done(agent, result) });
     }
-    if matches!(edit, Edit::Replaced(_)) {
+    // An owner who has the hook observed signs for it at this very gate; a hook of another gate takes that one's owner.
+    let same_gate = pins_of(&found).is_some_and(|(_, old)| old.gate == pins.gate);
+    if matches!(edit, Edit::Replaced(_)) && !(args.observe.is_some() && same_gate) {
         confirm(&found, Some(&target), file, "setup")?;
+    }
+    if let (Some(observe_ms), Some(id)) = (args.observe, &pins.observe) {
+        let until_ms = now_ms().saturating_add(observe_ms);
+        let reason = format!("{} {}", agent.title(), file.path.display());
+        let new = NewObservation { hook: Some(id.clone()), reason, until_ms };
+        let about =
+            format!("{} passes everything until {}; decisions are recorded.", agent.title(), date(until_ms));
+        target.observe(project, &new, &about)?;
     }
     if let Some(text) = text {
         file.write(text)?;

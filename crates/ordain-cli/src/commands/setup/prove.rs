@@ -126,6 +126,14 @@ fn without_gate(pins: &Pins, empty: &Path) -> Pins {
         GatePin::Service { origin, calls, .. } => {
             GatePin::Service { origin: origin.clone(), socket: empty.join("gate.sock"), calls: calls.clone() }
         }
+        // Nobody listens there.
+        GatePin::Server { origin, token, workspace, calls, .. } => GatePin::Server {
+            origin: origin.clone(),
+            url: "http://127.0.0.1:1".to_owned(),
+            token: token.clone(),
+            workspace: workspace.clone(),
+            calls: calls.clone(),
+        },
     };
     Pins { gate, ..pins.clone() }
 }

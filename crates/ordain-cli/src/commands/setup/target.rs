@@ -2,13 +2,14 @@
 
 use crate::arguments::Connect;
 use crate::commands::init::{self, Init};
+use crate::commands::pause;
 use crate::exit::Failure;
 use crate::gateway::{Gateway, Place, Purpose, approver_keys_of};
 use crate::project::Project;
 use crate::service;
 use crate::signing;
-use ordain_api::GateStatus;
-use ordain_client::Client;
+use ordain_api::{GateStatus, NewObservation};
+use ordain_client::{Client, ClientError, HttpTransport};
 use ordain_decision::PublicKey;
 use ordain_hooks::{Agent, GatePin, Pins, Setting};
 use ordain_presence::Terminal;
@@ -25,6 +26,24 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// A gate on the network, with the token of the agent.
+    pub(super) fn of_server(url: &str, token_file: Option<&Path>, folder: &Path) -> Result<Self, Failure> {
+        let Some(file) = token_file else {
+            let failure = Failure::Usage("the hook needs the agent's token in a file".to_owned());
+            return Err(failure.with_hint("name it with `--token-file`; its roles are actor and worker"));
+        };
+        let failed = |error| Failure::File { path: file.display().to_string(), error };
+        let token = file.canonicalize().map_err(failed)?;
+        let text = std::fs::read_to_string(&token).map_err(failed)?;
+        let client = Client::new(HttpTransport::new(url, &text).map_err(ClientError::from)?);
+        let status = client.gate()?;
+        let key = key_in_force(&client)?;
+        let calls = Home::from_environment()?.path().join("calls");
+        let (url, workspace) = (url.to_owned(), folder.to_owned());
+        let pin = GatePin::Server { origin: status.origin, url, token, workspace, calls };
+        Self::of(pin, key, &client)
+    }
+
     /// The gate of the project; for the user's own settings also the only gate of the user.
     pub(super) fn find(setting: Setting, folder: &Path) -> Result<Self, Failure> {
         let project = Project::above(folder)?;
@@ -62,10 +81,7 @@ impl Target {
     fn of_service(folder: &Path) -> Result<Self, Failure> {
         let client = Client::new(service::transport(folder)?);
         let status = client.gate()?;
-        let keys = client.keys()?.keys;
-        let unusable = || Failure::Server("the service shows no key that could be pinned".to_owned());
-        let in_force = keys.iter().find(|key| key.retired_at_ms.is_none());
-        let key = in_force.and_then(|key| PublicKey::parse(&key.x).ok()).ok_or_else(unusable)?;
+        let key = key_in_force(&client)?;
         let calls = Home::from_environment()?.path().join("calls");
         let pin = GatePin::Service { origin: status.origin, socket: PathBuf::from(service::SOCKET), calls };
         Self::of(pin, key, &client)
@@ -78,6 +94,11 @@ impl Target {
 
     pub(super) fn pins(&self, agent: Agent, actor: Option<&str>, wait_s: u64) -> Result<Pins, Failure> {
         let agents = &self.status.agents;
+        if let (GatePin::Server { .. }, Some(actor)) = (&self.gate, actor) {
+            // The token says whose agent it is.
+            let (gate, key, actor) = (self.gate.clone(), self.key.clone(), actor.to_owned());
+            return Ok(Pins { agent, gate, key, actor, wait_s, observe: None });
+        }
         let named = |name: &str| agents.iter().find(|known| *known == name);
         let found = match (actor, agents.as_slice()) {
             (Some(actor), _) => named(actor),
@@ -96,12 +117,37 @@ impl Target {
             return Err(Failure::Usage(problem).with_hint(hint));
         };
         let (gate, key) = (self.gate.clone(), self.key.clone());
-        Ok(Pins { agent, gate, key, actor: actor.clone(), wait_s })
+        Ok(Pins { agent, gate, key, actor: actor.clone(), wait_s, observe: None })
+    }
+
+    /// Has the calls of a hook observed until then: an owner act, recorded by the gate.
+    pub(super) fn observe(&self, folder: &Path, new: &NewObservation, about: &str) -> Result<(), Failure> {
+        let start = |client: &Client| pause::start(client, new, about).map(drop);
+        match &self.gate {
+            GatePin::Own { id, state } => {
+                let home = Home::in_folder(state.parent().unwrap_or(Path::new("/")));
+                start(Gateway::open_pinned(&home, id, None)?.client())
+            }
+            GatePin::Service { .. } => start(&Client::new(service::transport(folder)?)),
+            GatePin::Server { url, .. } => {
+                let failure = Failure::Usage("the agent's token starts no observation".to_owned());
+                Err(failure
+                    .with_hint(format!("run `ordain pause --for TIME --server {url}` with your own token")))
+            }
+        }
     }
 
     pub(super) fn confirm_owner(&self, act: &str) -> Result<(), Failure> {
         signing::confirm_owner_among(self.owners.clone(), act)
     }
+}
+
+/// The key that a gate signs with now.
+fn key_in_force(client: &Client) -> Result<PublicKey, Failure> {
+    let unusable = || Failure::Server("the gate shows no key that could be pinned".to_owned());
+    let keys = client.keys()?.keys;
+    let in_force = keys.iter().find(|key| key.retired_at_ms.is_none());
+    in_force.and_then(|key| PublicKey::parse(&key.x).ok()).ok_or_else(unusable)
 }
 
 /// The person at the terminal is asked before a gate is made.
@@ -152,6 +198,12 @@ pub(super) fn confirm_owner_of(pins: &Pins, act: &str) -> Result<(), Failure> {
             approver_keys_of(&gate)?
         }
         GatePin::Service { .. } => Client::new(service::transport(Path::new("/"))?).approver_keys()?.keys,
+        GatePin::Server { url, token, .. } => {
+            let failed = |error| Failure::File { path: token.display().to_string(), error };
+            let text = std::fs::read_to_string(token).map_err(failed)?;
+            let transport = HttpTransport::new(url, &text).map_err(ClientError::from)?;
+            Client::new(transport).approver_keys()?.keys
+        }
     };
     signing::confirm_owner_among(keys, act)
 }

@@ -305,6 +305,7 @@ fn try_agent(args: &Work, order: &WorkOrder, number: u32, json: bool) -> Result<
         .map_err(|error| Failure::Document { path: "the agent".to_owned(), problem: error.to_string() })?;
     let stragglers = match report.stragglers {
         0 => String::new(),
+        1 => ", and left 1 process running, which was ended".to_owned(),
         left => format!(", and left {left} processes running, which were ended"),
     };
     Ok(AgentWords {

@@ -18,7 +18,8 @@ const COMMAND_CHARS_SHOWN: usize = 56;
 
 /// The agent begins. A failure to say so stops nothing.
 pub(super) fn tell_agent(number: u32, rounds: u32, argv: &[OsString]) {
-    let line = argv.iter().map(|it| it.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let argv: Vec<_> = argv.iter().map(|it| it.to_string_lossy()).collect();
+    let line = ordain_spec::shown_command(&argv);
     let line = cut(&printable(&line), COMMAND_CHARS_SHOWN);
     let _ = writeln!(anstream::stderr().lock(), "{BLUE}agent {BLUE:#}  {number}/{rounds}  {line}");
 }

@@ -2,7 +2,7 @@
 
 usage: agent_stage.py WIRE STEPS RESULTS -- COMMAND...
 
-WIRE is `anthropic` or `openai`. STEPS is a JSON file: {"main": [...], "sub": [...]}; each step is a list of calls that the model makes
+WIRE is `anthropic`, `openai` (responses), `chat` (completions) or `gemini`. STEPS is a JSON file: {"main": [...], "sub": [...]}; each step is a list of calls that the model makes
 at once: {"name", "input"}, for OpenAI also {"item": ...} verbatim. The conversation whose prompt has ORDAINTEST takes the steps of
 `main`, one with SUBTEST alone those of `sub`. RESULTS gets one JSON list: the texts that the model was told after each call of `main`.
 `{port}` in COMMAND is the model's port.
@@ -63,7 +63,11 @@ class Model(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-        if "/messages" in self.path and "count_tokens" not in self.path:
+        if wire == "gemini":
+            self.gemini(request)
+        elif "/chat/completions" in self.path:
+            self.chat(request)
+        elif "/messages" in self.path and "count_tokens" not in self.path:
             self.anthropic(request)
         elif "/responses" in self.path:
             self.openai(request)
@@ -142,6 +146,60 @@ class Model(http.server.BaseHTTPRequestHandler):
                 for index, item in enumerate(made)]
         self.events([{"type": "response.created", "response": {"id": "response"}}, *done,
                      {"type": "response.completed", "response": {"id": "response", "usage": USAGE}}])
+
+    def chat(self, request):
+        messages = request.get("messages", [])
+        kind = kind_of(json.dumps(messages), bool(request.get("tools")))
+        told = [flat(message.get("content", "")) for message in messages if message["role"] == "tool"]
+        if kind == "main":
+            keep(told)
+        calls = next_calls(kind, len(told)) if kind else None
+        message = {"role": "assistant", "content": "DONE"}
+        if calls:
+            made = [{"index": index, "id": name, "type": "function",
+                     "function": {"name": call["name"], "arguments": json.dumps(call["input"])}}
+                    for index, (name, call) in enumerate(calls)]
+            message = {"role": "assistant", "content": None, "tool_calls": made}
+        end = "tool_calls" if calls else "stop"
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        head = {"id": "chat", "created": 1, "model": request.get("model", "m")}
+        if not request.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": end}
+            self.answer({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+            return
+        chunk = {**head, "object": "chat.completion.chunk"}
+        self.lines([{**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+                    {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": end}]},
+                    {**chunk, "choices": [], "usage": usage}], "[DONE]")
+
+    def gemini(self, request):
+        contents = request.get("contents", [])
+        kind = kind_of(json.dumps(contents), bool(request.get("tools")))
+        responses = [part["functionResponse"] for content in contents for part in content.get("parts", [])
+                     if "functionResponse" in part]
+        if kind == "main":
+            keep([json.dumps(response.get("response", "")) for response in responses])
+        calls = next_calls(kind, len(responses)) if kind else None
+        parts = [{"text": "DONE"}]
+        if calls:
+            parts = [{"functionCall": {"name": call["name"], "args": call["input"]}} for _, call in calls]
+        candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        if "countTokens" in self.path:
+            self.answer({"totalTokens": 1})
+        elif "stream" in self.path:
+            self.lines([{"candidates": [candidate], "usageMetadata": usage}])
+        else:
+            self.answer({"candidates": [candidate], "usageMetadata": usage})
+
+    def lines(self, chunks, last=None):
+        data = "".join(f"data: {text}\r\n\r\n" for text in [json.dumps(chunk) for chunk in chunks] + ([last] if last else []))
+        data = data.encode()
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def log_message(self, *_):
         pass

@@ -66,6 +66,18 @@ impl Guarded {
         Self { project, home: folder() }
     }
 
+    /// Another project, with a home folder.
+    pub(crate) fn of(project: Project) -> Self {
+        Self { project, home: folder() }
+    }
+
+    /// Runs a command line of a settings file as the host does, with an event of Claude Code.
+    pub(crate) fn ask_installed(&self, command: &str, tool: &str, input: Json) -> Ran {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", command]).env_clear().env("PATH", "/usr/bin:/bin").current_dir("/");
+        fed(&mut shell, self.event(tool, input).as_bytes())
+    }
+
     /// A command of the person.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.project.command(arguments);

@@ -78,6 +78,8 @@ impl Project {
         ]);
         project.write("policy/crm.cedar", POLICY);
         project.write("policy/entities.json", &entities.to_string());
+        // Tests of approved tools say otherwise.
+        project.write("policy/mcp.toml", "pin = \"off\"\n");
         project.init();
         project
     }

@@ -132,6 +132,15 @@ impl Events {
         let (status, _) = read_head(&mut stream);
         Self { status, stream, text: String::new() }
     }
+
+    /// The same with exactly these headers.
+    pub fn open_with(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Self {
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let request = format!("GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");
+        let mut stream = BufReader::new(begin(address, request.as_bytes()));
+        let (status, _) = read_head(&mut stream);
+        Self { status, stream, text: String::new() }
+    }
 }
 
 /// The event's name and its data; comments that keep the connection alive are left out.

@@ -31,6 +31,7 @@ pub struct Server {
     pub address: SocketAddr,
     _vault: Folder,
     pub gate: Gate,
+    pub app: App,
     /// The policy folder of the operator.
     pub folder: Arc<Mutex<PolicyFiles>>,
     tokens: BTreeMap<&'static str, String>,
@@ -41,6 +42,9 @@ pub struct Server {
 }
 
 impl Server {
+    /// The host of the console.
+    pub const CONSOLE: &str = "0123456789abcdef.localhost";
+
     pub fn new() -> Self {
         Self::on(&Location::Memory)
     }
@@ -61,15 +65,17 @@ impl Server {
         });
         let folder = Arc::new(Mutex::new(policies()));
         let vault = Folder::new();
-        let (gate, listening) = runtime.block_on(async {
+        let (gate, app, listening) = runtime.block_on(async {
             let store = Store::open(location).await.unwrap();
             let gate = Gate::open(store, keyring, clock, Settings::default()).await.unwrap();
             gate.set_policy(&operator(), &policies()).await.unwrap();
             let provider =
                 ordain_model::Settings::default().provider(|_| None, Path::new("."), EXAMPLES).unwrap();
             let drafter = Drafter::new(provider, &vault.0, false);
-            let app = App::new(gate.clone()).with_notes(drafter);
-            (gate, listen(app, &[ListenAddress::Tcp((Ipv4Addr::LOCALHOST, 0).into())]).await.unwrap())
+            let app = App::new(gate.clone()).with_notes(drafter).with_console("0123456789abcdef", "maria");
+            let listening =
+                listen(app.clone(), &[ListenAddress::Tcp((Ipv4Addr::LOCALHOST, 0).into())]).await.unwrap();
+            (gate, app, listening)
         });
         let addresses = listening.addresses().unwrap();
         let [ListenAddress::Tcp(address)] = addresses[..] else { panic!("{addresses:?}") };
@@ -81,6 +87,7 @@ impl Server {
             address,
             _vault: vault,
             gate,
+            app,
             folder,
             tokens: BTreeMap::new(),
             hands,
