@@ -152,7 +152,7 @@ fn pipe_hog() -> Tried {
     }
     drop(filled);
     let _ = all_filled.read_exact(&mut vec![0; children.len()]);
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(3));
     drop(hold);
     for child in children {
         unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };

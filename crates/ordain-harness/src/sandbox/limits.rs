@@ -68,6 +68,8 @@ pub const COPY_BYTES_MAX: u64 = 1 << 30;
 pub const COPY_FILES_MAX: u64 = 100_000;
 /// How often files are counted that no file system limits, at most.
 pub(crate) const COUNT_MS: u64 = 100;
+/// How long one piece of a count of watches takes, about.
+pub(crate) const COUNT_PIECE_MS: u64 = 25;
 /// Mappings that one process can have, as far as anybody knows: those of one that does not show them.
 pub(crate) const HIDDEN_MAPPINGS: u64 = 65_530;
 /// The time that the helper gets to end everything by itself, where its own end would not.

@@ -81,17 +81,33 @@ pub(crate) fn look(all: &Processes, care: Care, deadline: Instant) -> Look {
     look
 }
 
-/// How many watches of epoll and inotify all processes have; one more than `max` where there are more. Every
-/// descriptor is looked at, which takes a while where there are many.
-pub(crate) fn watches(all: &Processes, max: u64, deadline: Instant) -> u64 {
-    let mut count = 0;
+/// A count of watches that is under way.
+#[derive(Default)]
+pub(crate) struct WatchCount {
+    /// The last process that was counted. Those with higher numbers follow.
+    after: i32,
+    pub(crate) found: u64,
+}
+
+/// How many watches of epoll and inotify all processes have; one more than `max` where there are more. Looks at
+/// every descriptor, which takes a while where there are many. So it stops when the time is up, without an
+/// answer, and goes on there at the next call.
+pub(crate) fn watches(all: &Processes, max: u64, count: &mut WatchCount, until: Instant) -> Option<u64> {
     for process in all.each() {
-        count += Task::of(process).map_or(0, |task| task.watches(max.saturating_sub(count)));
-        if count > max || Instant::now() >= deadline {
+        let number = process.file_name().and_then(|it| it.to_str()?.parse().ok()).unwrap_or(i32::MAX);
+        if number <= count.after {
+            continue;
+        }
+        count.found += Task::of(process).map_or(0, |task| task.watches(max.saturating_sub(count.found)));
+        count.after = number;
+        if count.found > max {
             break;
         }
+        if Instant::now() >= until {
+            return None;
+        }
     }
-    count
+    Some(std::mem::take(count).found)
 }
 
 /// How many watches all processes may have together.

@@ -4,10 +4,10 @@ use super::fence::Fence;
 use super::identity::kernel_root;
 use super::init::{Caller, NAMESPACES, namespaces_of};
 use super::limits::{
-    COUNT_MS, MAPPINGS_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX, SHARED_ASKED_BYTES_MAX, STREAM_BYTES_KEPT_MAX,
-    STREAM_BYTES_MAX, TICK_MS, WATCH_BYTES,
+    COUNT_MS, COUNT_PIECE_MS, MAPPINGS_MAX, MEMORY_BYTES_MAX, PROCESSES_MAX, SHARED_ASKED_BYTES_MAX,
+    STREAM_BYTES_KEPT_MAX, STREAM_BYTES_MAX, TICK_MS, WATCH_BYTES,
 };
-use super::memory::Care;
+use super::memory::{Care, WatchCount};
 use super::payload::{Ground, Payload, Word};
 use super::processes::Processes;
 use super::room::Room;
@@ -128,6 +128,8 @@ pub(crate) fn run(
         next_count: Instant::now(),
         next_watches: Instant::now(),
         watches: 0,
+        counting: WatchCount::default(),
+        counting_time: Duration::ZERO,
         process,
         ended: pidfd_open(process, PidfdFlags::empty()).stage("watching the command")?,
         stdout: Stream::of(stdout).stage("making a pipe")?,
@@ -184,6 +186,9 @@ struct Running<'k> {
     /// When to count watches again, and how many there were.
     next_watches: Instant,
     watches: u64,
+    /// The count that is under way, and the time that it took so far.
+    counting: WatchCount,
+    counting_time: Duration,
     process: Pid,
     ended: OwnedFd,
     stdout: Stream,
@@ -329,7 +334,7 @@ impl Running<'_> {
         }
         let watches_max = memory::watches_max();
         self.count_watches(watches_max, deadline);
-        look.bytes += self.watches * WATCH_BYTES;
+        look.bytes += self.watches.max(self.counting.found) * WATCH_BYTES;
         self.peak = self.peak.max(look.bytes);
         if let Some(shared) = self.shared.as_mut().filter(|_| nobody_is_left && look.nothing_shared) {
             shared.forget();
@@ -347,12 +352,19 @@ impl Running<'_> {
         self.overflow()
     }
 
-    /// Counts watches, for a tenth of the time at most.
+    /// Counts watches, for a tenth of the time at most, and piece by piece: memory is looked at between two pieces.
     fn count_watches(&mut self, max: u64, deadline: Instant) {
         let start = Instant::now();
-        if start >= self.next_watches {
-            self.watches = memory::watches(self.processes, max, deadline);
-            self.next_watches = Instant::now() + Duration::from_millis(COUNT_MS).max(start.elapsed() * 9);
+        if start < self.next_watches {
+            return;
+        }
+        let until = deadline.min(start + Duration::from_millis(COUNT_PIECE_MS));
+        let counted = memory::watches(self.processes, max, &mut self.counting, until);
+        self.counting_time += start.elapsed();
+        if let Some(watches) = counted {
+            let pause = std::mem::take(&mut self.counting_time) * 9;
+            self.watches = watches;
+            self.next_watches = Instant::now() + pause.max(Duration::from_millis(COUNT_MS));
         }
     }
 
