@@ -48,9 +48,9 @@ pub struct ActionStatus {
     /// The proposal that it took the place of.
     pub supersedes: Option<String>,
     /// The view that an approver is shown: while the action is held, by the policies in force; later, by the
-    /// policies of the last decision. Secrets are hashed.
+    /// policies of the last decision. Secrets are hashed. Empty in the answer to a submission that waits for nobody.
     pub view: ViewDocument,
-    /// The digest of `view`, which an approval must name. Empty where `view` is not all that an approver was
+    /// The digest of `view`, which an approval must name. Empty where `view` is empty or not all that an approver was
     /// shown: in lists, for whoever may not see evidence, and where the policies in force hide more than
     /// those of then.
     pub view_digest: String,

@@ -22,6 +22,11 @@ impl ViewDocument {
         Self { text, json: OnceLock::new() }
     }
 
+    /// The empty document: nothing is shown.
+    pub fn none() -> Self {
+        Self::of_canonical("{}".to_owned())
+    }
+
     /// The canonical text.
     pub fn text(&self) -> &str {
         &self.text

@@ -15,9 +15,10 @@ use super::transaction::{Reading, Step, Writing};
 use super::undo::OwnUndo;
 use super::view::{Beside, Packets, View, view};
 use ordain_api::limits::EVIDENCE_MAX;
-use ordain_api::{ActionState, ActionStatus, Event, FieldError};
+use ordain_api::{ActionState, ActionStatus, Event, FieldError, ViewDocument};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
 use ordain_spec::action::is_request;
+use ordain_spec::decision::Outcome;
 use ordain_spec::name::violation;
 use ordain_spec::statement::NO_KEYS;
 use ordain_store::Guard;
@@ -96,7 +97,7 @@ impl Gate {
         incoming.check(caller, supersedes)?;
         let attempt = |reading| self.submit_attempt(caller, &incoming, supersedes, reading);
         match self.transact(caller, attempt).await? {
-            Answer::Known(status) => Ok(Submitted { status: *status, new: false }),
+            Answer::Known(status) => Ok(Submitted { status: without_idle_view(*status), new: false }),
             Answer::New(recorded) => {
                 self.notify(&incoming.id);
                 supersedes.into_iter().for_each(|id| self.notify(id));
@@ -239,10 +240,15 @@ impl Gate {
             ruling.drop_permit();
         }
         guards.extend(ruling.guard());
-        let packets = Packets::of(caller);
-        let intent = request.as_deref().and_then(intent_of);
-        let beside = Beside { earlier: None, intent: intent.as_deref() };
-        let view = view(packets, &loaded, &control_body, &incoming.id, &action, document, &evidence, beside)?;
+        // Nobody decides about an action that does not wait. Whoever wants to see it asks for it.
+        let view = if ruling.decision().outcome == Outcome::Hold {
+            let packets = Packets::of(caller);
+            let intent = request.as_deref().and_then(intent_of);
+            let beside = Beside { earlier: None, intent: intent.as_deref() };
+            view(packets, &loaded, &control_body, &incoming.id, &action, document, &evidence, beside)?
+        } else {
+            View::none()
+        };
         let valid_until_ms = valid_until_ms(document).unwrap_or(u64::MAX);
         let held_until_ms = now_ms.saturating_add(HOLD_MS_MAX).min(valid_until_ms);
         let request_document = request.as_ref().map(|bytes| ContentHash::of(bytes).to_string());
@@ -280,6 +286,14 @@ impl Gate {
         }
         Ok((hashes, packets))
     }
+}
+
+/// The same answer as to a new submission: a view where somebody decides about it.
+fn without_idle_view(status: ActionStatus) -> ActionStatus {
+    if status.state == ActionState::Held {
+        return status;
+    }
+    ActionStatus { view: ViewDocument::none(), view_digest: String::new(), ..status }
 }
 
 /// A new action that was written.

@@ -38,6 +38,11 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Of an action that waits for nobody, in the answer to whoever submitted it.
+    pub(crate) fn none() -> Self {
+        Self { document: ViewDocument::none(), digest: String::new() }
+    }
+
     /// The same, without what other policies hide. A view that loses something has no digest any more.
     pub(crate) fn hiding(self, other: &Self) -> Result<Self, GateError> {
         let mut shown: Json = (*self.document).clone();

@@ -80,7 +80,9 @@ async fn an_allowed_call_is_used_in_the_same_step() {
     let names: Vec<&str> = entries.iter().map(|entry| entry.entry.event.name()).collect();
     assert_eq!(names, ["submitted", "decided", "permit_minted", "permit_spent"]);
     let status = acting.scene.gate.status(&acting.scene.operator, "c1").await.unwrap();
-    assert_eq!((status.state, status.view_digest), (ActionState::Running, answer.action.view_digest));
+    assert_eq!(status.state, ActionState::Running);
+    let shown = (answer.action.view.text(), answer.action.view_digest.as_str());
+    assert_eq!(shown, ("{}", ""), "nobody decides about it");
     // The same id again does not run again; the same call under another id is another call.
     assert!(matches!(acting.act(&proposal("c1", "read")).await, Err(GateError::Conflict(_))));
     let second = acting.act(&again(&proposal("c1", "read"), "c2")).await.unwrap();

@@ -311,7 +311,7 @@ fn many_mappings_do_not_delay_the_end() {
         let report = fixture.confined("dev", 3_000, &["hostile", "many_mappings"]);
         let end = &only(&report).end;
         let is_end = matches!(end, End::TimedOut { .. } | End::MemoryExceeded { .. } | End::TooMany { .. });
-        assert!(is_end && start.elapsed() < Duration::from_secs(6), "{end:?} after {:?}", start.elapsed());
+        assert!(is_end && start.elapsed() < Duration::from_secs(15), "{end:?} after {:?}", start.elapsed());
     }
 }
 

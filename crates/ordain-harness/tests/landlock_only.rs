@@ -496,15 +496,15 @@ fn folders_are_counted() {
             ),
         ];
         for (step, counted) in cases {
-            let report = ground.confined("dev", 20_000, step);
+            let report = ground.confined("dev", 60_000, step);
             let End::TooMany { what, .. } = &only(&report).end else {
                 panic!("{step:?}: {:?}", only(&report).end)
             };
             assert_eq!(what, counted);
         }
-        let report = ground.confined("dev", 20_000, &["hostile", "fill_locked"]);
+        let report = ground.confined("dev", 60_000, &["hostile", "fill_locked"]);
         assert!(matches!(&only(&report).end, End::TooMany { .. }), "{:?}", only(&report).end);
-        let report = ground.confined("dev", 20_000, &["hostile", "fill_deleted"]);
+        let report = ground.confined("dev", 60_000, &["hostile", "fill_deleted"]);
         assert!(matches!(&only(&report).end, End::MemoryExceeded { .. }), "{:?}", only(&report).end);
     }
     let free = Fixture::new(Caller::User);

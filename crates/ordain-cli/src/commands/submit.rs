@@ -10,7 +10,7 @@ use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
 use clap::Args;
-use ordain_api::{ActionState, ActionStatus};
+use ordain_api::{ActionState, ActionStatus, ViewDocument};
 use ordain_spec::approval::Verdict;
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -66,6 +66,10 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
         && status.state == ActionState::Held
     {
         status = status::wait(client, &status.action_id, seconds)?;
+    }
+    if !json && status.view == ViewDocument::none() {
+        // The answer leaves out the proposal where nobody is going to decide about it.
+        status = client.action(&status.action_id)?.unwrap_or(status);
     }
     show(&status, json)?;
     Ok(outcome(&status))
