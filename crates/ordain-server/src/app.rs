@@ -25,14 +25,19 @@ use ordain_client::Reply;
 use ordain_gate::{Caller, Gate, GateError};
 use ordain_note::Drafter;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
-/// The application. A cheap handle.
+/// The application. A cheap handle: every request clones it.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+/// What the application is made of.
+#[derive(Clone)]
+pub struct Parts {
     /// The host of the URL by which others reach the server.
     pub(crate) public_host: Option<Arc<str>>,
     pub(crate) gate: Gate,
@@ -86,6 +91,14 @@ pub enum PolicyFolder {
     Unreadable,
 }
 
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
 impl App {
     /// An application.
     pub fn new(gate: Gate) -> Self {
@@ -108,7 +121,7 @@ impl App {
             stopping: watch::Sender::new(false),
         };
         let quota = Arc::new(Quota::new(BYTES_PER_DAY_DEFAULT));
-        Self {
+        Self(Arc::new(Parts {
             public_host: None,
             gate,
             shared: Arc::new(shared),
@@ -120,39 +133,47 @@ impl App {
             console_host: None,
             sessions: None,
             claimant: None,
-        }
+        }))
+    }
+
+    /// The same, with some parts changed.
+    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
     }
 
     /// The same, with another limit for the bytes that one principal may send in a day.
     #[must_use]
     pub fn with_bytes_per_day(self, bytes: u64) -> Self {
-        Self { quota: Arc::new(Quota::new(bytes)), ..self }
+        self.with(|parts| parts.quota = Arc::new(Quota::new(bytes)))
     }
 
     /// The same, which drafts notes too.
     #[must_use]
     pub fn with_notes(self, drafter: Drafter) -> Self {
-        Self { notes: Some(Arc::new(Notes::new(drafter))), ..self }
+        self.with(|parts| parts.notes = Some(Arc::new(Notes::new(drafter))))
     }
 
     /// The same, whose callers over a unix socket name one of these projects.
     #[cfg(unix)]
     #[must_use]
     pub fn with_projects(self, projects: Projects) -> Self {
-        Self { projects: Some(Arc::new(projects)), ..self }
+        self.with(|parts| parts.projects = Some(Arc::new(projects)))
     }
 
     /// The same, which this user of the machine may claim over its socket while nobody owns it.
     #[must_use]
     pub fn claimed_by(self, user: &str) -> Self {
-        Self { claimant: Some(user.into()), ..self }
+        self.with(|parts| parts.claimant = Some(user.into()))
     }
 
     /// The same, with the console at one name of this machine, where this user can sign in.
     #[must_use]
     pub fn with_console(self, gate_id: &str, user: &str) -> Self {
-        let console_host = Some(format!("{gate_id}.localhost").into());
-        Self { console_host, sessions: Some(Arc::new(Sessions::of(user))), ..self }
+        self.with(|parts| {
+            parts.console_host = Some(format!("{gate_id}.localhost").into());
+            parts.sessions = Some(Arc::new(Sessions::of(user)));
+        })
     }
 
     /// A code that signs the user of the console in, once and within a few minutes; nothing without a console.
@@ -163,13 +184,14 @@ impl App {
     /// The same, which keeps the last signed head in this file while it listens.
     #[must_use]
     pub fn with_checkpoint_file(self, path: &Path) -> Self {
-        Self { checkpoint_file: Some(path.into()), ..self }
+        self.with(|parts| parts.checkpoint_file = Some(path.into()))
     }
 
     /// The same, which answers for the host of this URL too; nothing if it has none.
     #[must_use]
     pub fn with_public_url(self, url: &str) -> Option<Self> {
-        Some(Self { public_host: Some(public_host(url)?), ..self })
+        let host = public_host(url)?;
+        Some(self.with(|parts| parts.public_host = Some(host)))
     }
 
     /// How the policy folder compares with the policies in force.

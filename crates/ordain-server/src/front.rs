@@ -125,6 +125,17 @@ async fn answer(app: &App, mut request: Request, next: Next, route: &str) -> (Re
         let takes_turns = operation.is_some_and(|operation| operation.takes_turns);
         return (answer_open(app, request, next, takes_turns).await, None);
     }
+    // Boxed: it takes much room, and what is open to anybody does without.
+    Box::pin(answer_known(app, request, next, operation)).await
+}
+
+/// The answer to somebody who has to say who they are.
+async fn answer_known(
+    app: &App,
+    mut request: Request,
+    next: Next,
+    operation: Option<&'static Operation>,
+) -> (Response, Option<String>) {
     // Those who wait for something have a limit of their own.
     let waits = operation.is_some_and(|operation| waits(operation, request.uri()));
     let working = if waits {
