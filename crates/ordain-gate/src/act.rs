@@ -139,7 +139,8 @@ impl Gate {
         self.act_new(caller, incoming, act, case, called, sources, known, reading).await
     }
 
-    /// The action that waits for a deed, and what is open of effects that must not happen twice, in one look at the store.
+    /// The action that waits for a deed, and what is open of effects that must not happen twice, in one look at the
+    /// store.
     async fn hold_and_effects(
         &self,
         deed: &Deed,

@@ -19,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Rejections of one effect that are remembered.
 const REJECTIONS_MAX: usize = 5;
+/// Unknown uses that approvers are told of, where they block nobody: the last ones. Nearly every command reads its
+/// folder.
+const UNKNOWN_MAX: usize = 16;
 
 /// The keys of the effects of an action, as entries have them: by their ids, each once. One, but for shell commands.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -99,8 +102,7 @@ impl EffectKeys {
             return Ok(());
         }
         let problem = format!(
-            "has {count} effects that must not happen twice by accident, and at most {EFFECT_KEYS_MAX} are kept apart; \
-             split the command"
+            "has {count} effects that must not happen twice by accident, and a command may have at most {EFFECT_KEYS_MAX}"
         );
         Err(GateError::invalid("/parameters/command", problem))
     }
@@ -157,9 +159,9 @@ impl EffectRecords {
         self.0.into_iter().map(|(key, known)| (key, known.body.unwrap_or_default())).collect()
     }
 
-    /// The note for an approver of another action that shares an effect with these; nothing if there is nothing. A use or
-    /// a rejection that has several of the effects is one. Counts do not tell which uses they are of, so the largest
-    /// stands for all.
+    /// The note for an approver of another action that shares an effect with these; nothing if there is nothing. A use
+    /// or a rejection that has several of the effects is one. Counts do not tell which uses they are of, so the
+    /// largest stands for all.
     pub(crate) fn told(&self, action_id: &str, now_ms: u64) -> Option<Json> {
         let effects = || self.0.iter().filter_map(|(_, known)| known.body.as_ref());
         let of_others = effects().flat_map(|effect| &effect.rejections);
@@ -169,12 +171,12 @@ impl EffectRecords {
         let too_many = rejections.len().saturating_sub(REJECTIONS_MAX);
         let rejections: Vec<&EarlierRejection> = rejections.into_values().skip(too_many).collect();
         let unknown = effects().flat_map(|effect| effect.unknown(now_ms));
-        let unknown: BTreeSet<(&str, u64)> =
-            unknown.map(|open| (open.permit_id.as_str(), open.number)).collect();
-        let unknown: Vec<Json> = unknown
-            .into_iter()
-            .map(|(permit_id, number)| json!({"permit_id": permit_id, "use": number}))
-            .collect();
+        let unknown: BTreeSet<(u64, &str, u64)> =
+            unknown.map(|open| (open.deadline_ms, open.permit_id.as_str(), open.number)).collect();
+        let too_many = unknown.len().saturating_sub(UNKNOWN_MAX);
+        let unknown = unknown.into_iter().skip(too_many);
+        let unknown: Vec<Json> =
+            unknown.map(|(_, permit_id, number)| json!({"permit_id": permit_id, "use": number})).collect();
         let settled = effects().filter_map(|effect| effect.settled.clone()).reduce(SettledUses::or);
         let is_some = !rejections.is_empty() || !unknown.is_empty() || settled.is_some();
         let mut told = json!({"rejected": rejections, "unknown": unknown});
@@ -221,11 +223,15 @@ impl Effect {
     }
 
     /// A use became unknown, again or for the first time.
-    pub(crate) fn add_unknown(&mut self, mut new: EffectUse) {
+    pub(crate) fn add_unknown(&mut self, key: &EffectKey, mut new: EffectUse) {
         new.unknown = true;
         match self.open.iter_mut().find(|open| open.permit_id == new.permit_id && open.number == new.number) {
             Some(open) => open.unknown = true,
             None => self.open.push(new),
+        }
+        if !key.blocks() {
+            let too_many = self.open.len().saturating_sub(UNKNOWN_MAX);
+            self.open.drain(..too_many);
         }
     }
 

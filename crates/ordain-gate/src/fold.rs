@@ -300,7 +300,7 @@ impl Fold {
                     if outcome == UseOutcome::Unknown {
                         let permit_id = PermitId::new(permit_id.clone());
                         let open = EffectUse { permit_id, number, deadline_ms, unknown: true };
-                        self.effects.entry(key.id().to_owned()).or_default().add_unknown(open);
+                        self.effects.entry(key.id().to_owned()).or_default().add_unknown(key, open);
                         continue;
                     }
                     let action = self.actions.get(&folded.action_id);

@@ -153,7 +153,7 @@ impl Gate {
             for (counts, key, mut effect) in effects {
                 if settled.outcome == UseOutcome::Unknown {
                     let permit_id = permit_id.clone();
-                    effect.add_unknown(EffectUse { permit_id, number, deadline_ms, unknown: true });
+                    effect.add_unknown(&key, EffectUse { permit_id, number, deadline_ms, unknown: true });
                 } else {
                     effect.open.retain(|open| !is_this(open));
                     if counts {

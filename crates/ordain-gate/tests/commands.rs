@@ -335,3 +335,29 @@ async fn a_call_looks_up_all_its_effects_at_once() {
         ends(scene, &used, UseOutcome::Succeeded).await;
     }
 }
+
+/// Nearly every command reads its folder; approvers are told of the last ones.
+#[tokio::test]
+async fn approvers_are_told_of_the_last_unknown_uses() {
+    for stored in stores("").await {
+        let scene = &stored.scene;
+        let mut uses = Vec::new();
+        for number in 0..20 {
+            let spent = used(scene, &format!("look-{number}"), "git status").await;
+            scene.pass(1_000);
+            ends(scene, &spent, UseOutcome::Unknown).await;
+            uses.push(spent);
+        }
+        let shown = held(scene, "publish", "git status && npm publish").await;
+        let told: Vec<Json> =
+            uses[4..].iter().map(|spent| json!({"permit_id": spent.permit_id, "use": 1})).collect();
+        assert_eq!(shown.view["earlier"]["unknown"], json!(told));
+        // One that is no longer among them can be settled, like the others.
+        for spent in &uses[..19] {
+            ends(scene, spent, UseOutcome::Failed).await;
+        }
+        let shown = held(scene, "again", "git status && npm publish").await;
+        assert_eq!(shown.view["earlier"]["unknown"], json!([told[15]]));
+        check(scene).await;
+    }
+}

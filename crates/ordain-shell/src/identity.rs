@@ -7,7 +7,7 @@ use crate::effect::{Effect, EffectKind};
 pub struct Identity {
     /// Where it is: as the effect says, and for a push to an address its host.
     pub domain: String,
-    /// The resource. Of a push: the remote, and the ref there.
+    /// The resource; for a push the remote, and the ref there.
     pub resource_id: String,
     /// Whether it is another thing in another workspace.
     pub of_workspace: bool,

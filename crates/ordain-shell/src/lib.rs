@@ -18,6 +18,6 @@ pub use effect::{Effect, EffectKind};
 pub use identity::Identity;
 pub use paths::{is_credential, is_guard};
 
-/// The version of the analysis. It changes with every change of what is derived from a command, and of what two commands
-/// have in common.
+/// The version of the analysis. It changes with every change of what is derived from a command, and of what two
+/// commands have in common.
 pub const VERSION: &str = "1";

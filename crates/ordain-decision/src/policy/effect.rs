@@ -100,8 +100,8 @@ impl PolicySet {
         EffectKey { id: covered.id(), blocks: on_unknown == OnUnknown::Block }
     }
 
-    /// One effect of a shell command: what is done to which thing, and no more of the command than `effects.toml` names.
-    /// An effect that can be anything is that of the whole command.
+    /// One effect of a shell command: what is done to which thing, and no more of the command than `effects.toml`
+    /// names. An effect that can be anything is that of the whole command.
     fn shell_key(&self, proposal: &Value<'_>, shell: &ShellEffects, effect: &Effect) -> EffectKey {
         let row = self.effects.of_shell(effect);
         let all = proposal.get("parameters").unwrap_or(&Value::Null);

@@ -71,8 +71,8 @@ impl Effects {
         by_type.get(resource_type).or_else(|| by_type.get(ANY))
     }
 
-    /// The row that says when an effect of a shell command is the same as another: of its kind, of its resource type, of
-    /// all commands or of everything that is run, the first that says anything about it.
+    /// The row that says when an effect of a shell command is the same as another: of its kind, of its resource type,
+    /// of all commands or of everything that is run, the first that says anything about it.
     pub(crate) fn of_shell(&self, effect: &Effect) -> Option<&ActionEffects> {
         let by_type = self.0.get(action_name(ActionType::Execute))?;
         let names = [effect.effect.name(), &effect.resource_type, SHELL, ANY];
