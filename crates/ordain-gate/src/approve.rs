@@ -139,7 +139,7 @@ impl Gate {
         guards.extend(ruling.guard());
         guards.extend(authorized.guards());
         // Approvals do not change it, and whoever was shown it may go on.
-        let effects = rejection.is_some().then(|| effects.to_change(&mut guards)).unwrap_or_default();
+        let effects = if rejection.is_some() { effects.into_effects(&mut guards) } else { Vec::new() };
         let answer = Shown::to(caller, &action.actor);
         let (action_id, verdict) = (action_id.to_owned(), request.verdict);
         let held_until_ms = action.expires_at_ms.unwrap_or(now_ms);

@@ -143,7 +143,7 @@ impl EffectRecords {
         now_ms: u64,
         guards: &mut Vec<Guard>,
     ) -> Result<Vec<(EffectKey, Effect)>, GateError> {
-        let effects = self.to_change(guards);
+        let effects = self.into_effects(guards);
         match effects.iter().flat_map(|(_, effect)| effect.unknown(now_ms)).min() {
             None => Ok(effects),
             Some(open) => {
@@ -154,7 +154,7 @@ impl EffectRecords {
     }
 
     /// The records, to be written if nobody changes them before.
-    pub(crate) fn to_change(self, guards: &mut Vec<Guard>) -> Vec<(EffectKey, Effect)> {
+    pub(crate) fn into_effects(self, guards: &mut Vec<Guard>) -> Vec<(EffectKey, Effect)> {
         guards.extend(self.0.iter().map(|(_, known)| known.guard()));
         self.0.into_iter().map(|(key, known)| (key, known.body.unwrap_or_default())).collect()
     }

@@ -141,7 +141,7 @@ impl Gate {
         let is_unknown = was_unknown || settled.outcome == UseOutcome::Unknown;
         let keys = keys.map(|keys| keys.only(|key| is_unknown || key.counts(&action))).unwrap_or_default();
         let mut guards = vec![known.guard()];
-        let effects = keys.read(&self.store).await?.to_change(&mut guards);
+        let effects = keys.read(&self.store).await?.into_effects(&mut guards);
         let counts = |(key, effect): (EffectKey, Effect)| (key.counts(&action), key, effect);
         let effects: Vec<(bool, EffectKey, Effect)> = effects.into_iter().map(counts).collect();
         let (report_document, bytes) = document(&settled)?;

