@@ -104,8 +104,8 @@ pub enum Event {
         approval_document: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         earlier_document: Option<String>,
-        /// By which it is found when the same is proposed again.
-        effect_key: String,
+        /// By which it is found when the same is proposed again: one for each effect.
+        effect_keys: Vec<String>,
     },
     /// A held proposal was replaced by another.
     Superseded { action_id: String, by_action_id: String },
@@ -122,8 +122,8 @@ pub enum Event {
         decision_document: String,
         inputs_document: String,
         deadline_ms: u64,
-        /// By which an unknown outcome is found; with a leading `~` if that blocks nobody.
-        effect_key: String,
+        /// By which an unknown outcome is found, one for each effect; with a leading `~` if that blocks nobody.
+        effect_keys: Vec<String>,
         /// The call that joined the action, if it is not the one that was approved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call_document: Option<String>,

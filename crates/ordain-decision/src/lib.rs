@@ -17,4 +17,6 @@ pub use permit::{
     Claims, Grant, Minting, PermitError, PermitKey, PublicKey, PublicKeys, VerifiedPermit, mint,
     mint_with_claims, verify_permit,
 };
-pub use policy::{PolicyFiles, PolicySet, Problem, Severity, is_policy_file, look_alikes, schema_text};
+pub use policy::{
+    EffectKey, PolicyFiles, PolicySet, Problem, Severity, is_policy_file, look_alikes, schema_text,
+};

@@ -3,7 +3,7 @@
 
 use super::caller::Caller;
 use super::conflict::Conflict;
-use super::effects::EffectKey;
+use super::effects::{EffectKeys, EffectRecords};
 use super::error::GateError;
 use super::ids::ActionId;
 use super::limits::{ACT_HOLD_MS, UNRESOLVED_HOLD_MS};
@@ -16,6 +16,7 @@ use super::submit::{Case, Incoming, Recorded, check_same_project};
 use super::transaction::{Reading, Step};
 use ordain_api::{ActAnswer, ActionState, ActionStatus, CalledAction, ObservedCall, UseReceipt};
 use ordain_canon::{ContentHash, Value};
+use ordain_decision::derive_shell;
 use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS, project_name};
 use ordain_spec::decision::Outcome;
 use std::collections::BTreeSet;
@@ -103,7 +104,7 @@ impl Gate {
             Reading::Fresh => Versioned::<Action>::read(&self.store, &incoming.id).await?,
         };
         let hold_ms = if is_resolved(incoming.document) { ACT_HOLD_MS } else { UNRESOLVED_HOLD_MS };
-        let case = self.case(caller, incoming, Some(hold_ms), reading).await?;
+        let mut case = self.case(caller, incoming, Some(hold_ms), reading).await?;
         let observed =
             act.hook.and_then(|hook| Some((hook, case.control_body.observed_until(hook, case.now_ms)?)));
         if let (Some((hook, until_ms)), None) = (observed, &known.body) {
@@ -122,32 +123,37 @@ impl Gate {
             // The proposal has no form that could be joined; the kernel says what is wrong with it.
             return self.act_new(caller, incoming, act, case, None, sources, known, reading).await;
         };
-        let effect_key = match &case.request {
-            None => EffectKey::of(&case.loaded, incoming.document),
-            Some(_) => EffectKey::of(&case.loaded, &Value::read(&case.proposal)?),
+        let effect_keys = {
+            let mapped = case.request.as_ref().map(|_| Value::read(&case.proposal)).transpose()?;
+            let proposal = mapped.as_ref().unwrap_or(incoming.document);
+            case.shell = derive_shell(proposal, caller.workspace());
+            EffectKeys::of(&case.loaded, proposal, case.shell.as_ref())
         };
-        let (hold, effect) = self.hold_and_effect(&called.deed, &effect_key).await?;
+        let (hold, effects) = self.hold_and_effects(&called.deed, &effect_keys).await?;
         if act.supersedes.is_none()
             && let Some(joined) = self.joined(&hold, act).await?
         {
             return self.join(caller, incoming, case, joined, called, sources).await;
         }
-        let called = Some((called, hold, effect_key, effect));
+        let called = Some((called, hold, effect_keys, effects));
         self.act_new(caller, incoming, act, case, called, sources, known, reading).await
     }
 
-    /// The action that waits for a deed, and what is open of an effect, in one look at the store.
-    async fn hold_and_effect(
+    /// The action that waits for a deed, and what is open of effects that must not happen twice, in one look at the
+    /// store.
+    async fn hold_and_effects(
         &self,
         deed: &Deed,
-        effect_key: &EffectKey,
-    ) -> Result<(Versioned<DeedHold>, Versioned<Effect>), GateError> {
+        effect_keys: &EffectKeys,
+    ) -> Result<(Versioned<DeedHold>, EffectRecords), GateError> {
         let deed = deed.to_string();
-        let keys = [(DeedHold::KIND, deed.as_str()), (Effect::KIND, effect_key.id())];
-        let wanted = keys.get(..if effect_key.blocks() { 2 } else { 1 }).unwrap_or(&keys);
-        let mut found = self.store.records_of(wanted).await?.into_iter();
-        let mut next = || found.next().flatten();
-        Ok((Versioned::found(deed.as_str(), next())?, Versioned::found(effect_key.id(), next())?))
+        let blocking = effect_keys.blocking();
+        let of_effects = blocking.iter().map(|key| (Effect::KIND, key.id()));
+        let wanted: Vec<(&str, &str)> =
+            [(DeedHold::KIND, deed.as_str())].into_iter().chain(of_effects).collect();
+        let mut found = self.store.records_of(&wanted).await?.into_iter();
+        let hold = Versioned::found(deed.as_str(), found.next().flatten())?;
+        Ok((hold, blocking.records(found.collect())?))
     }
 
     /// The deed of a call, and the action it asks for; `None` for a document that is not a proposal.
@@ -284,14 +290,14 @@ impl Gate {
         incoming: &Incoming<'_>,
         act: &Act<'_>,
         case: Case,
-        called: Option<(Called, Versioned<DeedHold>, EffectKey, Versioned<Effect>)>,
+        called: Option<(Called, Versioned<DeedHold>, EffectKeys, EffectRecords)>,
         sources: Option<Sources>,
         known: Versioned<Action>,
         reading: Reading,
     ) -> Result<Step<Answer>, GateError> {
         let mut guards = vec![known.guard(), case.control.guard()];
         let (called, hold, of_use) = match called {
-            Some((called, hold, key, effect)) => (Some(called), Some(hold), Some((key, effect))),
+            Some((called, hold, keys, effects)) => (Some(called), Some(hold), Some((keys, effects))),
             None => (None, None, None),
         };
         let deed = called.as_ref().map(|called| called.deed.to_string());
@@ -302,11 +308,7 @@ impl Gate {
             self.judge_new(caller, incoming, case, act.supersedes, deed, reading, &mut guards).await?;
         let of_use = match (new.ruling.minted(), of_use) {
             (None, _) => None,
-            (Some(_), Some((key, known))) => {
-                let blocks = key.blocks();
-                let effect = blocks.then(|| EffectKey::clear(known, now_ms, &mut guards)).transpose()?;
-                Some((key, effect))
-            }
+            (Some(_), Some((keys, known))) => Some((keys, known.clear(now_ms, &mut guards)?)),
             (Some(_), None) => {
                 let problem = "the kernel allowed a proposal that has no deed";
                 return Err(GateError::Damaged(problem.to_owned()));
@@ -321,11 +323,11 @@ impl Gate {
             let held_until_ms = new.held_until_ms;
             let mut recorded = new.write_all_but_record(writing)?;
             let mut used = None;
-            if let Some((minted, (effect_key, effect))) = recorded.ruled.minted.clone().zip(of_use) {
+            if let Some((minted, (effect_keys, effects))) = recorded.ruled.minted.clone().zip(of_use) {
                 let documents = [recorded.ruled.decision_document, recorded.ruled.inputs_document];
                 let id = &recorded.id;
                 let new_use =
-                    NewUse::with_decision(id, minted, effect_key, effect, &worker, now_ms, documents);
+                    NewUse::with_decision(id, minted, effect_keys, effects, &worker, now_ms, documents);
                 used = Some(new_use.write(writing, &mut recorded.action)?);
             }
             if let Some(hold) = hold {

@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::conflict::Conflict;
 use super::documents::typed;
-use super::effects::{EarlierRejection, EffectKey};
+use super::effects::{EarlierRejection, EffectKeys};
 use super::error::GateError;
 use super::ids::ActionId;
 use super::judge::{Inputs, Texts};
@@ -86,9 +86,10 @@ impl Gate {
         let evidence = self.shared_documents(&action.evidence_documents).await?;
         let proposal =
             Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
-        let effect_key = EffectKey::of(&loaded, &proposal);
-        let effect = effect_key.read(&self.store).await?;
-        let earlier = effect.body.as_ref().and_then(|effect| effect.told(action_id, now_ms));
+        let shell = action.shell(&proposal);
+        let effect_keys = EffectKeys::of(&loaded, &proposal, shell.as_ref());
+        let effects = effect_keys.read(&self.store).await?;
+        let earlier = effects.told(action_id, now_ms);
         let told = earlier.as_ref().map(document).transpose()?;
         let beside = Beside { earlier, intent: documents.intent.as_deref() };
         let shown =
@@ -127,7 +128,7 @@ impl Gate {
         action.approvals.push(RecordedApproval { document: approval_document, index: 0, earlier });
         let mut approvals = documents.approvals;
         approvals.push(approval_bytes.clone());
-        let inputs = Inputs::of(&action, &proposal, &loaded, &control_body, now_ms);
+        let inputs = Inputs::with(&action, &proposal, &loaded, &control_body, now_ms, shell);
         let keys = &*self.approver_keys(&control_body)?;
         let pins = loaded.pins.of(&inputs);
         let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys, pins };
@@ -138,7 +139,7 @@ impl Gate {
         guards.extend(ruling.guard());
         guards.extend(authorized.guards());
         // Approvals do not change it, and whoever was shown it may go on.
-        guards.extend(rejection.is_some().then(|| effect.guard()));
+        let effects = if rejection.is_some() { effects.into_effects(&mut guards) } else { Vec::new() };
         let answer = Shown::to(caller, &action.actor);
         let (action_id, verdict) = (action_id.to_owned(), request.verdict);
         let held_until_ms = action.expires_at_ms.unwrap_or(now_ms);
@@ -147,11 +148,12 @@ impl Gate {
         Ok(Step::write(guards, documents, move |writing| {
             authorized.write(writing)?;
             let index =
-                writing.event(verdict_event(verdict, &action_id, &approval_document, earlier, &effect_key));
+                writing.event(verdict_event(verdict, &action_id, &approval_document, earlier, &effect_keys));
             if let Some(rejection) = rejection {
-                let mut effect = effect.body.unwrap_or_default();
-                effect.add_rejection(rejection);
-                writing.put(effect_key.id(), &effect)?;
+                for (key, mut effect) in effects {
+                    effect.add_rejection(rejection.clone());
+                    writing.put(key.id(), &effect)?;
+                }
             }
             if let Some(last) = action.approvals.last_mut() {
                 last.index = index;
@@ -213,7 +215,7 @@ fn verdict_event(
     action_id: &str,
     approval: &ContentHash,
     earlier: Option<ContentHash>,
-    effect_key: &EffectKey,
+    effect_keys: &EffectKeys,
 ) -> Event {
     let action_id = action_id.to_owned();
     let approval_document = approval.to_string();
@@ -221,8 +223,8 @@ fn verdict_event(
     match verdict {
         Verdict::Approve => Event::Approved { action_id, approval_document, earlier_document },
         Verdict::Reject => {
-            let effect_key = effect_key.text();
-            Event::Rejected { action_id, approval_document, earlier_document, effect_key }
+            let effect_keys = effect_keys.texts();
+            Event::Rejected { action_id, approval_document, earlier_document, effect_keys }
         }
     }
 }

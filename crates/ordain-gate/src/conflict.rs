@@ -43,7 +43,7 @@ pub enum Conflict {
     #[error("{USES_OPEN_MAX} uses of `{permit_id}` are open")]
     TooManyOpen { permit_id: String },
     /// The outcome of an equal action is unknown.
-    #[error("the outcome of use {number} of `{permit_id}`, which does the same, is unknown")]
+    #[error("the outcome of use {number} of `{permit_id}`, which has the same effect, is unknown")]
     Unsettled { permit_id: String, number: u64 },
     /// The use is settled.
     #[error("use {number} of `{permit_id}` is settled already")]

@@ -1,5 +1,6 @@
 //! Checking a dossier offline: nothing that it says is believed but what follows from the ledger's key.
 
+use super::effects::EffectKeys;
 use super::error::GateError;
 use super::judge::Inputs;
 use super::ledger::note_verifier;
@@ -182,6 +183,8 @@ impl Check<'_> {
         let mut policies: Vec<(&str, &str)> = Vec::new();
         let mut announced: BTreeSet<&str> = BTreeSet::new();
         let (mut decided, mut minted, mut used) = (false, None, 0);
+        // The effects of a rejection follow from the inputs of the decision beside it.
+        let mut rejected: Option<&[String]> = None;
         for (index, entry) in &entries {
             let index = *index;
             if entry.event.action_id().is_some_and(|id| id != self.dossier.action_id) {
@@ -204,6 +207,9 @@ impl Check<'_> {
                 Event::KeyRotated { .. } => {}
                 Event::Submitted { proposal_document, .. } => proposal = Some(proposal_document),
                 Event::Approved { approval_document, .. } | Event::Rejected { approval_document, .. } => {
+                    if let Event::Rejected { effect_keys, .. } = &entry.event {
+                        rejected = Some(effect_keys);
+                    }
                     approvals.push(approval_document.clone());
                     self.verdict(index, entry, &entries, approval_document, proposal);
                 }
@@ -211,8 +217,13 @@ impl Check<'_> {
                 | Event::PermitSpent { decision_document, inputs_document, .. } => {
                     decided = true;
                     let made = self.inputs(inputs_document, proposal, &approvals, &policies, &announced);
-                    let made = made
-                        .and_then(|inputs| self.decided(&entry.event, decision_document, &inputs, &policies));
+                    let effects = match &entry.event {
+                        Event::PermitSpent { effect_keys, .. } => Some(effect_keys.as_slice()),
+                        _ => rejected.take(),
+                    };
+                    let made = made.and_then(|inputs| {
+                        self.decided(&entry.event, decision_document, &inputs, &policies, effects)
+                    });
                     if let Err(problem) = made {
                         self.wrong(format!("entry {index}: {problem}"));
                     }
@@ -299,13 +310,14 @@ impl Check<'_> {
         Ok(inputs)
     }
 
-    /// The decision is the one that its inputs lead to.
+    /// The decision is the one that its inputs lead to, and the effects beside it are those of its proposal.
     fn decided(
         &mut self,
         event: &Event,
         document: &str,
         inputs: &Inputs,
         policies: &[(&str, &str)],
+        effects: Option<&[String]>,
     ) -> Result<(), String> {
         let decision: Decision = self.find(document).ok_or("the decision cannot be read")?;
         if let Event::Decided { outcome, .. } = event
@@ -339,11 +351,15 @@ impl Check<'_> {
                 let problem = "this version of ordain reads the policies otherwise than the one that decided";
                 return Err(GateError::Unavailable(problem.to_owned()));
             }
-            Again::of(inputs, find)?.decide(&loaded, inputs)
+            let again = Again::of(inputs, find)?;
+            Ok((again.decide(&loaded, inputs)?, EffectKeys::by_inputs(&loaded, inputs, &again.proposal)))
         });
         match again {
-            Ok(now) if now.decision_document.is(document) => self.report.decisions += 1,
-            Ok(now) => {
+            Ok((_, Some(keys))) if effects.is_some_and(|effects| keys.texts() != effects) => {
+                return Err("names other effects than its proposal has".to_owned());
+            }
+            Ok((now, _)) if now.decision_document.is(document) => self.report.decisions += 1,
+            Ok((now, _)) => {
                 return Err(format!("comes out as {} when it is decided again", now.decision.outcome.name()));
             }
             Err(GateError::Unavailable(problem)) => {

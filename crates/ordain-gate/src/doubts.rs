@@ -1,6 +1,7 @@
 //! Whether an entry can follow those before it. A decision can be made again from its inputs; whether these
 //! were true at the time, only the ledger itself can say.
 
+use super::effects::EffectKeys;
 use super::fold::{EntryDocuments, Fold};
 use super::judge::Inputs;
 use super::limits::CLOCKS_APART_MS_MAX;
@@ -30,13 +31,17 @@ impl Fold {
                 }
                 doubts
             }
-            (Event::PermitSpent { action_id, permit_id, number, .. }, Some((inputs, decision))) => {
+            (
+                Event::PermitSpent { action_id, permit_id, number, effect_keys, .. },
+                Some((inputs, decision)),
+            ) => {
                 let mut doubts = self.doubts_of_inputs(action_id, entry.at_ms, inputs);
                 if decision.outcome != Outcome::Allow {
                     doubts.push(format!("uses `{permit_id}`, and its document is not an ALLOW"));
                 }
                 doubts.extend(self.doubts_of_use(action_id, permit_id, *number, inputs.now_ms));
                 doubts.extend(self.doubts_of_call(action_id, entry, documents));
+                doubts.extend(doubts_of_effects(action_id, effect_keys));
                 doubts
             }
             (Event::Observed { action_id, decision_document, hook }, _) => {
@@ -94,7 +99,12 @@ impl Fold {
                 }
                 doubts
             }
-            (Event::Approved { action_id, .. } | Event::Rejected { action_id, .. }, _) => {
+            (Event::Rejected { action_id, effect_keys, .. }, _) => {
+                let mut doubts = doubts_of_verdict(action_id, entry, documents.approval.as_ref());
+                doubts.extend(doubts_of_effects(action_id, effect_keys));
+                doubts
+            }
+            (Event::Approved { action_id, .. }, _) => {
                 doubts_of_verdict(action_id, entry, documents.approval.as_ref())
             }
             _ => Vec::new(),
@@ -183,6 +193,12 @@ impl Fold {
         let doubtful = claims.into_iter().filter(|(holds, _)| !holds);
         doubtful.map(|(_, how)| format!("uses `{permit_id}` {how}")).collect()
     }
+}
+
+/// Each effect once, in order. Whether they are those of the action takes its policies, which a replay reads.
+fn doubts_of_effects(action_id: &str, effect_keys: &[String]) -> Option<String> {
+    let are_ordered = EffectKeys::parse(effect_keys.to_vec()).are_ordered();
+    (!are_ordered).then(|| format!("names the effects of `{action_id}` otherwise than a gate does"))
 }
 
 /// The entry of a verdict has the signature of its document, and only that.

@@ -1,7 +1,7 @@
 //! The records that follow from the entries of a ledger. The records of the store must be the same.
 
 use super::documents::Attached;
-use super::effects::{EarlierRejection, EffectKey};
+use super::effects::{EarlierRejection, EffectKeys};
 use super::error::GateError;
 use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
 use super::judge::{Inputs, state_of};
@@ -77,7 +77,7 @@ pub(crate) struct FoldedPermit {
     /// Uses on the ledger; the record shows only the last of those that are over.
     pub(crate) used: u64,
     /// The uses whose outcome is open or unknown, by number: their deadlines and effects.
-    open: BTreeMap<u64, (u64, EffectKey)>,
+    open: BTreeMap<u64, (u64, EffectKeys)>,
     /// The permit itself, unless its document is missing.
     pub(crate) minted: Option<Minted>,
 }
@@ -236,13 +236,15 @@ impl Fold {
             Event::Approved { action_id, approval_document, earlier_document } => {
                 self.add_verdict(&action_id, &approval_document, earlier_document, index);
             }
-            Event::Rejected { action_id, approval_document, earlier_document, effect_key } => {
+            Event::Rejected { action_id, approval_document, earlier_document, effect_keys } => {
                 self.add_verdict(&action_id, &approval_document, earlier_document, index);
                 if let Some(approval) = documents.approval {
                     let action_id = ActionId::new(action_id);
                     let rejection = EarlierRejection::of(action_id, &approval);
-                    let key = EffectKey::parse(effect_key);
-                    self.effects.entry(key.id().to_owned()).or_default().add_rejection(rejection);
+                    for key in EffectKeys::parse(effect_keys).iter() {
+                        let effect = self.effects.entry(key.id().to_owned()).or_default();
+                        effect.add_rejection(rejection.clone());
+                    }
                 }
             }
             Event::Superseded { action_id, by_action_id } => {
@@ -266,22 +268,22 @@ impl Fold {
                     FoldedPermit { action_id, used: 0, open: BTreeMap::new(), minted: documents.permit },
                 );
             }
-            Event::PermitSpent { permit_id, number, deadline_ms, effect_key, .. } => {
+            Event::PermitSpent { permit_id, number, deadline_ms, effect_keys, .. } => {
                 let Some(folded) = self.permits.get_mut(&permit_id) else { return };
                 folded.used += 1;
                 let spent_at_ms = documents.inputs.map_or(0, |inputs| inputs.now_ms);
                 let used = Use { number, worker: by, spent_at_ms, deadline_ms, settled: None };
-                let key = EffectKey::parse(effect_key);
-                if key.blocks() {
+                let keys = EffectKeys::parse(effect_keys);
+                for key in keys.iter().filter(|key| key.blocks()) {
                     let permit_id = PermitId::new(permit_id.clone());
                     let open = EffectUse { permit_id, number, deadline_ms, unknown: false };
                     self.effects.entry(key.id().to_owned()).or_default().open.push(open);
                 }
-                folded.open.insert(number, (deadline_ms, key.clone()));
+                folded.open.insert(number, (deadline_ms, keys.clone()));
                 if let Some((action, permit)) = permit_of(&mut self.actions, folded, &permit_id) {
                     permit.used += 1;
                     permit.uses.push(used);
-                    permit.effect_keys.insert(number, key);
+                    permit.effect_keys.insert(number, keys);
                     *action = state_after(&permit.outcomes());
                 }
             }
@@ -293,21 +295,22 @@ impl Fold {
                 if outcome != UseOutcome::Unknown {
                     folded.open.remove(&number);
                 }
-                if let Some((deadline_ms, key)) = known {
+                let (deadline_ms, keys) = known.unwrap_or_default();
+                for key in keys.iter() {
                     if outcome == UseOutcome::Unknown {
                         let permit_id = PermitId::new(permit_id.clone());
                         let open = EffectUse { permit_id, number, deadline_ms, unknown: true };
-                        self.effects.entry(key.id().to_owned()).or_default().add_unknown(open);
-                    } else {
-                        let action = self.actions.get(&folded.action_id);
-                        let counts = action.is_some_and(|action| key.counts(action));
-                        if counts && let Some(report) = &documents.report {
-                            let effect = self.effects.entry(key.id().to_owned()).or_default();
-                            effect.add_settled(&folded.action_id, report);
-                        }
-                        if let Some(effect) = self.effects.get_mut(key.id()) {
-                            effect.open.retain(|open| !is_this(open));
-                        }
+                        self.effects.entry(key.id().to_owned()).or_default().add_unknown(key, open);
+                        continue;
+                    }
+                    let action = self.actions.get(&folded.action_id);
+                    let counts = action.is_some_and(|action| key.counts(action));
+                    if counts && let Some(report) = &documents.report {
+                        let effect = self.effects.entry(key.id().to_owned()).or_default();
+                        effect.add_settled(&folded.action_id, report);
+                    }
+                    if let Some(effect) = self.effects.get_mut(key.id()) {
+                        effect.open.retain(|open| !is_this(open));
                     }
                 }
                 let report = documents.report;

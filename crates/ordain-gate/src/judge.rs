@@ -50,7 +50,18 @@ impl Inputs {
         control: &Control,
         now_ms: u64,
     ) -> Self {
-        let workspace = action.project.as_ref().map(|project| project.path.as_str());
+        Self::with(action, proposal, loaded, control, now_ms, action.shell(proposal))
+    }
+
+    /// The same with the effects of a shell command, which were derived before.
+    pub(crate) fn with(
+        action: &Action,
+        proposal: &Value<'_>,
+        loaded: &Loaded,
+        control: &Control,
+        now_ms: u64,
+        shell: Option<ShellEffects>,
+    ) -> Self {
         Self {
             proposal_document: action.proposal_document,
             files_document: loaded.files_document,
@@ -59,10 +70,17 @@ impl Inputs {
             keys_document: control.keys.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
             now_ms,
             halted: control.halt.is_some(),
-            shell: derive_shell(proposal, workspace),
+            shell,
             undoes: action.undoes.clone(),
             pins_document: loaded.pins.of_call(action, proposal),
         }
+    }
+}
+
+impl Action {
+    /// The effects of its command, if it is one of the shell.
+    pub(crate) fn shell(&self, proposal: &Value<'_>) -> Option<ShellEffects> {
+        derive_shell(proposal, self.project.as_ref().map(|project| project.path.as_str()))
     }
 }
 

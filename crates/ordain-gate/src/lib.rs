@@ -76,7 +76,9 @@ pub use limits::*;
 pub use open::{Gate, Settings};
 pub use ordain_store::{Counters, StoreError};
 pub use policy::{ActivePolicy, load_policy_files, policy_document_hash};
-pub use replay::{DerivedOtherwise, Flip, NotReplayed, Replay, Replayer, audit_allowed, replay};
+pub use replay::{
+    DerivedOtherwise, Flip, NotReplayed, OtherEffects, Replay, Replayer, audit_allowed, replay,
+};
 pub use signatures::{OwnerAudit, audit_owner};
 pub use spend::{IntendedAction, Spend};
 pub use status::StatusFingerprint;

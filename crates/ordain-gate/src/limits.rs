@@ -10,6 +10,8 @@ pub const DURATION_MS_MAX: u64 = 24 * 3_600_000;
 pub const TRIES_MAX: usize = 64;
 /// Uses of one permit that may be under way at once.
 pub const USES_OPEN_MAX: usize = 256;
+/// Effects of one command that must not happen twice by accident. Each has a record that its use writes.
+pub const EFFECT_KEYS_MAX: usize = 64;
 /// Settled uses of a permit that its record shows; all of them are on the ledger.
 pub const USES_SHOWN_MAX: usize = 64;
 /// Bytes of all evidence packets of one proposal.

@@ -3,6 +3,7 @@
 use super::caller::Caller;
 use super::conflict::Conflict;
 use super::documents::typed;
+use super::effects::EffectKey;
 use super::error::GateError;
 use super::ids::PermitId;
 use super::limits::USES_SHOWN_MAX;
@@ -131,37 +132,34 @@ impl Gate {
         (impl FnOnce(&mut Writing) -> Result<Action, GateError> + Send + use<>, Vec<Guard>, Vec<Vec<u8>>),
         GateError,
     > {
-        let key = action.permit.as_ref().and_then(|permit| permit.effect_keys.get(&number)).cloned();
+        let keys = action.permit.as_ref().and_then(|permit| permit.effect_keys.get(&number));
         let used =
             action.permit.as_ref().and_then(|permit| permit.uses.iter().find(|used| used.number == number));
         let deadline_ms = used.map_or(0, |used| used.deadline_ms);
         // Where an unknown outcome blocks nobody, the record has only those that are unknown or are counted.
         let was_unknown = used.is_some_and(|used| used.settled.is_some());
-        let counts = key.as_ref().is_some_and(|key| key.counts(&action));
-        let key = key.filter(|_| counts || was_unknown || settled.outcome == UseOutcome::Unknown);
+        let is_unknown = was_unknown || settled.outcome == UseOutcome::Unknown;
+        let keys = keys.map(|keys| keys.only(|key| is_unknown || key.counts(&action))).unwrap_or_default();
         let mut guards = vec![known.guard()];
-        let mut effect = Effect::default();
-        if let Some(key) = &key {
-            let found = key.read(&self.store).await?;
-            guards.push(found.guard());
-            effect = found.body.unwrap_or_default();
-        }
+        let effects = keys.read(&self.store).await?.into_effects(&mut guards);
+        let counts = |(key, effect): (EffectKey, Effect)| (key.counts(&action), key, effect);
+        let effects: Vec<(bool, EffectKey, Effect)> = effects.into_iter().map(counts).collect();
         let (report_document, bytes) = document(&settled)?;
         let action_id = action_id.to_owned();
         let step = move |writing: &mut Writing| {
             let Some(permit) = action.permit.as_mut() else { return Err(no_permit(&action_id)) };
             let permit_id = permit.id.clone();
             let is_this = |open: &EffectUse| open.permit_id == permit_id && open.number == number;
-            if settled.outcome == UseOutcome::Unknown {
-                let permit_id = permit_id.clone();
-                effect.add_unknown(EffectUse { permit_id, number, deadline_ms, unknown: true });
-            } else {
-                effect.open.retain(|open| !is_this(open));
-                if counts {
-                    effect.add_settled(&action_id, &settled);
+            for (counts, key, mut effect) in effects {
+                if settled.outcome == UseOutcome::Unknown {
+                    let permit_id = permit_id.clone();
+                    effect.add_unknown(&key, EffectUse { permit_id, number, deadline_ms, unknown: true });
+                } else {
+                    effect.open.retain(|open| !is_this(open));
+                    if counts {
+                        effect.add_settled(&action_id, &settled);
+                    }
                 }
-            }
-            if let Some(key) = &key {
                 writing.put(key.id(), &effect)?;
             }
             writing.event(Event::PermitSettled {

@@ -1,7 +1,7 @@
 //! The present state of everything, kept beside the ledger so that it need not be read again. Every record
 //! follows from the entries: `fold.rs` makes the same records from them, and `fsck` compares.
 
-use super::effects::{EarlierRejection, EffectKey};
+use super::effects::{EarlierRejection, EffectKeys};
 use super::error::GateError;
 use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
 use ordain_api::limits::PAGE_MAX;
@@ -128,7 +128,7 @@ pub(crate) struct Permit {
     pub(crate) uses: Vec<Use>,
     /// The effects of the uses whose outcome is open or unknown, by number: the policies of then said which.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) effect_keys: BTreeMap<u64, EffectKey>,
+    pub(crate) effect_keys: BTreeMap<u64, EffectKeys>,
 }
 
 impl Permit {

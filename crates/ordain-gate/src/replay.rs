@@ -3,6 +3,7 @@
 use super::clock::Clock;
 use super::conflict::Conflict;
 use super::documents::typed;
+use super::effects::EffectKeys;
 use super::error::GateError;
 use super::fold::{DocumentReader, EntryDocuments};
 use super::judge::{Inputs, Judged, Texts, judge};
@@ -37,6 +38,59 @@ pub struct Replay {
     /// the recorded effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived_otherwise: Vec<DerivedOtherwise>,
+    /// Uses and rejections whose entries name other effects than their proposals have by the recorded policies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_effects: Vec<OtherEffects>,
+}
+
+/// A use or a rejection under other effect keys than it has. With them, unknown outcomes lock something else.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct OtherEffects {
+    /// The entry on the ledger.
+    pub index: u64,
+    /// The action.
+    pub action_id: String,
+    /// The keys that the entry names.
+    pub recorded: Vec<String>,
+    /// The keys by its inputs.
+    pub by_inputs: Vec<String>,
+}
+
+/// The effect keys of an entry that stands beside a decision.
+#[derive(Default)]
+struct Keyed {
+    /// The last rejection; the decision that follows has its inputs.
+    rejected: Option<(u64, Vec<String>)>,
+}
+
+impl Keyed {
+    /// Remembers the keys of a rejection.
+    fn note(&mut self, index: u64, event: &Event) {
+        match event {
+            Event::Rejected { effect_keys, .. } => self.rejected = Some((index, effect_keys.clone())),
+            Event::Decided { .. } => {}
+            _ => self.rejected = None,
+        }
+    }
+
+    /// The difference between the keys beside a decision and those that follow from its inputs. Keys of a command that
+    /// another version of ordain read are not compared.
+    fn compared(&mut self, index: u64, event: &Event, again: &DecidedAgain) -> Option<OtherEffects> {
+        let (index, action_id, recorded) = match event {
+            Event::PermitSpent { action_id, effect_keys, .. } => (index, action_id, effect_keys.clone()),
+            Event::Decided { action_id, .. } => {
+                let (index, recorded) = self.rejected.take()?;
+                (index, action_id, recorded)
+            }
+            _ => return None,
+        };
+        if again.by_others {
+            return None;
+        }
+        let by_inputs = EffectKeys::by_inputs(&again.loaded, &again.inputs, &again.proposal)?.texts();
+        let action_id = action_id.clone();
+        (recorded != by_inputs).then_some(OtherEffects { index, action_id, recorded, by_inputs })
+    }
 }
 
 /// A decision about a shell command whose effects come out otherwise today.
@@ -133,6 +187,7 @@ pub async fn replay(
     let mut sets: BTreeMap<ContentHash, Arc<Loaded>> = BTreeMap::new();
     let mut reader = DocumentReader::new();
     let mut replay = Replay::default();
+    let mut keyed = Keyed::default();
     let mut index = 0;
     while index < size {
         let rows = gate.store.entries(index, PAGE).await?;
@@ -147,32 +202,15 @@ pub async fn replay(
                 replay.not_replayed.push(NotReplayed { index: row.index, problem });
                 continue;
             };
-            let (Event::Decided { action_id, decision_document, .. }
-            | Event::PermitSpent { action_id, decision_document, .. }) = &entry.event
+            keyed.note(row.index, &entry.event);
+            let (Event::Decided { decision_document, .. } | Event::PermitSpent { decision_document, .. }) =
+                &entry.event
             else {
                 continue;
             };
-            replay.decisions += 1;
             let documents = reader.documents(&gate.store, &entry.event).await?;
             let again = decide_again(gate, other.as_ref(), &mut sets, decision_document, documents).await;
-            let again = again.map(|(was, now, inputs, proposal)| {
-                let otherwise = DerivedOtherwise::of(row.index, action_id, &inputs, &proposal);
-                replay.derived_otherwise.extend(otherwise);
-                (was, now)
-            });
-            match again {
-                Err(error) => {
-                    replay.not_replayed.push(NotReplayed { index: row.index, problem: error.to_string() })
-                }
-                Ok((_, None)) => replay.same += 1,
-                Ok((was, Some(now))) => replay.flips.push(Flip {
-                    index: row.index,
-                    action_id: action_id.clone(),
-                    was: was.outcome,
-                    would_be: now.outcome,
-                    reasons: now.reasons,
-                }),
-            }
+            replay.add(row.index, &entry.event, &mut keyed, again);
         }
         progress(index, size);
     }
@@ -185,7 +223,8 @@ pub async fn audit_allowed(store: &Store) -> Result<(Vec<Damage>, Vec<String>), 
     // Nothing is signed and nothing is written: any key will do.
     let keyring = Keyring::ephemeral().map_err(|error| GateError::Unavailable(error.to_string()))?;
     let gate = Gate::bare(store.clone(), keyring, Clock::system(), Settings::default()).await?;
-    let Replay { flips, not_replayed, derived_otherwise, .. } = replay(&gate, None, |_, _| {}).await?;
+    let Replay { flips, not_replayed, derived_otherwise, other_effects, .. } =
+        replay(&gate, None, |_, _| {}).await?;
     let allowed = flips.into_iter().filter(|flip| flip.was == Outcome::Allow);
     let wrong = allowed.map(|flip| {
         let why: Vec<String> = flip.reasons.iter().map(|reason| reason.message.clone()).collect();
@@ -201,12 +240,57 @@ pub async fn audit_allowed(store: &Store) -> Result<(Vec<Damage>, Vec<String>), 
         let problem = format!("decides on `{}` by effects that its command does not have", it.action_id);
         Damage { index: Some(it.index), problem }
     }));
+    let wrong = wrong.chain(other_effects.into_iter().map(|it| {
+        let problem = format!("names other effects than `{}` has by its recorded policies", it.action_id);
+        Damage { index: Some(it.index), problem }
+    }));
     let unchecked = not_replayed.iter().map(|entry| format!("entry {}: {}", entry.index, entry.problem));
     Ok((wrong.collect(), unchecked.collect()))
 }
 
-/// The recorded decision, the one of now if it differs, the inputs and the proposal.
-type DecidedAgain = (Decision, Option<Decision>, Inputs, Vec<u8>);
+/// A decision that was made again.
+struct DecidedAgain {
+    was: Decision,
+    /// The one of now, if it differs.
+    now: Option<Decision>,
+    inputs: Inputs,
+    proposal: Vec<u8>,
+    loaded: Arc<Loaded>,
+    /// Whether these are other policies than the recorded ones.
+    by_others: bool,
+}
+
+impl Replay {
+    /// Adds a decision that was made again, or why it could not be.
+    fn add<E: std::fmt::Display>(
+        &mut self,
+        index: u64,
+        event: &Event,
+        keyed: &mut Keyed,
+        again: Result<DecidedAgain, E>,
+    ) {
+        let (Event::Decided { action_id, .. } | Event::PermitSpent { action_id, .. }) = event else { return };
+        self.decisions += 1;
+        let again = match again {
+            Ok(again) => again,
+            Err(error) => {
+                return self.not_replayed.push(NotReplayed { index, problem: error.to_string() });
+            }
+        };
+        self.derived_otherwise.extend(DerivedOtherwise::of(index, action_id, &again.inputs, &again.proposal));
+        self.other_effects.extend(keyed.compared(index, event, &again));
+        match again.now {
+            None => self.same += 1,
+            Some(now) => self.flips.push(Flip {
+                index,
+                action_id: action_id.clone(),
+                was: again.was.outcome,
+                would_be: now.outcome,
+                reasons: now.reasons,
+            }),
+        }
+    }
+}
 
 /// Decides again what a gate has on record.
 async fn decide_again(
@@ -252,9 +336,9 @@ async fn decide_again(
         None => None,
     };
     let again = Again { proposal: recorded.proposal, evidence, approvals, keys, pins };
-    let now = again.decide(&loaded, &inputs)?;
-    let (was, now) = compared(was, now, decision_document, other.is_some());
-    Ok((was, now, inputs, again.proposal))
+    let by_others = other.is_some();
+    let now = compared(&was, again.decide(&loaded, &inputs)?, decision_document, by_others);
+    Ok(DecidedAgain { was, now, inputs, proposal: again.proposal, loaded, by_others })
 }
 
 /// The documents that a decision is made from once more.
@@ -297,18 +381,14 @@ impl Again {
     }
 }
 
-fn compared(
-    was: Decision,
-    now: Judged,
-    decision_document: &str,
-    by_others: bool,
-) -> (Decision, Option<Decision>) {
+/// The decision of now, if it differs.
+fn compared(was: &Decision, now: Judged, decision_document: &str, by_others: bool) -> Option<Decision> {
     let same = if by_others {
         now.decision.outcome == was.outcome
     } else {
         now.decision_document.is(decision_document)
     };
-    (was, (!same).then_some(now.decision))
+    (!same).then_some(now.decision)
 }
 
 /// Replays decisions of a ledger that somebody else keeps, entry by entry, from documents by their hashes.
@@ -316,6 +396,7 @@ fn compared(
 pub struct Replayer {
     other: Option<Arc<Loaded>>,
     sets: BTreeMap<ContentHash, Arc<Loaded>>,
+    keyed: Keyed,
     replay: Replay,
 }
 
@@ -338,31 +419,14 @@ impl Replayer {
             self.replay.not_replayed.push(NotReplayed { index, problem });
             return;
         };
-        let (Event::Decided { action_id, decision_document, inputs_document, .. }
-        | Event::PermitSpent { action_id, decision_document, inputs_document, .. }) = &entry.event
+        self.keyed.note(index, &entry.event);
+        let (Event::Decided { decision_document, inputs_document, .. }
+        | Event::PermitSpent { decision_document, inputs_document, .. }) = &entry.event
         else {
             return;
         };
-        self.replay.decisions += 1;
         let again = self.decide_again(decision_document, inputs_document, find);
-        let again = again.map(|(was, now, inputs, proposal)| {
-            let otherwise = DerivedOtherwise::of(index, action_id, &inputs, &proposal);
-            self.replay.derived_otherwise.extend(otherwise);
-            (was, now)
-        });
-        match again {
-            Err(error) => {
-                self.replay.not_replayed.push(NotReplayed { index, problem: error.to_string() });
-            }
-            Ok((_, None)) => self.replay.same += 1,
-            Ok((was, Some(now))) => self.replay.flips.push(Flip {
-                index,
-                action_id: action_id.clone(),
-                was: was.outcome,
-                would_be: now.outcome,
-                reasons: now.reasons,
-            }),
-        }
+        self.replay.add(index, &entry.event, &mut self.keyed, again);
     }
 
     /// The result.
@@ -399,9 +463,9 @@ impl Replayer {
             }
         };
         let again = Again::of(&inputs, find)?;
-        let now = again.decide(&loaded, &inputs)?;
-        let (was, now) = compared(was, now, decision_document, self.other.is_some());
-        Ok((was, now, inputs, again.proposal))
+        let by_others = self.other.is_some();
+        let now = compared(&was, again.decide(&loaded, &inputs)?, decision_document, by_others);
+        Ok(DecidedAgain { was, now, inputs, proposal: again.proposal, loaded, by_others })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::caller::Caller;
 use super::conflict::Conflict;
-use super::effects::EffectKey;
+use super::effects::{EffectKey, EffectKeys};
 use super::error::GateError;
 use super::judge::{Inputs, Judged, Texts, judge};
 use super::limits::{DURATION_MS_DEFAULT, DURATION_MS_MAX, USES_OPEN_MAX};
@@ -48,9 +48,9 @@ pub enum IntendedAction<'a> {
 pub(crate) struct NewUse {
     action_id: String,
     minted: Arc<Minted>,
-    effect_key: EffectKey,
-    /// Its record, where an unknown outcome blocks the next.
-    effect: Option<Effect>,
+    effect_keys: EffectKeys,
+    /// The records of those whose unknown outcomes block the next use.
+    effects: Vec<(EffectKey, Effect)>,
     uses_max: u64,
     worker: String,
     now_ms: u64,
@@ -162,10 +162,10 @@ impl Gate {
         let now_ms = self.clock.now_ms();
         let proposal =
             Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
-        let effect_key = EffectKey::of(loaded, &proposal);
-        let effect = effect_key.for_use(&self.store, now_ms, guards).await?;
-        let evidence = self.shared_documents(&action.evidence_documents).await?;
         let inputs = Inputs::of(action, &proposal, loaded, control, now_ms);
+        let effect_keys = EffectKeys::of(loaded, &proposal, inputs.shell.as_ref());
+        let effects = effect_keys.for_use(&self.store, now_ms, guards).await?;
+        let evidence = self.shared_documents(&action.evidence_documents).await?;
         let keys = &*self.approver_keys(control)?;
         let approvals = &documents.approvals;
         let pins = loaded.pins.of(&inputs);
@@ -180,8 +180,8 @@ impl Gate {
         let new = NewUse {
             action_id: action_id.to_owned(),
             minted: Arc::new(minted),
-            effect_key,
-            effect,
+            effect_keys,
+            effects,
             uses_max,
             worker: caller.principal.clone(),
             now_ms,
@@ -198,8 +198,8 @@ impl NewUse {
     pub(crate) fn with_decision(
         action_id: &str,
         minted: Arc<Minted>,
-        effect_key: EffectKey,
-        effect: Option<Effect>,
+        effect_keys: EffectKeys,
+        effects: Vec<(EffectKey, Effect)>,
         worker: &str,
         now_ms: u64,
         documents: [ContentHash; 2],
@@ -207,8 +207,8 @@ impl NewUse {
         let [decision_document, inputs_document] = documents;
         Self {
             action_id: action_id.to_owned(),
-            effect_key,
-            effect,
+            effect_keys,
+            effects,
             uses_max: minted.claims.max_executions,
             minted,
             worker: worker.to_owned(),
@@ -224,11 +224,7 @@ impl NewUse {
     }
 
     /// Writes the use, and what it changes about the action. The record of the action is left to the caller.
-    pub(crate) fn write(
-        mut self,
-        writing: &mut Writing,
-        action: &mut Action,
-    ) -> Result<UseReceipt, GateError> {
+    pub(crate) fn write(self, writing: &mut Writing, action: &mut Action) -> Result<UseReceipt, GateError> {
         let permit_id = self.minted.claims.jti.clone();
         let Some(permit) = &mut action.permit else { return Err(no_permit(&permit_id)) };
         // By the time at which it is written, which may be later by the clock of another node.
@@ -246,11 +242,12 @@ impl NewUse {
             deadline_ms,
             settled: None,
         });
-        permit.effect_keys.insert(number, self.effect_key.clone());
-        if let Some(mut effect) = self.effect.take() {
+        for (key, mut effect) in self.effects {
             effect.open.push(EffectUse { permit_id: permit.id.clone(), number, deadline_ms, unknown: false });
-            writing.put(self.effect_key.id(), &effect)?;
+            writing.put(key.id(), &effect)?;
         }
+        let effect_keys = self.effect_keys.texts();
+        permit.effect_keys.insert(number, self.effect_keys);
         action.state = state_after(&permit.outcomes());
         let ledger_index = writing.event(Event::PermitSpent {
             action_id: self.action_id.clone(),
@@ -259,7 +256,7 @@ impl NewUse {
             decision_document: self.decision_document.to_string(),
             inputs_document: self.inputs_document.to_string(),
             deadline_ms,
-            effect_key: self.effect_key.text(),
+            effect_keys,
             call_document: self.call_document.map(|hash| hash.to_string()),
         });
         let uses_left = self.uses_max.saturating_sub(number);

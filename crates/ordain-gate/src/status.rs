@@ -1,7 +1,7 @@
 //! Answers to readers: where an action stands, permits, the gate, tokens, keys. Secrets are taken out.
 
 use super::caller::Caller;
-use super::effects::EffectKey;
+use super::effects::EffectKeys;
 use super::error::GateError;
 use super::history::Past;
 use super::ids::{KeyId, PermitId, TokenId};
@@ -231,8 +231,8 @@ impl Gate {
         let is_held = action.state_at(now_ms) == ActionState::Held;
         let earlier = match packets {
             Packets::Whole if is_held => {
-                let effect = EffectKey::of(loaded, &proposal).read(&self.store).await?.body;
-                effect.and_then(|effect| effect.told(action_id, now_ms))
+                let keys = EffectKeys::of(loaded, &proposal, action.shell(&proposal).as_ref());
+                keys.read(&self.store).await?.told(action_id, now_ms)
             }
             _ => None,
         };

@@ -3,6 +3,7 @@
 use super::caller::Caller;
 use super::conflict::Conflict;
 use super::documents::intent_of;
+use super::effects::EffectKeys;
 use super::error::GateError;
 use super::ids::ActionId;
 use super::judge::{Inputs, Ruling, Texts};
@@ -17,6 +18,7 @@ use super::view::{Beside, Packets, View, view};
 use ordain_api::limits::EVIDENCE_MAX;
 use ordain_api::{ActionState, ActionStatus, Event, FieldError, ViewDocument};
 use ordain_canon::{Canonicalizer, ContentHash, Value};
+use ordain_decision::ShellEffects;
 use ordain_spec::action::is_request;
 use ordain_spec::decision::Outcome;
 use ordain_spec::name::violation;
@@ -56,6 +58,8 @@ pub(crate) struct Case {
     evidence: Vec<Vec<u8>>,
     /// The action whose change is taken back with the proposer's own authority.
     pub(crate) undoes: Option<ActionId>,
+    /// The effects of its command, where they were derived before.
+    pub(crate) shell: Option<ShellEffects>,
     /// Whether an ALLOW comes with a permit. A call that is only observed gets none.
     pub(crate) mints: bool,
     /// When it is judged.
@@ -174,6 +178,7 @@ impl Gate {
             evidence_documents,
             evidence,
             undoes: None,
+            shell: None,
             mints: true,
             now_ms,
         })
@@ -207,6 +212,7 @@ impl Gate {
             evidence_documents,
             evidence,
             undoes,
+            shell,
             mints,
             now_ms,
             ..
@@ -232,7 +238,11 @@ impl Gate {
         // A proposal that arrived as it is recorded was read already.
         let reread = if proposal == incoming.bytes { None } else { Some(Value::read(&proposal)?) };
         let document = reread.as_ref().unwrap_or(incoming.document);
-        let inputs = Inputs::of(&action, document, &loaded, &control_body, now_ms);
+        let shell = shell.or_else(|| action.shell(document));
+        if shell.is_some() && mints {
+            EffectKeys::of(&loaded, document, shell.as_ref()).check_count()?;
+        }
+        let inputs = Inputs::with(&action, document, &loaded, &control_body, now_ms, shell);
         let pins = loaded.pins.of(&inputs);
         let texts = Texts { proposal: document, evidence: &evidence, approvals: &[], keys: &NO_KEYS, pins };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;

@@ -6,7 +6,7 @@ mod scene;
 
 use ordain_api::{Role, UseOutcome};
 use ordain_canon::{Canonicalizer, ContentHash};
-use ordain_gate::{audit, check_records};
+use ordain_gate::{GateError, Replayer, audit, check_records};
 use ordain_spec::approval::Verdict;
 use ordain_store::{Change, Guard, Location, NewRecord, Query, Store, Writes};
 use scene::{NOW, Scene, proposal};
@@ -86,7 +86,7 @@ impl Forgery {
         let permit = &mut self.record("action", action_id)["permit"];
         let number = permit["used"].as_u64().unwrap() + 1;
         permit["used"] = json!(number);
-        permit["effect_keys"][number.to_string()] = entry["event"]["effect_key"].clone();
+        permit["effect_keys"][number.to_string()] = entry["event"]["effect_keys"].clone();
         let deadline_ms = now_ms + 300_000;
         let used = json!({"use": number, "worker": "worker", "spent_at_ms": now_ms, "deadline_ms": deadline_ms,
             "settled": null});
@@ -369,4 +369,53 @@ async fn changes_of_the_gate_are_counted_without_a_gap() {
     let says = |words: &str| damage.iter().any(|damage| damage.problem.contains(words));
     assert!(says("changes of the gate's state, and there are"), "{damage:?}");
     assert!(says("has the mark none and should have 1"), "{damage:?}");
+}
+
+/// A use that names no effect, or another one, would lock nothing.
+#[tokio::test]
+async fn effects_are_named_as_a_gate_does() {
+    let honest = honest().await;
+    let other = "0".repeat(32);
+    let named = |forged: &Forgery, kind: &str, id: &str| {
+        forged.entries[forged.last(kind, id)]["event"]["effect_keys"][0].as_str().unwrap().to_owned()
+    };
+    let real = named(&honest, "permit_spent", "write");
+    let (small, large) = if real.trim_start_matches('~') < other.as_str() {
+        (real.clone(), other.clone())
+    } else {
+        (other.clone(), real.clone())
+    };
+    for keys in [json!([]), json!([real, real]), json!([large, small])] {
+        let mut forged = honest.clone();
+        let at = forged.last("permit_spent", "write");
+        forged.entries[at]["event"]["effect_keys"] = keys;
+        let problem = "names the effects of `write` otherwise than a gate does";
+        let found = forged.found().await;
+        let told = |it: &(Option<u64>, String)| it.0 == Some(at as u64) && it.1 == problem;
+        assert!(found.iter().any(told), "{found:?}");
+    }
+    // In order, and of something else: the policies of then say so.
+    let replayed = |forged: &Forgery| {
+        let mut replayer = Replayer::new(None);
+        for (index, entry) in forged.entries.iter().enumerate() {
+            replayer.add(index as u64, entry.to_string().as_bytes(), |hash| {
+                forged
+                    .documents
+                    .get(&hash.to_string())
+                    .cloned()
+                    .ok_or(GateError::Damaged("missing".to_owned()))
+            });
+        }
+        replayer.end()
+    };
+    assert_eq!(replayed(&honest).other_effects, []);
+    let mut forged = honest.clone();
+    let at = forged.last("permit_spent", "write");
+    forged.entries[at]["event"]["effect_keys"] = json!([other]);
+    let found = replayed(&forged).other_effects;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (found[0].index, &found[0].recorded, &found[0].by_inputs),
+        (at as u64, &vec![other], &vec![real])
+    );
 }

@@ -31,7 +31,7 @@ With --server an auditor's token reads the entries and documents, and the decisi
 `ordain ledger verify --server` checks that the entries are those that were signed. Decisions about proposals with values that the \
 policies hide can be replayed only where the store is.", &[
     Outcome::Ok.means("every decision is the same"),
-    Outcome::Failed.means("a decision differs, or could not be replayed"),
+    Outcome::Failed.means("a decision or the effects of a use differ, or could not be replayed"),
     Outcome::NoResult.means("nothing could be replayed"),
 ]))]
 pub(crate) struct Replay {
@@ -66,7 +66,7 @@ fn replayed(args: &Replay, json: bool) -> Result<Outcome, Failure> {
         local.runtime.block_on(ordain_gate::replay(local.app.gate(), other, step))?
     };
     drop(progress);
-    let same = replay.flips.is_empty() && replay.not_replayed.is_empty();
+    let same = replay.flips.is_empty() && replay.not_replayed.is_empty() && replay.other_effects.is_empty();
     if json {
         print_json(&replay)?;
     } else {
@@ -155,6 +155,12 @@ fn show(replay: &ordain_gate::Replay, with_others: bool) -> Result<(), Failure> 
         page.counted_section("Not replayed", replay.not_replayed.len());
         for it in &replay.not_replayed {
             page.item(&format!("entry {}: {}", it.index, it.problem));
+        }
+    }
+    if !replay.other_effects.is_empty() {
+        page.counted_section("Other effects on record than by its inputs", replay.other_effects.len());
+        for it in &replay.other_effects {
+            page.item(&format!("entry {}: `{}`", it.index, it.action_id));
         }
     }
     if !replay.derived_otherwise.is_empty() {

@@ -34,6 +34,7 @@ use subject::{Asker, Subject, rollback, subjects, table_effects};
 
 pub use misses::{Check, Examined, nearest};
 pub use pins::mcp_server_of;
+pub(crate) use shell::SHELL;
 pub use shell::{ShellEffects, derive_shell};
 
 /// Everything that a decision depends on.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where the command stands.
 pub(crate) const COMMAND: &str = "/parameters/command";
-const SHELL: &str = "shell";
+pub(crate) const SHELL: &str = "shell";
 const WORKSPACE: &str = "workspace";
 const HOST: &str = "host";
 

@@ -30,6 +30,7 @@ use std::str::FromStr;
 use tables::{Effects, Sensors};
 
 pub(crate) use declared::{Declared, Mismatch};
+pub use effect::EffectKey;
 pub(crate) use index::{InScope, Index, Place, Verdicts};
 pub(crate) use names::{Known, fault as name_fault};
 pub use problem::{Problem, Severity};

@@ -3,6 +3,8 @@
 use super::effect::OnUnknown;
 use super::problem::{Problem, Problems, line_at};
 use super::schema::action_name;
+use crate::judge::SHELL;
+use ordain_shell::Effect;
 use ordain_spec::Sensor;
 use ordain_spec::action::{ActionType, RollbackStrategy, ToolMapping};
 use serde::Deserialize;
@@ -67,6 +69,15 @@ impl Effects {
     pub(crate) fn of(&self, action: ActionType, resource_type: &str) -> Option<&ActionEffects> {
         let by_type = self.0.get(action_name(action))?;
         by_type.get(resource_type).or_else(|| by_type.get(ANY))
+    }
+
+    /// The row that says when an effect of a shell command is the same as another: of its kind, of its resource type,
+    /// of all commands or of everything that is run, the first that says anything about it.
+    pub(crate) fn of_shell(&self, effect: &Effect) -> Option<&ActionEffects> {
+        let by_type = self.0.get(action_name(ActionType::Execute))?;
+        let names = [effect.effect.name(), &effect.resource_type, SHELL, ANY];
+        let mut rows = names.iter().filter_map(|name| by_type.get(*name));
+        rows.find(|row| row.effect_parameters.is_some() || row.on_unknown.is_some())
     }
 }
 

@@ -1,8 +1,9 @@
 //! A gate that `ann` owns, in a file or in a PostgreSQL database, and what somebody with SQL does to its rows.
 
-use super::owner::owned_on;
+use super::owner::{key, owned_on};
 use super::{NOW, Scene, proposal};
 use ed25519_dalek::SigningKey;
+use ordain_decision::PolicyFiles;
 use ordain_gate::{Clock, Gate, GateError, Settings, check_records};
 use ordain_store::{Location, Store};
 use rusqlite::Connection;
@@ -32,9 +33,24 @@ pub(crate) struct Stored {
 
 impl Stored {
     pub(crate) async fn new(kind: Kind) -> Self {
+        let (location, place) = Self::place(kind);
+        let store = Store::open(&location).await.unwrap();
+        let (scene, ann) = owned_on(Scene::on(store).await).await;
+        Self { scene, ann, location, kind, place }
+    }
+
+    /// A gate that nobody owns, with these policies.
+    pub(crate) async fn open_gate(kind: Kind, files: &PolicyFiles) -> Self {
+        let (location, place) = Self::place(kind);
+        let scene = Scene::on(Store::open(&location).await.unwrap()).await;
+        scene.gate.set_policy(&scene.operator, files).await.unwrap();
+        Self { scene, ann: key(1), location, kind, place }
+    }
+
+    fn place(kind: Kind) -> (Location, String) {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!("ordain_rows_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let (location, place) = match kind {
+        match kind {
             Kind::File => {
                 let folder = std::env::temp_dir().join(name);
                 std::fs::create_dir(&folder).unwrap();
@@ -46,10 +62,7 @@ impl Stored {
                 let (server, _) = url.rsplit_once('/').unwrap();
                 (Location::parse(&format!("{server}/{name}")), name)
             }
-        };
-        let store = Store::open(&location).await.unwrap();
-        let (scene, ann) = owned_on(Scene::on(store).await).await;
-        Self { scene, ann, location, kind, place }
+        }
     }
 
     /// Runs SQL behind the store's back; tables are named as in a file.
