@@ -22,7 +22,8 @@ pub(crate) struct Connect {
     /// Read the token from this file [default: ORDAIN_TOKEN; a socket needs none]
     #[arg(long, value_name = "FILE", requires = "server", help_heading = GATE)]
     pub(crate) token_file: Option<PathBuf>,
-    /// Trust the certificate authorities in this PEM file and no others [default: ORDAIN_CACERT, or those of this machine]
+    /// Trust the certificate authorities in this PEM file and no others [default: ORDAIN_CACERT, or those of this
+    /// machine]
     #[arg(long, value_name = "FILE", requires = "server", help_heading = GATE)]
     pub(crate) cacert: Option<PathBuf>,
 }

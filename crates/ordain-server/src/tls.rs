@@ -50,7 +50,7 @@ struct Loaded {
     ends_at_s: Option<u64>,
 }
 
-/// What is known of the files.
+/// The state of the files, as far as it was seen.
 #[derive(Default)]
 struct Watch {
     /// As they were when they were last read.
@@ -348,7 +348,7 @@ async fn is_plain(stream: &TcpStream) -> io::Result<bool> {
     Ok(first[0].is_ascii_alphabetic())
 }
 
-/// Tells a client that speaks HTTP without TLS about its mistake. What it sent is read and thrown away: a connection
+/// Tells a client that speaks HTTP without TLS about its mistake. Its request is read and thrown away: a connection
 /// that is closed before would take the answer with it.
 async fn refuse_plain(mut stream: TcpStream) {
     let problem = Problem::new(ProblemCode::Invalid, "this address speaks TLS").with_hint("use https://");
@@ -453,7 +453,7 @@ mod tests {
         folder.put(&next);
         assert_eq!((look(), look(), look()), (0, 1, 1));
         assert_eq!(tls.counters().taken, 1);
-        // A file that is away for a moment is no change, and a bad one is tried once.
+        // A file that is away for a moment does not count as a change, and a bad one is tried once.
         std::fs::remove_file(folder.0.join("chain.pem")).unwrap();
         assert_eq!((look(), look()), (1, 1));
         std::fs::write(folder.0.join("chain.pem"), "no certificate").unwrap();
