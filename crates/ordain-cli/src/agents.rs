@@ -5,7 +5,6 @@ use crate::commands::setup::{codex_hooks, pins_of};
 use crate::exit::Failure;
 use crate::project::Project;
 use ordain_api::Observation;
-use ordain_client::{Client, HttpTransport};
 use ordain_hooks::{Agent, Found, GatePin, Pins, Setting, find_hook};
 use ordain_state::Home;
 use serde::Serialize;
@@ -238,10 +237,9 @@ fn gate_problem(pins: &Pins) -> Option<String> {
             let answers = std::os::unix::net::UnixStream::connect(socket).is_ok();
             (!answers).then(|| format!("nobody answers on {}", socket.display()))
         }
-        GatePin::Server { url, token, .. } => {
-            let client =
-                std::fs::read_to_string(token).ok().and_then(|token| HttpTransport::new(url, &token).ok());
-            let answers = client.is_some_and(|transport| Client::new(transport).gate().is_ok());
+        GatePin::Server { url, token, cacert, .. } => {
+            let client = ordain_hooks::client_of_server(url, token, cacert.as_deref());
+            let answers = client.is_ok_and(|client| client.gate().is_ok());
             (!answers).then(|| format!("{url} does not answer, or not to the token in {}", token.display()))
         }
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{ActionState, ActionsQuery};
+use ordain_client::Authorities;
 use ordain_spec::Kind;
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) const GATE: &str = "Gate options";
 
 /// The gate to ask. On a local store the user of the operating system asks, as `entities.json` names them.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct Connect {
     /// A server, such as https://gate.example or unix:PATH [default: the gate of this project]
     #[arg(long, value_name = "URL", env = "ORDAIN_SERVER", hide_env = true, help_heading = GATE)]
@@ -21,13 +22,24 @@ pub(crate) struct Connect {
     /// Read the token from this file [default: ORDAIN_TOKEN; a socket needs none]
     #[arg(long, value_name = "FILE", requires = "server", help_heading = GATE)]
     pub(crate) token_file: Option<PathBuf>,
+    /// Trust the certificate authorities in this PEM file and no others [default: ORDAIN_CACERT, or those of this
+    /// machine]
+    #[arg(long, value_name = "FILE", requires = "server", help_heading = GATE)]
+    pub(crate) cacert: Option<PathBuf>,
 }
 
 impl Connect {
     /// The gate of the environment, for commands without these arguments.
     pub(crate) fn of_environment() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        Self { server: variable("ORDAIN_SERVER"), token_file: None }
+        Self { server: variable("ORDAIN_SERVER"), ..Self::default() }
+    }
+
+    /// The certificate authorities that a server with TLS must have its certificate from.
+    pub(crate) fn authorities(&self) -> Authorities {
+        let variable = || std::env::var_os("ORDAIN_CACERT").filter(|value| !value.is_empty());
+        let file = self.cacert.clone().or_else(|| variable().map(PathBuf::from));
+        file.map_or(Authorities::System, Authorities::File)
     }
 }
 

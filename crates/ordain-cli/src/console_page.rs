@@ -13,7 +13,7 @@ const FILE: &str = "console.html";
 pub(crate) fn address(gate: &GateFolder, addresses: &[ListenAddress]) -> Option<String> {
     let port = addresses.iter().find_map(|address| match address {
         ListenAddress::Tcp(address) if address.ip().is_loopback() => Some(address.port()),
-        ListenAddress::Tcp(_) | ListenAddress::Socket(..) => None,
+        ListenAddress::Tcp(_) | ListenAddress::Tls(_) | ListenAddress::Socket(..) => None,
     })?;
     let port = if port == 80 { String::new() } else { format!(":{port}") };
     Some(format!("http://{}.localhost{port}", gate.id()))

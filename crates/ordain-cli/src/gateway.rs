@@ -464,5 +464,6 @@ fn connect(url: &str, args: &Connect, folder: &Path) -> Result<HttpTransport, Fa
             }
         },
     };
-    HttpTransport::new(url, &token).map_err(|error| Failure::from(ClientError::from(error)))
+    HttpTransport::trusting(url, &token, args.authorities())
+        .map_err(|error| Failure::from(ClientError::from(error)))
 }

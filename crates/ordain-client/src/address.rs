@@ -34,6 +34,20 @@ pub enum AddressError {
     /// The token has characters that no header can carry.
     #[error("the token is not valid")]
     Token,
+    /// The file of authorities cannot be read.
+    #[error("{path}: {reason}")]
+    CertificateFile {
+        /// As it was given.
+        path: String,
+        /// The reason of the system.
+        reason: String,
+    },
+    /// A file of authorities has none, or one that cannot be used.
+    #[error("{0}: not a file of certificates in PEM")]
+    NoCertificate(String),
+    /// There is nobody to trust.
+    #[error("this machine has no certificate authorities")]
+    NoAuthorities,
 }
 
 /// The prefix of a unix socket.
@@ -87,7 +101,13 @@ impl AddressError {
             }
             Self::UserName => Some("leave it out; the token says who asks"),
             Self::NoSocket => Some("write it as `unix:PATH`"),
-            Self::Token => None,
+            Self::NoCertificate(_) => {
+                Some("`--cacert` takes the certificate of the authority that signed the server's")
+            }
+            Self::NoAuthorities => {
+                Some("install its package of them (`ca-certificates`), or name a file with `--cacert`")
+            }
+            Self::Token | Self::CertificateFile { .. } => None,
         }
     }
 }

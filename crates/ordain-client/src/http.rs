@@ -1,8 +1,10 @@
 //! HTTP to a server, over TCP, TLS or a unix socket.
 
 use crate::address::{Address, AddressError};
+use crate::tls::{self, Authorities};
 use crate::transport::{Reply, Request, Transport, TransportError};
 use ordain_api::{STATEMENT_HEADER, statement_header};
+use std::path::Path;
 use std::time::Duration;
 use ureq::http::HeaderValue;
 
@@ -15,37 +17,54 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub struct HttpTransport {
     agent: ureq::Agent,
     address: Address,
+    authorities: Authorities,
     /// Nothing for a unix socket, whose server asks the kernel who the caller is.
     authorization: Option<HeaderValue>,
 }
 
 impl HttpTransport {
-    /// A transport to `address`: a URL, or `unix:PATH`. Nothing is sent yet.
+    /// A transport to `address`: a URL, or `unix:PATH`. Nothing is sent yet. A server with TLS shows a certificate of
+    /// the authorities of this machine.
     pub fn new(address: &str, token: &str) -> Result<Self, AddressError> {
-        Self::about(address, token, None)
+        Self::trusting(address, token, Authorities::System)
+    }
+
+    /// The same; a server with TLS shows a certificate of these authorities.
+    pub fn trusting(address: &str, token: &str, authorities: Authorities) -> Result<Self, AddressError> {
+        Self::made(address, Some(token), None, authorities)
     }
 
     /// The same; over a unix socket the client names the project folder that the requests are about.
-    pub fn about(
-        address: &str,
-        token: &str,
-        project: Option<&std::path::Path>,
-    ) -> Result<Self, AddressError> {
-        let address = Address::parse(address)?;
-        let mut authorization =
-            HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| AddressError::Token)?;
-        authorization.set_sensitive(true);
-        Ok(Self { agent: agent(&address, project)?, address, authorization: Some(authorization) })
+    pub fn about(address: &str, token: &str, project: Option<&Path>) -> Result<Self, AddressError> {
+        Self::made(address, Some(token), project, Authorities::System)
     }
 
     /// A transport to a unix socket without a token: the server asks the kernel which user this is. The
     /// client names the project folder that the requests are about.
-    pub fn as_user(address: &str, project: Option<&std::path::Path>) -> Result<Self, AddressError> {
-        let address = Address::parse(address)?;
-        match address {
-            Address::Socket(_) => Ok(Self { agent: agent(&address, project)?, address, authorization: None }),
+    pub fn as_user(address: &str, project: Option<&Path>) -> Result<Self, AddressError> {
+        match Address::parse(address)? {
+            Address::Socket(_) => Self::made(address, None, project, Authorities::System),
             Address::Url(_) => Err(AddressError::Token),
         }
+    }
+
+    fn made(
+        address: &str,
+        token: Option<&str>,
+        project: Option<&Path>,
+        authorities: Authorities,
+    ) -> Result<Self, AddressError> {
+        let address = Address::parse(address)?;
+        let authorization = match token {
+            Some(token) => {
+                let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
+                let mut value = value.map_err(|_| AddressError::Token)?;
+                value.set_sensitive(true);
+                Some(value)
+            }
+            None => None,
+        };
+        Ok(Self { agent: agent(&address, project, &authorities)?, address, authorities, authorization })
     }
 
     /// The server's address.
@@ -61,47 +80,19 @@ impl HttpTransport {
     }
 
     fn unreachable(&self, error: &ureq::Error) -> TransportError {
-        let reason = error.to_string();
-        let (reason, hint) = match certificate_fault(&reason) {
-            Some(fault) => {
-                let hint = "the certificate must be for this name, in date, and signed by an authority of this machine";
-                (format!("its certificate is refused: {fault}"), Some(hint.to_owned()))
-            }
-            None if reason.contains("InvalidContentType") => {
-                (reason, Some("the server does not speak TLS; is it http://?".to_owned()))
-            }
-            None => (reason, None),
+        let (reason, hint) = match tls::fault(error, &self.authorities) {
+            Some((reason, hint)) => (reason, Some(hint)),
+            None => (error.to_string(), None),
         };
         TransportError::Unreachable { address: self.address.to_string(), reason, hint }
     }
 }
 
-/// The fault of a certificate in words: the TLS library gives the name of a variant, which may be inside of others.
-fn certificate_fault(reason: &str) -> Option<String> {
-    let (_, mut rest) = reason.split_once("invalid peer certificate: ")?;
-    while let Some(inner) = ["Other(", "OtherError("].iter().find_map(|name| rest.strip_prefix(name)) {
-        rest = inner;
-    }
-    let is_name = rest.starts_with(|first: char| first.is_ascii_uppercase()) && !rest.contains(' ');
-    if !is_name && !rest.contains([' ', '(']) {
-        return Some(rest.to_owned());
-    }
-    let name: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
-    if rest.get(name.len()..).is_some_and(|after| after.starts_with(' ') && !after.starts_with(" {")) {
-        // Words already.
-        return Some(rest.to_owned());
-    }
-    let mut words = String::new();
-    for character in name.chars() {
-        if character.is_ascii_uppercase() && !words.is_empty() {
-            words.push(' ');
-        }
-        words.push(character.to_ascii_lowercase());
-    }
-    Some(words)
-}
-
-fn agent(address: &Address, project: Option<&std::path::Path>) -> Result<ureq::Agent, AddressError> {
+fn agent(
+    address: &Address,
+    project: Option<&Path>,
+    authorities: &Authorities,
+) -> Result<ureq::Agent, AddressError> {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         // The token goes to this server and nowhere else.
@@ -109,7 +100,7 @@ fn agent(address: &Address, project: Option<&std::path::Path>) -> Result<ureq::A
     match address {
         // The tunnel of a proxy carries TLS from end to end.
         Address::Url(url) if url.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("https")) => {
-            Ok(config.build().new_agent())
+            Ok(config.tls_config(authorities.settings()?).build().new_agent())
         }
         // A proxy that the environment names would read the token.
         Address::Url(_) => Ok(config.proxy(None).build().new_agent()),
@@ -232,26 +223,6 @@ mod tests {
         drop(listener);
         let sent = HttpTransport::new(&url, "secret").unwrap().send(&request("/v1/gate"));
         assert!(matches!(sent, Err(TransportError::Unreachable { address, .. }) if address == url));
-    }
-
-    #[test]
-    fn faults_of_certificates_are_words() {
-        for (reason, expected) in [
-            ("io: invalid peer certificate: UnknownIssuer", "unknown issuer"),
-            ("io: invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))", "ca used as end entity"),
-            (
-                "invalid peer certificate: NotValidForNameContext { expected: DnsName(\"x\") }",
-                "not valid for name context",
-            ),
-            (
-                "invalid peer certificate: certificate not valid for name \"x\"",
-                "certificate not valid for name \"x\"",
-            ),
-            ("invalid peer certificate: Expired", "expired"),
-        ] {
-            assert_eq!(certificate_fault(reason).as_deref(), Some(expected));
-        }
-        assert_eq!(certificate_fault("connection refused"), None);
     }
 
     #[test]

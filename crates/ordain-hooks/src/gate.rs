@@ -2,7 +2,7 @@
 
 use crate::pins::{GatePin, Pins};
 use ordain_api::GateStatus;
-use ordain_client::{Client, HttpTransport};
+use ordain_client::{Authorities, Client, HttpTransport};
 use ordain_state::{GateFolder, Home};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -31,8 +31,9 @@ pub(crate) fn connect(pins: &Pins, folder: &Path) -> Result<Connection, String> 
     let socket = match &pins.gate {
         GatePin::Own { .. } => running(&own_folder(pins)?)?,
         GatePin::Service { socket, .. } => socket.clone(),
-        GatePin::Server { origin, url, token, workspace, .. } => {
-            return connect_to_server(origin, url, token, workspace);
+        GatePin::Server { origin, url, token, cacert, workspace, .. } => {
+            let client = client_of_server(url, token, cacert.as_deref())?;
+            return connect_to_server(client, origin, workspace);
         }
     };
     let real = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -55,16 +56,22 @@ pub(crate) fn connect(pins: &Pins, folder: &Path) -> Result<Connection, String> 
 }
 
 /// A gate on the network says who it is. The workspace is the pinned folder.
-fn connect_to_server(origin: &str, url: &str, token: &Path, workspace: &Path) -> Result<Connection, String> {
-    let named = |error: std::io::Error| format!("{}: {error}", token.display());
-    let token = std::fs::read_to_string(token).map_err(named)?;
-    let client = Client::new(HttpTransport::new(url, &token).map_err(|error| error.to_string())?);
+fn connect_to_server(client: Client, origin: &str, workspace: &Path) -> Result<Connection, String> {
     let status = client.gate().map_err(|error| error.to_string())?;
     if status.origin != origin {
         return Err(format!("another gate answers, `{}` instead of `{origin}`", status.origin));
     }
     let root = workspace.canonicalize().map_err(|error| format!("{}: {error}", workspace.display()))?;
     Ok(Connection { client, status, root: Some(root) })
+}
+
+/// A client of a gate on the network, with what the pins say about it.
+pub fn client_of_server(url: &str, token: &Path, cacert: Option<&Path>) -> Result<Client, String> {
+    let named = |error: std::io::Error| format!("{}: {error}", token.display());
+    let token = std::fs::read_to_string(token).map_err(named)?;
+    let authorities = cacert.map_or(Authorities::System, |path| Authorities::File(path.to_owned()));
+    let transport = HttpTransport::trusting(url, &token, authorities).map_err(|error| error.to_string())?;
+    Ok(Client::new(transport))
 }
 
 /// Where calls under way are noted.

@@ -51,6 +51,8 @@ pub enum GatePin {
         url: String,
         /// The file with the agent's token.
         token: PathBuf,
+        /// The certificate authorities to trust; without a file those of this machine.
+        cacert: Option<PathBuf>,
         /// The workspace: such a gate knows no folder of this machine.
         workspace: PathBuf,
         /// Where calls under way are noted.
@@ -94,6 +96,9 @@ impl Pins {
             }
         };
         let gate = need("--gate")?;
+        if get("--cacert").is_some() && get("--server").is_none() {
+            return Err(wrong("`--cacert` is there without `--server`".to_owned()));
+        }
         let gate = if let Some(url) = get("--server") {
             if get("--state").or(get("--socket")).is_some() {
                 return Err(wrong("`--server` is there, and the way to another gate".to_owned()));
@@ -101,7 +106,8 @@ impl Pins {
             let (origin, url) = (gate.to_owned(), url.to_owned());
             let (token, workspace, calls) =
                 (absolute("--token")?, absolute("--workspace")?, absolute("--calls")?);
-            GatePin::Server { origin, url, token, workspace, calls }
+            let cacert = get("--cacert").map(|_| absolute("--cacert")).transpose()?;
+            GatePin::Server { origin, url, token, cacert, workspace, calls }
         } else if get("--socket").is_some() {
             if get("--state").is_some() {
                 return Err(wrong("`--state` and `--socket` name two gates".to_owned()));
@@ -150,10 +156,13 @@ impl Pins {
                 option("--socket", socket.display().to_string());
                 option("--calls", calls.display().to_string());
             }
-            GatePin::Server { origin, url, token, workspace, calls } => {
+            GatePin::Server { origin, url, token, cacert, workspace, calls } => {
                 option("--gate", origin.clone());
                 option("--server", url.clone());
                 option("--token", token.display().to_string());
+                if let Some(cacert) = cacert {
+                    option("--cacert", cacert.display().to_string());
+                }
                 option("--workspace", workspace.display().to_string());
                 option("--calls", calls.display().to_string());
             }
@@ -215,7 +224,7 @@ impl Pins {
     }
 }
 
-const OPTIONS: [&str; 11] = [
+const OPTIONS: [&str; 12] = [
     "--gate",
     "--state",
     "--socket",
@@ -226,6 +235,7 @@ const OPTIONS: [&str; 11] = [
     "--observe",
     "--server",
     "--token",
+    "--cacert",
     "--workspace",
 ];
 
@@ -272,6 +282,9 @@ mod tests {
                 "gemini --gate ordain/1 --server https://gate.example --token /t --workspace /w --calls /c --key {KEY} --actor a --wait 0"
             ),
             format!(
+                "claude --gate ordain/1 --server https://gate.example --token /t --cacert /ca.pem --workspace /w --calls /c --key {KEY} --actor a --wait 0"
+            ),
+            format!(
                 "qwen --gate 0123456789abcdef --state /s --key {KEY} --actor a --wait 5 --observe 00ff00ff00ff00ff"
             ),
         ] {
@@ -308,6 +321,8 @@ mod tests {
             ("--state", "--socket /x --state"),
             ("--state", "--server https://x --state"),
             ("--state /s/ordain", "--server https://x --token t --workspace /w --calls /c"),
+            ("--state /s/ordain", "--server https://x --token /t --cacert ca --workspace /w --calls /c"),
+            ("--state /s/ordain", "--state /s/ordain --cacert /ca.pem"),
         ] {
             assert!(Pins::parse(&words(&whole.replace(from, to))).is_err(), "{to}");
         }

@@ -119,19 +119,7 @@ impl KeyFile {
 
     /// Reads a file that belongs to this user alone.
     pub fn open(path: &Path) -> Result<Self, KeyFileError> {
-        let failed = |error| KeyFileError::Io { path: path.to_owned(), error };
-        let opened = OpenOptions::new().read(true).custom_flags(NO_FOLLOW).open(path);
-        let file = opened.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => KeyFileError::Missing(path.to_owned()),
-            _ => failed(error),
-        })?;
-        let found = file.metadata().map_err(failed)?;
-        let own = found.uid() == rustix::process::geteuid().as_raw();
-        if !found.is_file() || !own || found.mode() & OTHERS != 0 {
-            return Err(KeyFileError::NotPrivate(path.to_owned()));
-        }
-        let mut text = Vec::new();
-        file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(failed)?;
+        let text = read_private(path, FILE_BYTES_MAX)?;
         let not_one = || KeyFileError::NotAKeyFile(path.to_owned());
         let sealed: Sealed = serde_json::from_slice(&text).map_err(|_| not_one())?;
         if sealed.format != FORMAT {
@@ -197,6 +185,24 @@ pub fn fingerprint(public: &VerifyingKey) -> String {
     let digits: Vec<String> = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     let digits: Vec<char> = digits.concat().chars().take(FINGERPRINT_DIGITS).collect();
     digits.chunks(4).map(|group| group.iter().collect::<String>()).collect::<Vec<_>>().join(" ")
+}
+
+/// At most so many bytes of a file that belongs to this user alone. Nothing behind a link is read.
+pub fn read_private(path: &Path, bytes_max: u64) -> Result<Zeroizing<Vec<u8>>, KeyFileError> {
+    let failed = |error| KeyFileError::Io { path: path.to_owned(), error };
+    let opened = OpenOptions::new().read(true).custom_flags(NO_FOLLOW).open(path);
+    let file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => KeyFileError::Missing(path.to_owned()),
+        _ => failed(error),
+    })?;
+    let found = file.metadata().map_err(failed)?;
+    let own = found.uid() == rustix::process::geteuid().as_raw();
+    if !found.is_file() || !own || found.mode() & OTHERS != 0 {
+        return Err(KeyFileError::NotPrivate(path.to_owned()));
+    }
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(bytes_max).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 /// No links, and no waiting for somebody at the other end of a pipe in the place of the file.

@@ -10,7 +10,7 @@ mod terminal;
 mod user;
 mod words;
 
-pub use key_file::{KeyFile, KeyFileError, UnlockedKey, fingerprint};
+pub use key_file::{KeyFile, KeyFileError, UnlockedKey, fingerprint, read_private};
 pub use multiplexer::multiplexer;
 pub use passphrase::{CHARACTERS_MIN, Passphrase, PassphraseError};
 pub use pty::{Pty, take_terminal};

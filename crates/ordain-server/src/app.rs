@@ -14,6 +14,7 @@ use crate::projects::Projects;
 use crate::quota::Quota;
 use crate::routes;
 use crate::sessions::Sessions;
+use crate::tls::Tls;
 use crate::turns::Turns;
 use axum::Router;
 use axum::body::Body;
@@ -54,6 +55,8 @@ pub struct Parts {
     pub(crate) console_host: Option<Arc<str>>,
     /// The sessions of the console.
     pub(crate) sessions: Option<Arc<Sessions>>,
+    /// The certificate of the addresses with TLS.
+    pub(crate) tls: Option<Tls>,
     /// The user of this machine who may claim the gate over its socket.
     pub(crate) claimant: Option<Arc<str>>,
 }
@@ -132,6 +135,7 @@ impl App {
             checkpoint_file: None,
             console_host: None,
             sessions: None,
+            tls: None,
             claimant: None,
         }))
     }
@@ -185,6 +189,12 @@ impl App {
     #[must_use]
     pub fn with_checkpoint_file(self, path: &Path) -> Self {
         self.with(|parts| parts.checkpoint_file = Some(path.into()))
+    }
+
+    /// The same, which shows this certificate at its addresses with TLS.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls) -> Self {
+        self.with(|parts| parts.tls = Some(tls))
     }
 
     /// The same, which answers for the host of this URL too; nothing if it has none.

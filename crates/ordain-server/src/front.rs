@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::console::{self, POLICY_OF_DATA};
 use crate::error::ErrorResponse;
-use crate::host::{ConsoleOrigin, Hosts};
+use crate::host::{self, ConsoleOrigin, Hosts, OverTls};
 use crate::limits::ANSWER_WAIT;
 use crate::peer::{Peer, Preface};
 use crate::place::Place;
@@ -36,6 +36,9 @@ static ALWAYS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// For a year browsers reach the public name with TLS alone. Its subdomains are not ours.
+const STRICT_TRANSPORT: &str = "max-age=31536000";
+
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -45,6 +48,8 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     let route = request.extensions().get::<MatchedPath>().and_then(|path| routes::known(path.as_str()));
     let route = route.unwrap_or("unknown");
     let method = request.method().clone();
+    let is_strict = request.extensions().get::<OverTls>().is_some()
+        && host::is_public(app.public_host.as_deref(), request.uri(), request.headers());
     // A known caller asks without a network.
     let is_local = request.extensions().get::<Arc<Caller>>().is_some();
     let answered = AssertUnwindSafe(answer(&app, request, next, route)).catch_unwind().await;
@@ -68,6 +73,9 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     for (name, value) in &ALWAYS {
         headers.insert(name.clone(), HeaderValue::from_static(value));
+    }
+    if is_strict {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(STRICT_TRANSPORT));
     }
     // A page of the console has its own.
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {

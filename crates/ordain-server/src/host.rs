@@ -43,6 +43,16 @@ impl Hosts {
     }
 }
 
+/// A request that came over TLS.
+#[derive(Clone, Copy)]
+pub(crate) struct OverTls;
+
+/// Whether a request names the public host. Browsers may be told about it for a long time; other names that lead here
+/// have other servers too.
+pub(crate) fn is_public(public: Option<&str>, uri: &Uri, headers: &HeaderMap) -> bool {
+    public.is_some() && host(uri, headers).as_deref() == public
+}
+
 /// The one origin of the console on this machine. Other ports and names of this machine are other people's pages, for
 /// all that a browser knows.
 #[derive(Clone, Debug)]

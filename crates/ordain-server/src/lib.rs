@@ -29,17 +29,20 @@ mod api;
 mod console;
 mod routes;
 
+mod certificate;
 mod host;
 mod in_process;
 mod listen;
 mod patience;
 mod serve;
+mod tls;
 
 pub use app::{App, PolicyFolder};
 pub use error::ErrorResponse;
 pub use in_process::InProcess;
-pub use listen::{ListenAddress, ServeError, SocketAccess};
+pub use listen::{ListenAddress, PLAIN_PREFIX, ServeError, SocketAccess, TLS_PREFIX};
 pub use log::{LogWriter, log_writer};
 #[cfg(unix)]
 pub use projects::Projects;
 pub use serve::{Background, Listening, listen};
+pub use tls::{Tls, TlsError};

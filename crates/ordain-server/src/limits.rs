@@ -3,6 +3,16 @@
 use ordain_api::limits::{FSCK_SECONDS_MAX, STREAM_SECONDS_MAX};
 use std::time::Duration;
 
+/// How long a client may take for the handshake of TLS.
+pub const HANDSHAKE_WAIT: Duration = Duration::from_secs(10);
+/// Handshakes under way at one address; the oldest gives its place to a new one.
+pub const HANDSHAKES_MAX: usize = 256;
+/// How often the files of the certificate are looked at.
+pub const CERTIFICATE_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Bytes of a certificate with those of its authorities.
+pub const CERTIFICATE_BYTES_MAX: u64 = 256 << 10;
+/// Bytes of the key of a certificate.
+pub const KEY_BYTES_MAX: u64 = 64 << 10;
 /// Bytes of a request's line and headers.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 /// How long a client may take to send them.

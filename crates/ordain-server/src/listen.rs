@@ -3,12 +3,13 @@
 use crate::host::Hosts;
 use crate::patience::Patient;
 use crate::peer::Peer;
+use crate::tls::{Handshakes, Place, Tls};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -17,6 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum ListenAddress {
     /// A TCP address.
     Tcp(SocketAddr),
+    /// A TCP address with TLS.
+    Tls(SocketAddr),
     /// A unix socket.
     Socket(PathBuf, SocketAccess),
 }
@@ -33,6 +36,10 @@ pub enum SocketAccess {
 
 /// The prefix of a unix socket.
 const SOCKET_PREFIX: &str = "unix:";
+/// The prefix of an address with TLS.
+pub const TLS_PREFIX: &str = "https://";
+/// The prefix of an address without.
+pub const PLAIN_PREFIX: &str = "http://";
 
 impl FromStr for ListenAddress {
     type Err = String;
@@ -45,8 +52,14 @@ impl FromStr for ListenAddress {
                 Ok(Self::Socket(path.into(), SocketAccess::Owner))
             };
         }
-        let address = text.parse().map_err(|_| "expected an address such as 127.0.0.1:7171, or unix:PATH")?;
-        Ok(Self::Tcp(address))
+        let (kind, rest): (fn(SocketAddr) -> Self, &str) = match text.strip_prefix(TLS_PREFIX) {
+            Some(rest) => (Self::Tls, rest),
+            None => (Self::Tcp, text.strip_prefix(PLAIN_PREFIX).unwrap_or(text)),
+        };
+        let address = rest
+            .parse()
+            .map_err(|_| "expected an address such as 127.0.0.1:7171, https://ADDRESS, or unix:PATH")?;
+        Ok(kind(address))
     }
 }
 
@@ -54,7 +67,8 @@ impl FromStr for ListenAddress {
 impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(address) => write!(f, "http://{address}"),
+            Self::Tcp(address) => write!(f, "{PLAIN_PREFIX}{address}"),
+            Self::Tls(address) => write!(f, "{TLS_PREFIX}{address}"),
             Self::Socket(path, _) => write!(f, "{SOCKET_PREFIX}{}", path.display()),
         }
     }
@@ -84,6 +98,12 @@ pub enum ServeError {
         /// Where.
         address: ListenAddress,
     },
+    /// There is no certificate.
+    #[error("cannot listen on {address}: there is no certificate for it")]
+    NoCertificate {
+        /// Where.
+        address: ListenAddress,
+    },
     /// The server was built for a system without unix sockets.
     #[error("cannot listen on {address}: this system has no unix sockets")]
     NoSockets {
@@ -100,22 +120,23 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 /// A connection that was accepted, before anything was read from it.
 pub(crate) enum Connection {
     Tcp(TcpStream),
+    Tls(TcpStream, Tls, Place),
     #[cfg(unix)]
     Socket(tokio::net::UnixStream),
 }
 
 impl Connection {
     /// The stream of its requests, and who is at the other end if the kernel says so.
-    pub(crate) async fn begin(self) -> io::Result<(Patient<Box<dyn Stream>>, Option<Peer>)> {
-        let (stream, peer): (Box<dyn Stream>, Option<Peer>) = match self {
-            Self::Tcp(stream) => (Box::new(stream), None),
+    pub(crate) async fn begin(self) -> io::Result<(Box<dyn Stream>, Option<Peer>)> {
+        Ok(match self {
+            Self::Tcp(stream) => (Box::new(Patient::new(stream)), None),
+            Self::Tls(stream, tls, place) => (tls.shake_hands(stream, place).await?, None),
             #[cfg(unix)]
             Self::Socket(stream) => {
                 let peer = Peer::meet(&stream).await?;
-                (Box::new(stream), Some(peer))
+                (Box::new(Patient::new(stream)), Some(peer))
             }
-        };
-        Ok((Patient::new(stream), peer))
+        })
     }
 }
 
@@ -132,17 +153,21 @@ const NO_FAMILY: i32 = if cfg!(target_os = "linux") { 97 } else { 47 };
 
 pub(crate) enum Listener {
     Tcp(TcpListener),
+    Tls(TcpListener, Tls, Mutex<Handshakes>),
     #[cfg(unix)]
     Socket(unix::SocketListener),
 }
 
 impl Listener {
-    pub(crate) async fn bind(address: &ListenAddress) -> Result<Self, ServeError> {
+    pub(crate) async fn bind(address: &ListenAddress, tls: Option<&Tls>) -> Result<Self, ServeError> {
+        let failed = |error| ServeError::Listen { address: address.clone(), error };
         match address {
-            ListenAddress::Tcp(tcp) => match TcpListener::bind(tcp).await {
-                Ok(listener) => Ok(Self::Tcp(listener)),
-                Err(error) => Err(ServeError::Listen { address: address.clone(), error }),
-            },
+            ListenAddress::Tcp(tcp) => TcpListener::bind(tcp).await.map(Self::Tcp).map_err(failed),
+            ListenAddress::Tls(tcp) => {
+                let tls = tls.ok_or_else(|| ServeError::NoCertificate { address: address.clone() })?;
+                let listener = TcpListener::bind(tcp).await.map_err(failed)?;
+                Ok(Self::Tls(listener, tls.clone(), Mutex::default()))
+            }
             #[cfg(unix)]
             ListenAddress::Socket(path, access) => {
                 unix::SocketListener::bind(path, *access).map(Self::Socket)
@@ -157,8 +182,9 @@ impl Listener {
     pub(crate) async fn bind_on_both(
         address: &ListenAddress,
         asked: &[ListenAddress],
+        tls: Option<&Tls>,
     ) -> Result<(Self, Option<Self>), ServeError> {
-        let listener = Self::bind(address).await?;
+        let listener = Self::bind(address, tls).await?;
         let ListenAddress::Tcp(wanted) = address else { return Ok((listener, None)) };
         let other = match wanted.ip() {
             ip if ip == Ipv4Addr::LOCALHOST => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -173,7 +199,7 @@ impl Listener {
             if asked.contains(&there) {
                 return Ok((bound, None));
             }
-            match Self::bind(&there).await {
+            match Self::bind(&there, None).await {
                 Ok(listener) => return Ok((bound, Some(listener))),
                 // The machine has no such address, so that nobody answers there.
                 Err(ServeError::Listen { error, .. }) if is_missing(&error) => return Ok((bound, None)),
@@ -182,7 +208,7 @@ impl Listener {
                     if attempts == 0 {
                         return Err(error);
                     }
-                    bound = Self::bind(address).await?;
+                    bound = Self::bind(address, None).await?;
                 }
             }
         }
@@ -192,6 +218,7 @@ impl Listener {
     pub(crate) fn address(&self) -> io::Result<ListenAddress> {
         match self {
             Self::Tcp(listener) => listener.local_addr().map(ListenAddress::Tcp),
+            Self::Tls(listener, ..) => listener.local_addr().map(ListenAddress::Tls),
             #[cfg(unix)]
             Self::Socket(listener) => Ok(listener.address()),
         }
@@ -199,14 +226,23 @@ impl Listener {
 
     /// The names for which it answers.
     pub(crate) fn hosts(&self, public: Option<Arc<str>>, console: Option<Arc<str>>) -> Hosts {
-        match self {
-            Self::Tcp(listener) if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) => {
-                Hosts::Loopback { public, console }
-            }
-            Self::Tcp(_) => Hosts::Public(public),
+        let (listener, console) = match self {
+            Self::Tcp(listener) => (listener, console),
+            // No certificate is for the console's name on this machine.
+            Self::Tls(listener, ..) => (listener, None),
             #[cfg(unix)]
-            Self::Socket(_) => Hosts::Any,
+            Self::Socket(_) => return Hosts::Any,
+        };
+        if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) {
+            Hosts::Loopback { public, console }
+        } else {
+            Hosts::Public(public)
         }
+    }
+
+    /// Whether nobody between the client and the server can read what is sent.
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self, Self::Tls(..))
     }
 
     pub(crate) async fn accept(&self) -> io::Result<Connection> {
@@ -215,6 +251,12 @@ impl Listener {
                 let (stream, _) = listener.accept().await?;
                 let _ = stream.set_nodelay(true);
                 Ok(Connection::Tcp(stream))
+            }
+            Self::Tls(listener, tls, handshakes) => {
+                let (stream, _) = listener.accept().await?;
+                let _ = stream.set_nodelay(true);
+                let place = handshakes.lock().unwrap_or_else(PoisonError::into_inner).place();
+                Ok(Connection::Tls(stream, tls.clone(), place))
             }
             #[cfg(unix)]
             Self::Socket(listener) => listener.accept().await.map(Connection::Socket),
@@ -322,10 +364,24 @@ mod tests {
     fn addresses_are_read_as_they_are_shown() {
         let tcp: ListenAddress = "127.0.0.1:7171".parse().unwrap();
         assert_eq!(tcp.to_string(), "http://127.0.0.1:7171");
+        assert_eq!("http://127.0.0.1:7171".parse(), Ok(tcp));
+        let tls: ListenAddress = "https://[::]:443".parse().unwrap();
+        assert_eq!(
+            (tls.to_string().as_str(), &tls),
+            ("https://[::]:443", &ListenAddress::Tls("[::]:443".parse().unwrap()))
+        );
         let socket: ListenAddress = "unix:/run/gate.sock".parse().unwrap();
         assert_eq!(socket, ListenAddress::Socket("/run/gate.sock".into(), SocketAccess::Owner));
         assert_eq!(socket.to_string(), "unix:/run/gate.sock");
-        for text in ["", "unix:", "127.0.0.1", "http://127.0.0.1:7171", "gate.example:80"] {
+        for text in [
+            "",
+            "unix:",
+            "127.0.0.1",
+            "https://127.0.0.1",
+            "https://unix:x",
+            "ftp://127.0.0.1:1",
+            "gate.example:80",
+        ] {
             assert!(text.parse::<ListenAddress>().is_err(), "{text}");
         }
     }

@@ -1,5 +1,6 @@
 //! Counters for Prometheus.
 
+use crate::tls::TlsCounters;
 use axum::http::Method;
 use ordain_gate::Counters;
 use ordain_note::Steps;
@@ -49,6 +50,7 @@ pub(crate) struct Gauges {
     pub(crate) clock_behind_ms: u64,
     pub(crate) store: Counters,
     pub(crate) log: LogCounters,
+    pub(crate) tls: Option<TlsCounters>,
 }
 
 /// The gaps in the log.
@@ -129,6 +131,9 @@ impl Metrics {
             let _ = writeln!(text, "ordain_decisions_total{{outcome=\"{outcome}\"}} {count}");
         }
         self.proposals_text(&mut text);
+        if let Some(tls) = &gauges.tls {
+            tls_text(tls, &mut text);
+        }
         let store = &gauges.store;
         let counters = [
             ("ordain_store_batches_total", "Transactions of the store, on this node.", store.batches),
@@ -171,6 +176,22 @@ impl Metrics {
         }
         text
     }
+}
+
+fn tls_text(tls: &TlsCounters, text: &mut String) {
+    let name = "ordain_tls_certificate_end_seconds";
+    head(text, name, "gauge", "When the certificate in use ends, in seconds since 1970.");
+    if let Some(end) = tls.ends_at_s {
+        let _ = writeln!(text, "{name} {end}");
+    }
+    let name = "ordain_tls_certificate_reloads_total";
+    head(text, name, "counter", "New certificates that were taken, and that could not be used.");
+    for (outcome, count) in [("taken", tls.taken), ("refused", tls.refused)] {
+        let _ = writeln!(text, "{name}{{outcome=\"{outcome}\"}} {count}");
+    }
+    let name = "ordain_tls_handshakes_failed_total";
+    head(text, name, "counter", "Connections without a handshake of TLS to its end.");
+    let _ = writeln!(text, "{name} {}", tls.failed_handshakes);
 }
 
 impl Metrics {

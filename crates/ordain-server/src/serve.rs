@@ -1,10 +1,13 @@
-//! The listener, and what happens beside requests: time passes, the head is signed, the key is read again.
+//! The listener, and what happens beside requests: time passes, the head is signed, key and certificate are read again.
 
 use crate::app::App;
+use crate::host::OverTls;
 use crate::limits::{
-    CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT, SWEEP_EVERY, SWEEP_SHARE,
+    CERTIFICATE_LOOK_EVERY, CHECKPOINT_EVERY, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_WAIT, STOP_WAIT,
+    SWEEP_EVERY, SWEEP_SHARE,
 };
 use crate::listen::{ListenAddress, Listener, ServeError};
+use crate::tls::Tls;
 use axum::Router;
 use futures_util::future::join_all;
 use hyper::server::conn::http1;
@@ -15,7 +18,7 @@ use hyper_util::service::TowerToHyperService;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 /// A server that listens.
 pub struct Listening {
@@ -23,6 +26,8 @@ pub struct Listening {
     /// How many of them were asked for. The others keep strangers from answering for the console.
     asked: usize,
     app: App,
+    /// From now on a hangup does not end the process.
+    hangup: Hangup,
 }
 
 /// The work beside requests.
@@ -38,16 +43,16 @@ pub async fn listen(app: App, addresses: &[ListenAddress]) -> Result<Listening, 
     let mut others = Vec::new();
     for address in addresses {
         if app.console_host.is_some() {
-            let (listener, other) = Listener::bind_on_both(address, addresses).await?;
+            let (listener, other) = Listener::bind_on_both(address, addresses, app.tls.as_ref()).await?;
             listeners.push(listener);
             others.extend(other);
         } else {
-            listeners.push(Listener::bind(address).await?);
+            listeners.push(Listener::bind(address, app.tls.as_ref()).await?);
         }
     }
     let asked = listeners.len();
     listeners.extend(others);
-    Ok(Listening { listeners, asked, app })
+    Ok(Listening { listeners, asked, app, hangup: Hangup::new() })
 }
 
 impl Listening {
@@ -58,19 +63,25 @@ impl Listening {
 
     /// Serves until `stop` is done, ends what is under way, and closes the store.
     pub async fn run(self, background: Background, stop: impl Future<Output = ()>) {
-        let Self { listeners, app, asked: _ } = self;
+        let Self { listeners, app, asked: _, hangup } = self;
         let (stopping, stopped) = watch::channel(false);
-        let beside = tokio::spawn(always_beside(app.clone(), stopped));
+        let hangup = Arc::new(Mutex::new(hangup));
+        let beside = tokio::spawn(always_beside(app.clone(), stopped, hangup));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let idle = idle(Arc::clone(&places), listeners.len(), background.idle);
         let service = |listener: &Listener| {
             let hosts = listener.hosts(app.public_host.clone(), app.console_host.clone());
-            TowerToHyperService::new(app.router().layer(axum::Extension(hosts)))
+            let router = app.router().layer(axum::Extension(hosts));
+            let router = if listener.is_tls() { router.layer(axum::Extension(OverTls)) } else { router };
+            TowerToHyperService::new(router)
         };
         let services: Vec<_> = listeners.iter().map(|listener| (listener, service(listener))).collect();
+        if let Some(tls) = &app.tls {
+            tls.warn(app.public_host.as_deref());
+        }
         let accepting =
-            services.iter().map(|(listener, service)| accept(listener, service, &places, &graceful));
+            services.iter().map(|(listener, service)| accept(&app, listener, service, &places, &graceful));
         tokio::select! {
             _ = join_all(accepting) => {}
             () = stop => {}
@@ -105,6 +116,7 @@ async fn idle(places: Arc<Semaphore>, listeners: usize, limit: Option<Duration>)
 
 /// Serves the connections of one listener.
 async fn accept(
+    app: &App,
     listener: &Listener,
     service: &TowerToHyperService<Router>,
     places: &Arc<Semaphore>,
@@ -123,9 +135,14 @@ async fn accept(
             }
         };
         let (service, watcher) = (service.clone(), graceful.watcher());
+        let mut stopping = app.shared.stopping.subscribe();
         tokio::spawn(async move {
+            let begun = tokio::select! {
+                begun = accepted.begin() => begun,
+                _ = stopping.wait_for(|stopping| *stopping) => return,
+            };
             // A client that goes away, or sends no proper preface, is not a failure of ours.
-            let Ok((stream, peer)) = accepted.begin().await else { return };
+            let Ok((stream, peer)) = begun else { return };
             let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
                 if let Some(peer) = &peer {
                     request.extensions_mut().insert(peer.clone());
@@ -144,18 +161,19 @@ async fn accept(
 }
 
 /// A bug in the program must not keep time from passing.
-async fn always_beside(app: App, stopped: watch::Receiver<bool>) {
-    while tokio::spawn(beside(app.clone(), stopped.clone())).await.is_err() {
+async fn always_beside(app: App, stopped: watch::Receiver<bool>, hangup: Arc<Mutex<Hangup>>) {
+    while tokio::spawn(beside(app.clone(), stopped.clone(), Arc::clone(&hangup))).await.is_err() {
         tracing::error!("the work beside requests was broken off, and begins again");
         tokio::time::sleep(CHECKPOINT_EVERY).await;
     }
 }
 
-async fn beside(app: App, mut stopped: watch::Receiver<bool>) {
+async fn beside(app: App, mut stopped: watch::Receiver<bool>, hangup: Arc<Mutex<Hangup>>) {
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
     let mut sign = tokio::time::interval(CHECKPOINT_EVERY);
     let mut signed = 0;
-    let mut hangup = Hangup::new();
+    let mut look = tokio::time::interval(CERTIFICATE_LOOK_EVERY);
+    let mut hangup = hangup.lock().await;
     loop {
         tokio::select! {
             _ = sweep.tick() => {
@@ -170,7 +188,11 @@ async fn beside(app: App, mut stopped: watch::Receiver<bool>) {
                 sweep.reset_after(SWEEP_EVERY.max(started.elapsed() * SWEEP_SHARE));
             }
             _ = sign.tick() => keep_checkpoint(&app, &mut signed).await,
-            () = hangup.came() => read_again(&app).await,
+            _ = look.tick(), if app.tls.is_some() => with_tls(&app, Tls::look).await,
+            () = hangup.came() => {
+                read_again(&app).await;
+                with_tls(&app, Tls::read_again).await;
+            }
             _ = stopped.changed() => {
                 keep_checkpoint(&app, &mut signed).await;
                 return;
@@ -197,6 +219,16 @@ async fn read_again(app: &App) {
         Ok(true) => tracing::info!("another key signs from now on"),
         Ok(false) => tracing::info!("the key is as it was"),
         Err(error) => tracing::error!(error = %error, "the signing key could not be read again"),
+    }
+}
+
+/// The files of the certificate are read beside everything else.
+async fn with_tls(app: &App, work: fn(&Tls, Option<&str>)) {
+    let Some(tls) = app.tls.clone() else { return };
+    let public_host = app.public_host.clone();
+    let done = tokio::task::spawn_blocking(move || work(&tls, public_host.as_deref())).await;
+    if done.is_err() {
+        tracing::error!("looking at the certificate was broken off");
     }
 }
 

@@ -173,7 +173,7 @@ impl Server {
         let listening = listen(App::new(gate.clone()), &addresses).await.unwrap();
         let address = listening.addresses().unwrap().into_iter().find_map(|address| match address {
             ListenAddress::Tcp(address) => Some(address),
-            ListenAddress::Socket(..) => None,
+            ListenAddress::Tls(_) | ListenAddress::Socket(..) => None,
         });
         tokio::spawn(listening.run(Background::default(), std::future::pending()));
         Self { address: address.unwrap(), token, gate }

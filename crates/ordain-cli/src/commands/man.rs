@@ -20,6 +20,7 @@ pub(crate) struct Man {
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("ORDAIN_SERVER", "The gate to ask, as --server names it."),
     ("ORDAIN_TOKEN", "The token for that server, where --token-file names no file."),
+    ("ORDAIN_CACERT", "The certificate authorities of that server, where --cacert names no file."),
     (
         "ORDAIN_PAGER, PAGER",
         "The pager for long pages; less -FRX if neither is set. An empty one means none. Screens of approve and watch use no pager.",

@@ -15,12 +15,14 @@ use ordain_gate::{Clock, Gate, Settings};
 use ordain_presence::OsUser;
 use ordain_server::limits::BYTES_PER_DAY_DEFAULT;
 use ordain_server::{
-    App, Background, ListenAddress, PolicyFolder, Projects, SocketAccess, listen, log_writer,
+    App, Background, ListenAddress, PLAIN_PREFIX, PolicyFolder, Projects, SocketAccess, TLS_PREFIX, Tls,
+    listen, log_writer,
 };
 use ordain_state::{GateId, Home};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 #[derive(Args)]
@@ -28,17 +30,25 @@ use std::time::Duration;
 Examples:
   ordain serve
   ordain serve --init --open
-  ordain serve --listen 10.0.0.5:7171
+  ordain serve --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem --public-url https://gate.example
   ordain serve --listen unix:/run/ordain/gate.sock --socket-group ordain
 
 Every request takes a token (`ordain token create`), but for /health, /ready, /metrics, /openapi.json and \
-/.well-known/jwks.json. An address that other machines can reach needs at least one token. Put a proxy with \
-TLS before it. Only `ordain policy push` puts policies in force: a policy folder that differs is noted in the log, in \
+/.well-known/jwks.json. An address that other machines can reach needs at least one token, and TLS: a certificate, or a proxy that \
+`--public-url` names. Certificate and key are read again within seconds after both files changed, and on a hangup \
+signal; files that cannot be used change nothing. Only `ordain policy push` puts policies in force: a policy folder that differs is noted in the log, in \
 /ready and in /metrics. A hangup signal reads the key again. Logs are JSON lines on standard error.", exit::PLAIN))]
 pub(crate) struct Serve {
-    /// Where to listen: a TCP address, or unix:PATH for a socket; may be given several times
+    /// Where to listen: a TCP address, or unix:PATH for a socket; may be given several times. Beside --tls-cert,
+    /// http://ADDRESS is one of this machine without TLS
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
-    pub(crate) listen: Vec<ListenAddress>,
+    pub(crate) listen: Vec<Listen>,
+    /// Speak TLS 1.2 and 1.3 at TCP addresses, with this certificate and those of its authorities, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM: a file with mode 0600 of this user, not behind a link
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// The gate to serve [default: the gate of this project]
     #[arg(long, value_name = "ID", value_parser = gate_id)]
     pub(crate) gate: Option<GateId>,
@@ -95,7 +105,8 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         (None, Some(project)) => Some(project.policy()?),
         (None, None) => None,
     };
-    let listen_on: Vec<ListenAddress> = args.listen.iter().map(|address| args.with_group(address)).collect();
+    let listen_on = args.addresses();
+    let tls = args.certificate(&listen_on)?;
     runtime.block_on(async {
         if !place.checkpoint().exists() {
             let checkpoint = place.checkpoint().display().to_string();
@@ -120,12 +131,8 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             );
         }
         let tokens = gate.tokens().await?.iter().filter(|token| token.revoked_at_ms.is_none()).count();
-        let is_public = |address: &&ListenAddress| match address {
-            ListenAddress::Tcp(address) => !address.ip().is_loopback(),
-            ListenAddress::Socket(..) => false,
-        };
         if tokens == 0
-            && let Some(address) = args.listen.iter().find(is_public)
+            && let Some(address) = listen_on.iter().find(|address| is_reachable(address))
         {
             let problem = format!("other machines can reach {address}, and there are no tokens");
             return Err(Failure::Usage(problem)
@@ -135,6 +142,10 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
             Some(url) => app.with_public_url(url).ok_or_else(|| {
                 Failure::Usage(format!("`{url}` is not a URL")).with_hint("name it as https://gate.example")
             })?,
+            None => app,
+        };
+        let app = match tls {
+            Some(tls) => app.with_tls(tls),
             None => app,
         };
         let app = app.with_notes(drafter).with_bytes_per_day(args.bytes_per_day);
@@ -148,8 +159,9 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
         let page = match (&console, args.open) {
             (Some(console), true) => Some(console_page::write(&app, &place.gate, console)?),
             (None, true) => {
-                let failure = Failure::Usage("the console opens at a loopback address only".to_owned());
-                return Err(failure.with_hint("add `--listen 127.0.0.1:7171`"));
+                let problem = "the console opens at a loopback address without TLS only";
+                let hint = format!("add `--listen {PLAIN_PREFIX}127.0.0.1:7171`");
+                return Err(Failure::Usage(problem.to_owned()).with_hint(hint));
             }
             (_, false) => None,
         };
@@ -174,14 +186,82 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
 }
 
 impl Serve {
-    /// An address, with the group that may connect to it.
-    fn with_group(&self, address: &ListenAddress) -> ListenAddress {
-        match (address, self.socket_group) {
+    /// The addresses: those without a scheme have TLS if there is a certificate, and sockets have their group.
+    fn addresses(&self) -> Vec<ListenAddress> {
+        let settled = |listen: &Listen| match (&listen.address, self.socket_group) {
             (ListenAddress::Socket(path, _), Some(group)) => {
                 ListenAddress::Socket(path.clone(), SocketAccess::Group(group))
             }
+            (ListenAddress::Tcp(address), _) if !listen.has_scheme && self.tls_cert.is_some() => {
+                ListenAddress::Tls(*address)
+            }
             (address, _) => address.clone(),
+        };
+        self.listen.iter().map(settled).collect()
+    }
+
+    /// The certificate. Tokens never travel unencrypted between machines.
+    fn certificate(&self, addresses: &[ListenAddress]) -> Result<Option<Tls>, Failure> {
+        let has_proxy = self.public_url.as_deref().is_some_and(|url| url.starts_with(TLS_PREFIX));
+        let is_open =
+            |address: &&ListenAddress| is_reachable(address) && matches!(address, ListenAddress::Tcp(_));
+        if let Some(address) = addresses.iter().find(is_open)
+            && !has_proxy
+        {
+            let problem = format!("other machines can reach {address}, and tokens would travel unencrypted");
+            return Err(Failure::Usage(problem).with_hint(
+                "pass `--tls-cert FILE --tls-key FILE`, or name the proxy that adds TLS with `--public-url https://…`",
+            ));
         }
+        let tls_address = addresses.iter().find(|address| matches!(address, ListenAddress::Tls(_)));
+        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
+            return match tls_address {
+                Some(address) => Err(Failure::Usage(format!("{address} needs a certificate"))
+                    .with_hint("pass `--tls-cert FILE --tls-key FILE`")),
+                None => Ok(None),
+            };
+        };
+        if tls_address.is_none() {
+            let failure = Failure::Usage("no address speaks TLS, and there is a certificate".to_owned());
+            return Err(
+                failure.with_hint("add `--listen 127.0.0.1:7171`, or leave out `--tls-cert` and `--tls-key`")
+            );
+        }
+        if let Some(url) = self.public_url.as_ref().filter(|_| !has_proxy) {
+            let failure = Failure::Usage(format!("`{url}` is a URL without TLS, and the server speaks TLS"));
+            return Err(failure.with_hint("name it as https://gate.example"));
+        }
+        Tls::read(certificate, key).map(Some).map_err(|error| {
+            let failure = Failure::Server(error.to_string());
+            match error.hint() {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })
+    }
+}
+
+/// An address of the command line.
+#[derive(Clone)]
+pub(crate) struct Listen {
+    address: ListenAddress,
+    /// Whether it says how it speaks.
+    has_scheme: bool,
+}
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Self { address: text.parse()?, has_scheme: text.contains("://") })
+    }
+}
+
+/// Whether other machines can connect.
+fn is_reachable(address: &ListenAddress) -> bool {
+    match address {
+        ListenAddress::Tcp(address) | ListenAddress::Tls(address) => !address.ip().is_loopback(),
+        ListenAddress::Socket(..) => false,
     }
 }
 

@@ -124,8 +124,7 @@ impl Changes {
     fn follow(args: &Watch) -> Result<Self, Failure> {
         let (here, mut there) = UnixStream::pair()?;
         here.set_nonblocking(true)?;
-        let connect =
-            Connect { server: args.connect.server.clone(), token_file: args.connect.token_file.clone() };
+        let connect = args.connect.clone();
         let follow = move || {
             let mut place = None;
             loop {

@@ -106,7 +106,8 @@ fn what_fails_early_is_said_and_leaves_nothing() {
     let before = room.entries().len();
     room.run_with(&["submit", "-"], "").ended(1).says("invalid JSON");
     assert_eq!(room.entries().len(), before);
-    let refused = room.run(&["serve", "--json", "--listen", "0.0.0.0:0"]).ended(64);
+    let open = ["serve", "--json", "--listen", "0.0.0.0:0", "--public-url", "https://gate.example"];
+    let refused = room.run(&open).ended(64);
     for line in refused.stderr.lines() {
         let line: serde_json::Value =
             serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));

@@ -5,6 +5,7 @@ use crate::error::ErrorResponse;
 use crate::log::failed_writes;
 use crate::metrics::{Gauges, LogCounters};
 use crate::request::{ok, text};
+use crate::tls::Tls;
 use axum::extract::State;
 use axum::response::Response;
 use ordain_api::{Health, Jwk, Jwks, KeyStatus, PolicyState, Problem, ProblemCode, Ready, openapi};
@@ -42,6 +43,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
         clock_behind_ms: app.gate.clock_behind_ms(),
         store: app.gate.store().counters(),
         log: LogCounters { failed_writes: failed_writes(), left_out },
+        tls: app.tls.as_ref().map(Tls::counters),
     };
     text("text/plain; version=0.0.4; charset=utf-8", app.shared.metrics.text(&gauges))
 }

@@ -24,4 +24,5 @@ mod presence;
 mod requests;
 mod secrets;
 mod stores;
+mod tls;
 mod waiting;

@@ -204,7 +204,7 @@ impl Stage {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(arguments).current_dir(&self.shop);
         command.env("XDG_STATE_HOME", self.top.join("state")).env("XDG_CONFIG_HOME", self.top.join("config"));
-        command.env_remove("ORDAIN_SERVER").env_remove("ORDAIN_TOKEN");
+        command.env_remove("ORDAIN_SERVER").env_remove("ORDAIN_TOKEN").env_remove("ORDAIN_CACERT");
         Ok(command)
     }
 

@@ -175,7 +175,7 @@ fn claim(dir: &Path, made: Option<&str>) -> Result<Outcome, Failure> {
     let of_service = if own { None } else { Gateway::of_service(dir)? };
     let gateway = match of_service {
         Some(gateway) => gateway,
-        None => Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Write)?,
+        None => Gateway::open_in(project, &Connect::default(), Purpose::Write)?,
     };
     let client = gateway.client();
     if client.approver_keys()?.owned {

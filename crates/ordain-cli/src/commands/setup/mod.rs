@@ -159,7 +159,7 @@ fn add(
         return Ok(file.done(agent, "absent"));
     }
     let target = match &args.connect.server {
-        Some(url) => Target::of_server(url, args.connect.token_file.as_deref(), project)?,
+        Some(url) => Target::of_server(url, &args.connect, project)?,
         None => Target::find(setting, project)?,
     };
     let mut pins = target.pins(agent, args.actor.as_deref(), args.wait)?;

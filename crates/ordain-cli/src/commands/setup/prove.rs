@@ -127,10 +127,11 @@ fn without_gate(pins: &Pins, empty: &Path) -> Pins {
             GatePin::Service { origin: origin.clone(), socket: empty.join("gate.sock"), calls: calls.clone() }
         }
         // Nobody listens there.
-        GatePin::Server { origin, token, workspace, calls, .. } => GatePin::Server {
+        GatePin::Server { origin, token, cacert, workspace, calls, .. } => GatePin::Server {
             origin: origin.clone(),
             url: "http://127.0.0.1:1".to_owned(),
             token: token.clone(),
+            cacert: cacert.clone(),
             workspace: workspace.clone(),
             calls: calls.clone(),
         },

@@ -9,7 +9,7 @@ use crate::project::Project;
 use crate::service;
 use crate::signing;
 use ordain_api::{GateStatus, NewObservation};
-use ordain_client::{Client, ClientError, HttpTransport};
+use ordain_client::{Authorities, Client, ClientError, HttpTransport};
 use ordain_decision::PublicKey;
 use ordain_hooks::{Agent, GatePin, Pins, Setting};
 use ordain_presence::Terminal;
@@ -27,20 +27,30 @@ pub(super) struct Target {
 
 impl Target {
     /// A gate on the network, with the token of the agent.
-    pub(super) fn of_server(url: &str, token_file: Option<&Path>, folder: &Path) -> Result<Self, Failure> {
-        let Some(file) = token_file else {
+    pub(super) fn of_server(url: &str, connect: &Connect, folder: &Path) -> Result<Self, Failure> {
+        let Some(file) = &connect.token_file else {
             let failure = Failure::Usage("the hook needs the agent's token in a file".to_owned());
             return Err(failure.with_hint("name it with `--token-file`; its roles are actor and worker"));
         };
-        let failed = |error| Failure::File { path: file.display().to_string(), error };
-        let token = file.canonicalize().map_err(failed)?;
-        let text = std::fs::read_to_string(&token).map_err(failed)?;
-        let client = Client::new(HttpTransport::new(url, &text).map_err(ClientError::from)?);
+        let real = |file: &Path| {
+            let failed = |error| Failure::File { path: file.display().to_string(), error };
+            file.canonicalize().map_err(failed)
+        };
+        let token = real(file)?;
+        // The hook reads no variable, so the file is in its command line, whoever named it.
+        let (authorities, cacert) = match connect.authorities() {
+            Authorities::System => (Authorities::System, None),
+            Authorities::File(path) => {
+                let path = real(&path)?;
+                (Authorities::File(path.clone()), Some(path))
+            }
+        };
+        let client = client_of_token(url, &token, authorities)?;
         let status = client.gate()?;
         let key = key_in_force(&client)?;
         let calls = Home::from_environment()?.path().join("calls");
         let (url, workspace) = (url.to_owned(), folder.to_owned());
-        let pin = GatePin::Server { origin: status.origin, url, token, workspace, calls };
+        let pin = GatePin::Server { origin: status.origin, url, token, cacert, workspace, calls };
         Self::of(pin, key, &client)
     }
 
@@ -51,8 +61,7 @@ impl Target {
             return Self::of_service(folder);
         }
         if let Some(gate) = project.as_ref().and_then(Project::gate).cloned() {
-            let gateway =
-                Gateway::open_in(project, &Connect { server: None, token_file: None }, Purpose::Look)?;
+            let gateway = Gateway::open_in(project, &Connect::default(), Purpose::Look)?;
             return Self::of_folder(&gate, gateway.client());
         }
         if setting != Setting::Project {
@@ -142,6 +151,14 @@ impl Target {
     }
 }
 
+/// A client of a gate on the network.
+fn client_of_token(url: &str, token: &Path, authorities: Authorities) -> Result<Client, Failure> {
+    let failed = |error| Failure::File { path: token.display().to_string(), error };
+    let text = std::fs::read_to_string(token).map_err(failed)?;
+    let transport = HttpTransport::trusting(url, &text, authorities).map_err(ClientError::from)?;
+    Ok(Client::new(transport))
+}
+
 /// The key that a gate signs with now.
 fn key_in_force(client: &Client) -> Result<PublicKey, Failure> {
     let unusable = || Failure::Server("the gate shows no key that could be pinned".to_owned());
@@ -198,11 +215,9 @@ pub(super) fn confirm_owner_of(pins: &Pins, act: &str) -> Result<(), Failure> {
             approver_keys_of(&gate)?
         }
         GatePin::Service { .. } => Client::new(service::transport(Path::new("/"))?).approver_keys()?.keys,
-        GatePin::Server { url, token, .. } => {
-            let failed = |error| Failure::File { path: token.display().to_string(), error };
-            let text = std::fs::read_to_string(token).map_err(failed)?;
-            let transport = HttpTransport::new(url, &text).map_err(ClientError::from)?;
-            Client::new(transport).approver_keys()?.keys
+        GatePin::Server { url, token, cacert, .. } => {
+            let authorities = cacert.clone().map_or(Authorities::System, Authorities::File);
+            client_of_token(url, token, authorities)?.approver_keys()?.keys
         }
     };
     signing::confirm_owner_among(keys, act)

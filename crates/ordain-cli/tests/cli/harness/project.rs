@@ -175,7 +175,7 @@ impl Project {
         let mut command = Command::new(program);
         command.current_dir(&self.root).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.state_home.path());
-        command.env_remove("ORDAIN_TOKEN").env_remove("ORDAIN_SERVER");
+        command.env_remove("ORDAIN_TOKEN").env_remove("ORDAIN_SERVER").env_remove("ORDAIN_CACERT");
         // Nobody is there to leave a pager.
         command.env("ORDAIN_PAGER", "").env_remove("COLUMNS");
         command.env("XDG_CONFIG_HOME", self.state_home.path().join("config"));

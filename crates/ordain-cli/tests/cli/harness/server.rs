@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 /// A running `ordain serve`. Killed at the end, unless it was stopped.
 pub(crate) struct Server {
     child: Child,
+    url: String,
     pub(crate) address: String,
     log: PathBuf,
 }
@@ -28,7 +29,8 @@ impl Server {
             let code = status.code().unwrap_or(SIGNALLED);
             return Err(Ran { code, stdout: line, stderr });
         };
-        Ok(Self { child, address: url.trim_start_matches("http://").to_owned(), log: log.to_owned() })
+        let address = url.split_once("://").map_or(url.as_str(), |(_, address)| address).to_owned();
+        Ok(Self { child, url, address, log: log.to_owned() })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -36,7 +38,7 @@ impl Server {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.url.clone()
     }
 
     pub(crate) fn client(&self, token: &str) -> Client {

@@ -9,7 +9,7 @@ use ordain_canon::{Canonicalizer, PayloadHash, Value};
 use ordain_decision::PolicyFiles;
 use ordain_gate::{Caller, Clock, Gate, Keyring, Settings};
 use ordain_note::{Drafter, EXAMPLES};
-use ordain_server::{App, Background, ListenAddress, listen};
+use ordain_server::{App, Background, ListenAddress, Tls, listen};
 use ordain_store::{Location, Store};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -29,6 +29,7 @@ pub const BROKEN: u64 = u64::MAX;
 /// A server that runs until it is dropped or stopped.
 pub struct Server {
     pub address: SocketAddr,
+    pub tls_address: Option<SocketAddr>,
     _vault: Folder,
     pub gate: Gate,
     pub app: App,
@@ -54,6 +55,15 @@ impl Server {
     }
 
     pub fn with(location: &Location, keyring: Keyring) -> Self {
+        Self::made(location, keyring, None)
+    }
+
+    /// One with an address with TLS too, whose public name is `gate.example`.
+    pub fn over_tls(tls: Tls) -> Self {
+        Self::made(&Location::Memory, keyring(), Some(tls))
+    }
+
+    fn made(location: &Location, keyring: Keyring, tls: Option<Tls>) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let hands = Arc::new(AtomicU64::new(NOW));
@@ -73,18 +83,31 @@ impl Server {
                 ordain_model::Settings::default().provider(|_| None, Path::new("."), EXAMPLES).unwrap();
             let drafter = Drafter::new(provider, &vault.0, false);
             let app = App::new(gate.clone()).with_notes(drafter).with_console("0123456789abcdef", "maria");
-            let listening =
-                listen(app.clone(), &[ListenAddress::Tcp((Ipv4Addr::LOCALHOST, 0).into())]).await.unwrap();
+            let free: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
+            let mut addresses = vec![ListenAddress::Tcp(free)];
+            let app = match tls {
+                Some(tls) => {
+                    addresses.push(ListenAddress::Tls(free));
+                    app.with_tls(tls).with_public_url("https://gate.example").unwrap()
+                }
+                None => app,
+            };
+            let listening = listen(app.clone(), &addresses).await.unwrap();
             (gate, app, listening)
         });
         let addresses = listening.addresses().unwrap();
-        let [ListenAddress::Tcp(address)] = addresses[..] else { panic!("{addresses:?}") };
+        let (address, tls_address) = match addresses[..] {
+            [ListenAddress::Tcp(address)] => (address, None),
+            [ListenAddress::Tcp(address), ListenAddress::Tls(tls)] => (address, Some(tls)),
+            _ => panic!("{addresses:?}"),
+        };
         let (stop, stopped) = oneshot::channel::<()>();
         let running = runtime.spawn(listening.run(Background::default(), async move {
             let _ = stopped.await;
         }));
         let mut server = Self {
             address,
+            tls_address,
             _vault: vault,
             gate,
             app,
