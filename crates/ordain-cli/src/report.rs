@@ -4,6 +4,7 @@ use crate::clock::now_ms;
 use crate::commands::verify::Checked;
 use crate::display;
 use crate::exit::{Failure, Outcome};
+use crate::hints;
 use crate::input::Text;
 use crate::page::wrapped;
 use crate::wording::width_of;
@@ -82,11 +83,16 @@ pub(crate) fn note(text: &str, hint: Option<&str>) {
     let _ = write_hint(&mut stderr, hint);
 }
 
-/// Advice, on a line of its own.
+/// Advice: on a terminal in lines that fit, with each command alone on one; elsewhere on one line.
 pub(crate) fn write_hint(out: &mut impl Write, hint: Option<&str>) -> Result<()> {
-    match hint {
-        Some(hint) => writeln!(out, "{BLUE}hint:{BLUE:#} {}", printable(hint)),
-        None => Ok(()),
+    const LABEL_WIDTH: usize = "hint: ".len();
+    let Some(hint) = hint.map(printable) else { return Ok(()) };
+    match display::error_columns() {
+        None => writeln!(out, "{BLUE}hint:{BLUE:#} {hint}"),
+        Some(columns) => {
+            let lines = hints::lines(&hint, LABEL_WIDTH, columns);
+            writeln!(out, "{BLUE}hint:{BLUE:#} {}", lines.join("\n"))
+        }
     }
 }
 

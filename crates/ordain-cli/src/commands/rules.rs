@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Rules, json: bool) -> Result<Outcome, Failure> {
             writeln!(anstream::stdout(), "{BOLD}{name}{BOLD:#}: {about}")?;
             return Ok(Outcome::Ok);
         }
-        let hint = "`ordain rules` lists all rules";
+        let hint = "run `ordain rules` to list all rules";
         return Err(Failure::Usage(format!("there is no rule `{id}`")).with_hint(hint));
     }
     let mut out = BufWriter::new(anstream::stdout().lock());

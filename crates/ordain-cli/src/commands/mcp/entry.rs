@@ -74,7 +74,8 @@ impl Start {
         let gate = project.gate().map(|gate| gate.id().to_string());
         let is_service = project.service().is_some();
         let gateway =
-            Gateway::open_in(Some(project), &Connect { server: None, token_file: None }, Purpose::Look)?;
+            Gateway::open_in(Some(project), &Connect { server: None, token_file: None }, Purpose::Look)
+                .map_err(Failure::without_server)?;
         let client = gateway.client();
         let gate = match gate {
             Some(gate) => gate,
