@@ -1,6 +1,7 @@
 //! Advice as people read it. On a terminal a command stands alone on its line, whole, so that it can be copied.
 
 use crate::page::wrapped;
+use crate::wording::width_of;
 
 /// How the text of a command to run begins.
 const PROGRAMS: [&str; 7] = ["ordain ", "sudo ", "mv ", "chmod ", "kill ", "sysctl ", "systemctl "];
@@ -34,6 +35,37 @@ pub(crate) fn lines(hint: &str, used: usize, columns: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A message in lines that fit, the first of them beginning in the column `used`. Only spaces are taken for a new line: a
+/// path or an id that is longer than a line stays whole.
+pub(crate) fn fitted(text: &str, used: usize, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (number, text) in text.split('\n').enumerate() {
+        let indent = text.len() - text.trim_start_matches(' ').len();
+        let (indent, text) = text.split_at(indent);
+        let start = if number == 0 { used } else { width_of(indent) };
+        let rest = if number == 0 { TEXT_INDENT } else { indent };
+        let mut line = if number == 0 { String::new() } else { indent.to_owned() };
+        let mut width = start;
+        let mut is_new = true;
+        for word in text.split(' ') {
+            if !is_new && width + 1 + width_of(word) > columns {
+                lines.push(std::mem::replace(&mut line, rest.to_owned()));
+                width = width_of(rest);
+                is_new = true;
+            }
+            if !is_new {
+                line.push(' ');
+                width += 1;
+            }
+            line.push_str(word);
+            width += width_of(word);
+            is_new = false;
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
 }
 
 /// An advice in one piece of text after the other: its commands are taken out of their sentences.
@@ -125,6 +157,14 @@ mod tests {
         ] {
             assert_eq!(shown(hint, 80), expected);
         }
+    }
+
+    #[test]
+    fn a_message_is_broken_between_words() {
+        assert_eq!(fitted("one two three", 6, 80), "one two three");
+        assert_eq!(fitted("one two three", 6, 14), "one two\n  three");
+        assert_eq!(fitted("a /very/long/path b", 2, 8), "a\n  /very/long/path\n  b");
+        assert_eq!(fitted("why\n  G12  no policy", 2, 12), "why\n  G12  no\n  policy");
     }
 
     /// However narrow the terminal is.

@@ -92,14 +92,22 @@ impl Page {
         self.prose("  · ", "    ", PLAIN, text);
     }
 
-    /// An entry with a command to run, which stands alone on its line and is never broken, so that it can be copied.
+    /// An entry with a command to run. On a terminal the command stands alone on its line and is never broken, so that
+    /// it can be copied.
     pub(crate) fn step(&mut self, what: &str, command: &str) {
         self.steps(what, std::slice::from_ref(&command));
     }
 
     /// The same with several commands.
     pub(crate) fn steps(&mut self, what: &str, commands: &[impl AsRef<str>]) {
-        self.item(&format!("{what}:"));
+        let colon = if what.is_empty() { "" } else { ": " };
+        if self.width == UNLIMITED {
+            let commands: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
+            return self.item(&format!("{what}{colon}{}", commands.join(", ")));
+        }
+        if !what.is_empty() {
+            self.item(&format!("{what}:"));
+        }
         for command in commands {
             self.text.push_str(&format!("      {}\n", printable(command.as_ref())));
         }
@@ -107,6 +115,9 @@ impl Page {
 
     /// An entry, and below it an advice whose commands can be copied.
     pub(crate) fn item_with_hint(&mut self, text: &str, hint: &str) {
+        if self.width == UNLIMITED {
+            return self.item(&format!("{text}; {hint}"));
+        }
         self.item(text);
         let width = self.width.saturating_sub("    ".len()).max(TEXT_WIDTH_MIN);
         for line in hints::lines(&printable(hint), 0, width) {

@@ -53,8 +53,16 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 /// Prints why a command failed, and what to do about it. Where standard error is gone nobody can be told.
 pub(crate) fn error(failure: &Failure) {
     let mut stderr = anstream::stderr().lock();
-    let _ = writeln!(stderr, "{RED}error:{RED:#} {}", failure.text());
+    let _ = writeln!(stderr, "{RED}error:{RED:#} {}", fitted("error: ", &failure.text()));
     let _ = write_hint(&mut stderr, failure.hint());
+}
+
+/// A message behind its label, in lines that fit a terminal.
+fn fitted<'t>(label: &str, text: &'t str) -> Cow<'t, str> {
+    match display::error_columns() {
+        Some(columns) => hints::fitted(text, label.len(), columns).into(),
+        None => text.into(),
+    }
 }
 
 /// Prints why a server failed as a line of its log.
@@ -79,7 +87,7 @@ pub(crate) fn note(text: &str, hint: Option<&str>) {
         return;
     }
     let mut stderr = anstream::stderr().lock();
-    let _ = writeln!(stderr, "{YELLOW}note:{YELLOW:#} {}", printable(text));
+    let _ = writeln!(stderr, "{YELLOW}note:{YELLOW:#} {}", fitted("note: ", &printable(text)));
     let _ = write_hint(&mut stderr, hint);
 }
 

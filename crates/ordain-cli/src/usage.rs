@@ -1,8 +1,9 @@
 //! Command lines that are wrong: the nearest command first, and examples where something is missing.
 
 use crate::cli::Cli;
+use crate::exit::Failure;
 use crate::help::After;
-use crate::report::BOLD;
+use crate::report::{self, BOLD};
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::io::Write;
@@ -13,6 +14,12 @@ const EXAMPLES_MAX: usize = 3;
 /// Prints why a command line is not taken.
 pub(crate) fn print(mut error: clap::Error) {
     put_best_first(&mut error);
+    if is_logged() && error.use_stderr() {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        let problem = first.trim_start_matches("error: ").to_owned();
+        return report::log_error(&Failure::Usage(problem).with_hint("run `ordain serve --help`"));
+    }
     // Help and version are not errors, and nobody is left to hear that they cannot be printed.
     let _ = error.print();
     let is_short = matches!(
@@ -29,6 +36,14 @@ pub(crate) fn print(mut error: clap::Error) {
             let _ = writeln!(stderr, "  {line}");
         }
     }
+}
+
+/// Whether the command line asks for a server whose log is JSON lines: a reason why it does not start is one of them.
+fn is_logged() -> bool {
+    let words: Vec<_> = std::env::args_os().skip(1).take_while(|word| word != "--").collect();
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    words.iter().find(|word| !word.to_string_lossy().starts_with('-')).is_some_and(|word| word == "serve")
+        && has("--json")
 }
 
 /// Of several commands with similar names, the most similar one stands last, and nobody reads on.

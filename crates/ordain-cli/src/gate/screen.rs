@@ -246,7 +246,7 @@ fn facts(status: &ActionStatus, key: &SigningKey, now_ms: u64) -> Vec<Fact> {
         facts.push(plain("project", path.to_owned()));
     }
     if status.needs_owner {
-        let text = "it takes a signature, and nobody owns this gate: nobody can approve it";
+        let text = "it takes a signature, and nobody owns this gate";
         facts.push(Fact { label: "open", style: YELLOW, text: text.to_owned() });
     } else {
         facts.push(plain("approvals", approvals(status)));

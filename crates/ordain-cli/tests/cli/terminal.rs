@@ -1,7 +1,7 @@
 //! What people meet at a terminal: prompts, hints whose commands can be copied, and mistakes that are told early.
 
 use crate::approving::{about_file, owned_solo};
-use crate::harness::{Kind, Project, Ran, os_user};
+use crate::harness::{Kind, Project, Ran, os_user, ran};
 use crate::presence::{ASKED, PASSPHRASE, detached, on_terminal};
 use std::path::Path;
 
@@ -66,7 +66,9 @@ fn an_open_gate_offers_no_approval() {
         let steps = [("[q]uit: ", "a"), ("[q]uit: ", "q")];
         let said = on_terminal(&project, &steps, arguments).ended(20);
         has_command(&said, "ordain init --claim");
-        let said = said.says_all(&["nobody can approve it", "so nobody can sign an approval"]).all();
+        let said = said
+            .says_all(&["it takes a signature, and nobody owns this gate", "so nobody can sign an approval"])
+            .all();
         for lie in ["[a]pprove", "yours is enough", "\\u{a}"] {
             assert!(!said.contains(lie), "{lie} in\n{said}");
         }
@@ -132,7 +134,7 @@ fn commands_to_run_can_be_copied() {
     project.run(&["status", "call-987"]).ended(20);
     // Each is run as it was printed.
     project.write("ok.json", &about_file("r1", "read", "src/a.rs"));
-    let said = project.run(&["submit", "ok.json"]).ended(0);
+    let said = on_terminal(&project, &[], &["submit", "ok.json"]).ended(0);
     has_command(&said, "ordain permit use r1 --for ok.json");
     project.run(&["permit", "use", "r1", "--for", "ok.json"]).ended(0);
 }
@@ -150,18 +152,23 @@ fn what_is_signed_is_said_in_words() {
     project
         .write("policy/more.cedar", "@id(\"more\")\nforbid(principal, action, resource) when { false };\n");
     let said = on_terminal(&project, &[("Passphrase: ", PASSPHRASE)], &["policy", "push"]).ended(0);
-    let said =
-        said.says_all(&["put policies in force; 1 file change", "+ more.cedar", "+@id(\"more\")"]).all();
+    let said = said
+        .says_all(&["put policies in force; changed: 1 file", "+ more.cedar  +2 -0", "+@id(\"more\")"])
+        .all();
     let place = |words: &str| said.find(words).unwrap_or_else(|| panic!("no `{words}` in {said}"));
     assert!(place("+@id(\"more\")") < place("To be signed") && place("+ more.cedar") < place("Passphrase: "));
     assert!(place("To be signed") < place("+ more.cedar"), "{said}");
-    // A remark changes the files, and not what they say.
-    project.write(
-        "policy/more.cedar",
-        "// Why.\n@id(\"more\")\nforbid(principal, action, resource) when { false };\n",
-    );
+}
+
+/// Policies that nobody had signed lose their force when somebody owns the gate.
+#[test]
+fn the_same_policies_are_not_said_to_replace_themselves() {
+    let project = open_solo();
+    let steps = [NEW_KEY[0], NEW_KEY[1], ("[y/N] ", "n")];
+    let said = on_terminal(&project, &steps, &["init", "--claim"]).ended(0);
+    has_command(&said, "ordain policy push");
     let said = on_terminal(&project, &[("Passphrase: ", PASSPHRASE)], &["policy", "push"]).ended(0);
-    assert!(!said.says("only the text of the files changed").all().contains("in place of"));
+    assert!(!said.says("the same policies, pushed again").all().contains("in place of"));
 }
 
 #[test]
@@ -208,7 +215,7 @@ fn mistakes_are_told_with_a_way_out() {
     let said = project.run(&["aprove"]).ended(64).all();
     assert!(said.find("'approve'").unwrap() < said.find("'approver'").unwrap(), "{said}");
     project.run(&["mcp", "entry"]).ended(64).says_all(&["<NAME>", "ordain mcp entry github"]);
-    let said = project.run(&["mcp", "pins"]).ended(0);
+    let said = on_terminal(&project, &[], &["mcp", "pins"]).ended(0);
     has_command(&said, "ordain mcp wrap --help");
     project.run(&["submit", "nope.json"]).ended(1).says_all(&["nope.json", "hint: name a file"]);
     let elsewhere = Project::empty();
@@ -251,4 +258,30 @@ fn the_help_of_init_says_what_the_starter_does() {
     assert!(!said.contains("everything else takes your signature") && !said.contains("all else"), "{said}");
     project.run(&["init", "--solo"]).ended(0);
     project.run(&["policy", "test"]).ended(0);
+}
+
+#[test]
+fn messages_and_tables_fit_the_terminal() {
+    let project = open_solo();
+    for columns in ["60", "80"] {
+        let said = ran(project.command(&["rules"]).env("COLUMNS", columns)).ended(0).stdout;
+        let limit: usize = columns.parse().unwrap();
+        let long = said.lines().find(|line| line.chars().count() > limit);
+        assert_eq!(long, None, "at {columns}");
+    }
+    // The terminal of a test has 80 columns.
+    let said = on_terminal(&project, &[], &["status"]).ended(0);
+    assert!(lines(&said).iter().all(|line| line.chars().count() <= 80), "{}", said.stdout);
+    assert!(said.stdout.contains("needs a signature"), "{}", said.stdout);
+}
+
+/// Whoever reads the log of a server as JSON lines reads there why it did not start.
+#[test]
+fn a_wrong_command_line_of_a_server_is_a_line_of_its_log() {
+    let project = open_solo();
+    let said = project.run(&["serve", "--json", "--listen", "256.0.0.1:1"]).ended(64);
+    let line: serde_json::Value = serde_json::from_str(said.stderr.trim()).unwrap();
+    assert_eq!(line["level"], "ERROR");
+    assert!(line["fields"]["message"].as_str().unwrap().contains("--listen"), "{line}");
+    project.run(&["serve", "--listen", "256.0.0.1:1"]).ended(64).says("error: invalid value");
 }

@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
         let mut page = Page::default();
         page.section("Next");
         if !here {
-            page.step("go there", &format!("cd {}", shell_word(&args.dir.display().to_string())));
+            page.step("", &format!("cd {}", shell_word(&args.dir.display().to_string())));
         }
         for step in starter.next(FOLDER) {
             match step {

@@ -114,11 +114,8 @@ impl Starter {
                 Step::Text(format!(
                     "put your people, agents and paths in place of the examples, as {folder}/README.md says"
                 )),
-                Step::Command("put them in force", "ordain policy test && ordain policy push".to_owned()),
-                Step::Command(
-                    "see how an action is judged",
-                    format!("ordain decide {folder}/tests/proposals/write.json"),
-                ),
+                Step::Command("", "ordain policy test && ordain policy push".to_owned()),
+                Step::Command("", format!("ordain decide {folder}/tests/proposals/write.json")),
             ],
             Self::Solo => vec![
                 Step::Command(

@@ -74,10 +74,10 @@ pub(super) fn run(args: &PolicyPush, json: bool) -> Result<Outcome, Failure> {
             writeln!(stdout, "{GREEN}unchanged{GREEN:#}  {} is in force already", pushed.policy_hash)?
         }
         (true, None) => writeln!(stdout, "{GREEN}in force{GREEN:#}  {}", pushed.policy_hash)?,
-        // Remarks and the order of rules are not part of the hash.
+        // They had lost their force, because nobody had signed them.
         (true, Some(old)) if old == pushed.policy_hash => writeln!(
             stdout,
-            "{GREEN}in force{GREEN:#}  {}, as before: only the text of the files changed, not what they say",
+            "{GREEN}in force{GREEN:#}  {}: the same policies, pushed again",
             pushed.policy_hash
         )?,
         (true, Some(old)) => {
@@ -92,7 +92,7 @@ fn about(changes: &[Change]) -> Result<Vec<String>, Failure> {
     let lines = count_lines(changes)?;
     let said = match changes.len() {
         0 => "put the policies in force again; no file changes".to_owned(),
-        files => format!("put policies in force; {} change", count(files as u64, "file")),
+        files => format!("put policies in force; changed: {}", count(files as u64, "file")),
     };
     let row = |(change, (added, removed)): (&Change, (usize, usize))| {
         let sign = match (&change.before, &change.after) {
@@ -100,7 +100,7 @@ fn about(changes: &[Change]) -> Result<Vec<String>, Failure> {
             (_, None) => '-',
             _ => '~',
         };
-        format!("  {sign} {}  {added} lines more, {removed} less", change.path)
+        format!("  {sign} {}  +{added} -{removed}", change.path)
     };
     Ok(std::iter::once(said).chain(changes.iter().zip(lines).map(row)).collect())
 }
