@@ -75,7 +75,8 @@ impl AgentError {
             Self::Client(error) => error.hint().map(str::to_owned),
             Self::NoPermit { .. } => Some("use the token of the actor or of a worker".to_owned()),
             Self::Unsettled { permit_id, .. } => Some(format!(
-                "look at the files, and settle it with `ordain permit outcome {permit_id} succeeded|failed`"
+                "look at the files; if they changed, run `ordain permit outcome {permit_id} succeeded`, and if not, run \
+                 `ordain permit outcome {permit_id} failed`"
             )),
             Self::TooOften { .. } => Some("make another patch set".to_owned()),
             Self::Apply(_)

@@ -27,6 +27,9 @@ pub struct ActionStatus {
     pub decision: Decision,
     /// Until when it waits for approvals, in milliseconds since 1970.
     pub expires_at_ms: Option<u64>,
+    /// Whether it waits for a signature that nobody can give, because nobody owns the gate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_owner: bool,
     /// The permit, where there is one.
     pub permit: Option<PermitStatus>,
     /// The view of each approver, for those who may see evidence and ask for this action.

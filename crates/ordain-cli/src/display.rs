@@ -48,6 +48,13 @@ pub(crate) fn columns() -> usize {
     columns.map_or(UNLIMITED, within)
 }
 
+/// The width of the terminal that standard error is; nothing where it is something else.
+pub(crate) fn error_columns() -> Option<usize> {
+    let size = size_of(std::io::stderr())?;
+    let named = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
+    Some(within(named.filter(|columns| *columns > 0).unwrap_or(size.columns)))
+}
+
 /// A width that pages are made for.
 pub(crate) fn within(columns: usize) -> usize {
     columns.clamp(COLUMNS_MIN, COLUMNS_MAX)

@@ -257,6 +257,11 @@ impl Failure {
         Self::Hinted { failure: Box::new(self), hint: hint.into() }
     }
 
+    /// The same for a command that takes no `--server`: its advice does not name that option.
+    pub(crate) fn without_server(self) -> Self {
+        if self.hint() == Some(crate::gateway::NO_GATE) { self.with_hint("run `ordain init`") } else { self }
+    }
+
     /// The advice, if there is any.
     pub(crate) fn hint(&self) -> Option<&str> {
         match self {

@@ -29,6 +29,9 @@ pub(crate) struct Gateway {
     local: Option<Local>,
 }
 
+/// The advice where no gate is registered for a folder.
+pub(crate) const NO_GATE: &str = "run `ordain init`, or name a server with `--server URL`";
+
 /// The use that a command makes of a store of this machine. A server decides for itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -45,6 +48,8 @@ pub(crate) struct Local {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) app: App,
     caller: Caller,
+    /// The id of the gate.
+    gate_id: String,
     /// Where the last signed head is kept.
     pub(crate) checkpoint: Option<PathBuf>,
     size_before: u64,
@@ -163,6 +168,11 @@ impl Gateway {
         Ok(Some(Self { client: Client::new(transport), server, local: None }))
     }
 
+    /// The id of a gate of this user.
+    pub(crate) fn gate_id(&self) -> Option<&str> {
+        self.local.as_ref().map(|local| local.gate_id.as_str())
+    }
+
     /// The caller, as the gate knows it.
     pub(crate) fn principal(&self) -> String {
         match &self.local {
@@ -212,7 +222,7 @@ impl Place {
         let Some((project, gate)) = found else {
             let problem = "no gate is registered for this folder or its parents".to_owned();
             let failure = Failure::Document { path: ".".to_owned(), problem };
-            return Err(failure.with_hint("run `ordain init`, or name a server with `--server URL`"));
+            return Err(failure.with_hint(NO_GATE));
         };
         let location = location_of(&gate)?;
         Ok(Self { location, gate, project: Some(project) })
@@ -223,7 +233,7 @@ impl Place {
         let gate = Home::from_environment()?.gate(id);
         if !gate.path().is_dir() {
             let failure = Failure::unknown("gate", id.as_str());
-            return Err(failure.with_hint("`ordain gate list` shows the gates that are here"));
+            return Err(failure.with_hint("run `ordain gate list` to see the gates that are here"));
         }
         let location = location_of(&gate)?;
         Ok(Self { location, gate, project: None })
@@ -364,6 +374,7 @@ impl Local {
         let runtime = Arc::new(runtime(1)?);
         let user = OsUser::current();
         let keyring = place.keyring()?;
+        let gate_id = place.gate.id().to_string();
         if purpose == Purpose::Look {
             let gate = runtime.block_on(async {
                 let store = place.open_store(&keyring, purpose).await?;
@@ -371,7 +382,8 @@ impl Local {
                 opened.map_err(Failure::from)
             })?;
             let caller = place.about_project(runtime.block_on(gate.caller_of_user(&user.name))?);
-            return Ok(Self { runtime, app: App::new(gate), caller, checkpoint: None, size_before: 0 });
+            let app = App::new(gate);
+            return Ok(Self { runtime, app, caller, gate_id, checkpoint: None, size_before: 0 });
         }
         let gate = runtime.block_on(async {
             let store = place.open_store(&keyring, purpose).await?;
@@ -385,7 +397,7 @@ impl Local {
         runtime.block_on(gate.sweep())?;
         let size_before = runtime.block_on(gate.size())?;
         let app = App::new(gate);
-        Ok(Self { runtime, app, caller, checkpoint: Some(place.checkpoint()), size_before })
+        Ok(Self { runtime, app, caller, gate_id, checkpoint: Some(place.checkpoint()), size_before })
     }
 }
 
@@ -393,7 +405,7 @@ impl Local {
 fn note_difference(place: &Place, runtime: &Runtime, gate: &Gate) -> Result<(), Failure> {
     let active = runtime.block_on(gate.active_policy())?;
     let Some(active) = active else { return Ok(()) };
-    let hint = "`ordain policy diff` shows the difference, and `ordain policy push` puts the folder in force";
+    let hint = "run `ordain policy diff` to see the difference, and run `ordain policy push` to put the folder in force";
     let Some(project) = &place.project else { return Ok(()) };
     match project.policy().and_then(policy_folder::document_hash) {
         Ok((_, hash)) if hash == active.files_document => {}

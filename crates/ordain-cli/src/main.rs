@@ -15,19 +15,23 @@ mod facts;
 mod gate;
 mod gateway;
 mod help;
+mod hints;
 mod input;
 mod kept_file;
 mod lines;
 mod output;
+mod own_key;
 mod page;
 mod patch_source;
 mod policy_folder;
 mod progress;
 mod project;
+mod prompt;
 mod report;
 mod service;
 mod signing;
 mod unified;
+mod usage;
 mod view;
 mod wording;
 
@@ -56,9 +60,9 @@ fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are not errors, and nobody is left to hear that they cannot be printed.
-            let _ = error.print();
-            return if error.use_stderr() { Outcome::Usage.into() } else { Outcome::Ok.into() };
+            let outcome = if error.use_stderr() { Outcome::Usage } else { Outcome::Ok };
+            usage::print(error);
+            return outcome.into();
         }
     };
     display::set(&cli.global);

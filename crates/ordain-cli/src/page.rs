@@ -1,6 +1,7 @@
 //! A page for a terminal: labels, lists, tables and texts. Whatever comes from outside is made harmless here, once.
 
 use crate::display::{self, UNLIMITED};
+use crate::hints;
 use crate::report::{BLUE, BOLD, GREEN, RED, YELLOW, printable};
 use crate::wording::{cut, width_of};
 use anstyle::Style;
@@ -89,6 +90,39 @@ impl Page {
     /// An entry of a list.
     pub(crate) fn item(&mut self, text: &str) {
         self.prose("  · ", "    ", PLAIN, text);
+    }
+
+    /// An entry with a command to run. On a terminal the command stands alone on its line and is never broken, so that
+    /// it can be copied.
+    pub(crate) fn step(&mut self, what: &str, command: &str) {
+        self.steps(what, std::slice::from_ref(&command));
+    }
+
+    /// The same with several commands.
+    pub(crate) fn steps(&mut self, what: &str, commands: &[impl AsRef<str>]) {
+        let colon = if what.is_empty() { "" } else { ": " };
+        if self.width == UNLIMITED {
+            let commands: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
+            return self.item(&format!("{what}{colon}{}", commands.join(", ")));
+        }
+        if !what.is_empty() {
+            self.item(&format!("{what}:"));
+        }
+        for command in commands {
+            self.text.push_str(&format!("      {}\n", printable(command.as_ref())));
+        }
+    }
+
+    /// An entry, and below it an advice whose commands can be copied.
+    pub(crate) fn item_with_hint(&mut self, text: &str, hint: &str) {
+        if self.width == UNLIMITED {
+            return self.item(&format!("{text}; {hint}"));
+        }
+        self.item(text);
+        let width = self.width.saturating_sub("    ".len()).max(TEXT_WIDTH_MIN);
+        for line in hints::lines(&printable(hint), 0, width) {
+            self.text.push_str(&format!("    {line}\n"));
+        }
     }
 
     /// Text that has lines of its own, under a label.

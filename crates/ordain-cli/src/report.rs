@@ -4,6 +4,7 @@ use crate::clock::now_ms;
 use crate::commands::verify::Checked;
 use crate::display;
 use crate::exit::{Failure, Outcome};
+use crate::hints;
 use crate::input::Text;
 use crate::page::wrapped;
 use crate::wording::width_of;
@@ -52,8 +53,16 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 /// Prints why a command failed, and what to do about it. Where standard error is gone nobody can be told.
 pub(crate) fn error(failure: &Failure) {
     let mut stderr = anstream::stderr().lock();
-    let _ = writeln!(stderr, "{RED}error:{RED:#} {}", failure.text());
+    let _ = writeln!(stderr, "{RED}error:{RED:#} {}", fitted("error: ", &failure.text()));
     let _ = write_hint(&mut stderr, failure.hint());
+}
+
+/// A message behind its label, in lines that fit a terminal.
+fn fitted<'t>(label: &str, text: &'t str) -> Cow<'t, str> {
+    match display::error_columns() {
+        Some(columns) => hints::fitted(text, label.len(), columns).into(),
+        None => text.into(),
+    }
 }
 
 /// Prints why a server failed as a line of its log.
@@ -78,15 +87,20 @@ pub(crate) fn note(text: &str, hint: Option<&str>) {
         return;
     }
     let mut stderr = anstream::stderr().lock();
-    let _ = writeln!(stderr, "{YELLOW}note:{YELLOW:#} {}", printable(text));
+    let _ = writeln!(stderr, "{YELLOW}note:{YELLOW:#} {}", fitted("note: ", &printable(text)));
     let _ = write_hint(&mut stderr, hint);
 }
 
-/// Advice, on a line of its own.
+/// Advice: on a terminal in lines that fit, with each command alone on one; elsewhere on one line.
 pub(crate) fn write_hint(out: &mut impl Write, hint: Option<&str>) -> Result<()> {
-    match hint {
-        Some(hint) => writeln!(out, "{BLUE}hint:{BLUE:#} {}", printable(hint)),
-        None => Ok(()),
+    const LABEL_WIDTH: usize = "hint: ".len();
+    let Some(hint) = hint.map(printable) else { return Ok(()) };
+    match display::error_columns() {
+        None => writeln!(out, "{BLUE}hint:{BLUE:#} {hint}"),
+        Some(columns) => {
+            let lines = hints::lines(&hint, LABEL_WIDTH, columns);
+            writeln!(out, "{BLUE}hint:{BLUE:#} {}", lines.join("\n"))
+        }
     }
 }
 

@@ -2,19 +2,26 @@
 
 use crate::exit::Failure;
 use crate::gateway;
+use crate::own_key::{OwnKey, unlock};
+use crate::prompt;
 use crate::report::{self, printable};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_api::{NewApproverKey, NewObservation, OwnerAct};
 use ordain_client::Client;
 use ordain_presence::{
     KeyFile, KeyFileError, OsUser, RecentKey, Terminal, TerminalError, UnlockedKey, fingerprint,
-    generated_words, protect_process, since_boot_ms,
+    protect_process, since_boot_ms,
 };
 use ordain_spec::statement::{ApproverKey, SignatureMethod, Signed, Statement, key_id};
 use ordain_state::GateFolder;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Rows below the lines that say what is signed: the passphrase, and the tries before it.
+const ABOUT_ROWS_FREE: usize = 6;
+/// That many of those lines are shown on any terminal.
+const ABOUT_ROWS_MIN: usize = 15;
 
 /// A key file whose key the gate knows.
 pub(crate) struct Signer {
@@ -56,10 +63,15 @@ impl Signer {
             terminal.say(&shown(text)).map_err(terminal_failure)?;
         }
         // The last lines before the passphrase: however long the rest was, they are on the screen.
-        let columns = terminal.size().columns.saturating_sub(1);
-        for line in about {
-            let line = crate::wording::cut(&printable(line), columns);
+        let size = terminal.size();
+        let room = size.rows.saturating_sub(ABOUT_ROWS_FREE).max(ABOUT_ROWS_MIN);
+        let left_out = if about.len() > room { about.len() - room + 1 } else { 0 };
+        for line in about.iter().take(about.len() - left_out) {
+            let line = crate::wording::cut(&printable(line), size.columns.saturating_sub(1));
             terminal.say(&format!("{line}\n")).map_err(terminal_failure)?;
+        }
+        if left_out > 0 {
+            terminal.say(&format!("  and {left_out} more\n")).map_err(terminal_failure)?;
         }
         let key = self.unlock(&mut terminal)?;
         texts.into_iter().map(|text| signed(text, &key)).collect()
@@ -67,9 +79,7 @@ impl Signer {
 
     /// Asks for the passphrase. The process must be protected before.
     pub(crate) fn unlock(&self, terminal: &mut Terminal) -> Result<UnlockedKey, Failure> {
-        let about = format!("Key {} ({}). ", self.principal, fingerprint(self.file.public()));
-        let passphrase = terminal.passphrase(&format!("{}Passphrase: ", printable(&about)));
-        self.file.unlock(&passphrase.map_err(terminal_failure)?).map_err(key_failure)
+        unlock(terminal, &self.file, &format!("Key {} ({}).", self.principal, self.fingerprint()))
     }
 
     /// Signs with a key that was unlocked before; nothing if its time is over.
@@ -84,9 +94,15 @@ impl Signer {
     }
 }
 
-/// The client for one owner act. A gate with an owner gets a statement about the act, signed at this terminal.
-pub(crate) fn for_act(client: &Client, act: OwnerAct, subject: &str) -> Result<Client, Failure> {
-    let signed = sign_acts(client, act, &[subject.to_owned()])?;
+/// The client for one owner act. A gate with an owner gets a statement about the act, signed at this terminal; the
+/// statement names its subject by a hash, and the lines below it say in words what that is.
+pub(crate) fn for_act(
+    client: &Client,
+    act: OwnerAct,
+    subject: &str,
+    about: &[String],
+) -> Result<Client, Failure> {
+    let signed = sign_acts(client, act, &[subject.to_owned()], about)?;
     Ok(client.with_statements(&signed))
 }
 
@@ -109,7 +125,12 @@ pub(crate) fn for_observation(client: &Client, new: &NewObservation, about: &str
 }
 
 /// The statements of owner acts of one kind, all signed with one passphrase; none if nobody owns the gate.
-pub(crate) fn sign_acts(client: &Client, act: OwnerAct, subjects: &[String]) -> Result<Vec<Signed>, Failure> {
+pub(crate) fn sign_acts(
+    client: &Client,
+    act: OwnerAct,
+    subjects: &[String],
+    about: &[String],
+) -> Result<Vec<Signed>, Failure> {
     let started = Instant::now();
     let terms = client.act_terms(act)?;
     if !terms.owned {
@@ -122,7 +143,7 @@ pub(crate) fn sign_acts(client: &Client, act: OwnerAct, subjects: &[String]) -> 
     };
     let statement =
         |subject: &String| Statement::Act(terms.statement(signer.principal(), subject, elapsed_ms(started)));
-    signer.sign(&subjects.iter().map(statement).collect::<Vec<_>>(), &[])
+    signer.sign(&subjects.iter().map(statement).collect::<Vec<_>>(), about)
 }
 
 /// The client for the rotation of the gate's key, and the public key that is signed for. Only the gate knows
@@ -135,7 +156,8 @@ pub(crate) fn for_rotation(client: &Client) -> Result<(Client, Option<String>), 
     let Some(public_key) = terms.subject else {
         return Err(Failure::Server("the gate does not say which key will sign".to_owned()));
     };
-    Ok((for_act(client, OwnerAct::RotateKey, &public_key)?, Some(public_key)))
+    let about = format!("rotate the gate's signing key; the new one is {public_key}");
+    Ok((for_act(client, OwnerAct::RotateKey, &public_key, &[about])?, Some(public_key)))
 }
 
 /// Before something changes that no ledger records, such as which folder belongs to a gate: an owner of the
@@ -154,30 +176,36 @@ pub(crate) fn confirm_owner_among(keys: Vec<ApproverKey>, act: &str) -> Result<(
     let own = |file: &KeyFile| owners.iter().any(|owner| owner.public_key == public_text(file));
     let Some(file) = file.filter(own) else {
         let problem = format!("`{act}` needs the key of an owner of this gate; nothing was changed");
-        return Err(Failure::Usage(problem).with_hint("ask an owner; `ordain approver list` shows them"));
+        return Err(
+            Failure::Usage(problem).with_hint("ask an owner; for their names run `ordain approver list`")
+        );
     };
     protect_process()?;
     let mut terminal = Terminal::open().map_err(terminal_failure)?;
-    let about = format!("{act}. Key {}. Passphrase: ", fingerprint(file.public()));
-    let passphrase = terminal.passphrase(&printable(&about)).map_err(terminal_failure)?;
-    file.unlock(&passphrase).map(drop).map_err(key_failure)
+    let about = format!("{act}. Key {}.", fingerprint(file.public()));
+    unlock(&mut terminal, &file, &about).map(drop)
 }
 
 /// Makes this user the owner of an open gate: enrols their key, which signs for itself, and puts the policies
 /// in force again in their name. Every process of the user could push policies before, so the person is
 /// asked, unless they are the ones that this process has just `made`.
-pub(crate) fn claim(client: &Client, principal: &str, made: Option<&str>) -> Result<ApproverKey, Failure> {
-    let (file, key) = own_key()?;
+pub(crate) fn claim(
+    client: &Client,
+    principal: &str,
+    made: Option<&str>,
+    own: &OwnKey,
+) -> Result<ApproverKey, Failure> {
+    let OwnKey { file, key } = own;
     let started = Instant::now();
     let new = NewApproverKey {
         principal: principal.to_owned(),
-        public_key: public_text(&file),
+        public_key: public_text(file),
         owner: true,
         passkey: None,
     };
     let terms = client.act_terms(OwnerAct::EnrolApproverKey)?;
     let statement = Statement::Act(terms.statement(principal, &new.subject(), elapsed_ms(started)));
-    let enrolled = client.with_statements(&signed_all(&[statement], &key)?).enrol_approver_key(&new)?;
+    let enrolled = client.with_statements(&signed_all(&[statement], key)?).enrol_approver_key(&new)?;
     if let Some(active) = client.policy(None)? {
         if made != Some(active.policy_hash.as_str()) && !agrees(&active.policy_hash)? {
             report::note(
@@ -190,7 +218,7 @@ pub(crate) fn claim(client: &Client, principal: &str, made: Option<&str>) -> Res
         let terms = client.act_terms(OwnerAct::PushPolicy)?;
         let statement = Statement::Act(terms.statement(principal, &active.policy_hash, elapsed_ms(started)));
         let push = ordain_api::PolicyPush { files: active.files, from: Some(active.policy_hash) };
-        client.with_statements(&signed_all(&[statement], &key)?).push_policy(&push)?;
+        client.with_statements(&signed_all(&[statement], key)?).push_policy(&push)?;
     }
     Ok(enrolled)
 }
@@ -200,32 +228,10 @@ fn agrees(policy_hash: &str) -> Result<bool, Failure> {
     let mut terminal = Terminal::open().map_err(terminal_failure)?;
     let question = format!(
         "\nThese policies were pushed before the gate had an owner, by any process of your user:\n  {}\nRead them with `ordain policy \
-         show` on another terminal. Put them in force in your name? [y/N] ",
+         show` on another terminal. Put them in force in your name?",
         printable(policy_hash)
     );
-    let answer = terminal.ask(&question).map_err(terminal_failure)?;
-    Ok(matches!(answer.as_str(), "y" | "Y" | "yes"))
-}
-
-/// The key of this user, unlocked; made if there is none.
-pub(crate) fn own_key() -> Result<(KeyFile, UnlockedKey), Failure> {
-    protect_process()?;
-    let mut terminal = Terminal::open().map_err(terminal_failure)?;
-    let path = key_path()?;
-    match KeyFile::open(&path) {
-        Ok(file) => {
-            let about = format!("Key {} ({}). Passphrase: ", path.display(), fingerprint(file.public()));
-            let passphrase = terminal.passphrase(&printable(&about)).map_err(terminal_failure)?;
-            let key = file.unlock(&passphrase).map_err(key_failure)?;
-            Ok((file, key))
-        }
-        Err(KeyFileError::Missing(_)) => {
-            let words = generated_words()?;
-            let passphrase = terminal.new_passphrase(&words).map_err(terminal_failure)?;
-            KeyFile::create(&path, &passphrase).map_err(key_failure)
-        }
-        Err(error) => Err(key_failure(error)),
-    }
+    prompt::agrees(&mut terminal, &question)
 }
 
 /// Whether a person can be asked: not in a pipe, and not where standard input is something else.
@@ -294,7 +300,7 @@ pub(crate) fn terminal_failure(error: TerminalError) -> Failure {
     }
 }
 
-fn key_failure(error: KeyFileError) -> Failure {
+pub(crate) fn key_failure(error: KeyFileError) -> Failure {
     let failure = Failure::Server(error.to_string());
     match error.hint() {
         Some(hint) => failure.with_hint(hint),

@@ -49,6 +49,16 @@ pub(crate) fn short_hash(hash: &str) -> String {
     cut(hash, prefix + DIGITS_SHOWN + 1)
 }
 
+/// A word that a shell reads as it is.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |character: char| character.is_alphanumeric() || "/._-+=:@".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// `1 node`, `2 nodes`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {
@@ -102,6 +112,15 @@ mod tests {
         assert_eq!(short_hash("sha256:0123456789abcdef"), "sha256:0123456789ab…");
         assert_eq!(short_hash("0123456789abcdef"), "0123456789ab…");
         assert_eq!(short_hash("ä"), "ä");
+    }
+
+    #[test]
+    fn words_of_a_shell() {
+        for (word, expected) in
+            [("a/b.json", "a/b.json"), ("", "''"), ("a b", "'a b'"), ("a'b;c", r"'a'\''b;c'")]
+        {
+            assert_eq!(shell_word(word), expected);
+        }
     }
 
     #[test]

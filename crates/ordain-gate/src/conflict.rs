@@ -100,8 +100,17 @@ pub enum Conflict {
 
 impl Conflict {
     /// The advice for this conflict.
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Unsettled { permit_id, number } => {
+                return Some(format!(
+                    "find out whether it happened; if it did, run `ordain permit outcome {permit_id} succeeded --use {number}`, \
+                     and if not, run `ordain permit outcome {permit_id} failed --use {number}`"
+                ));
+            }
+            Self::OtherListing { server } => {
+                return Some(format!("run `ordain mcp diff {server}` to look at them, then approve again"));
+            }
             Self::Taken { .. } => "use a new id, best a random one",
             Self::OtherContent { .. } | Self::OtherSuperseded { .. } | Self::OtherPacket { .. } => {
                 "use a new id"
@@ -109,20 +118,16 @@ impl Conflict {
             Self::OtherProject { .. } => "submit it for this project, with a new id",
             Self::View { .. } => "look at the action again, then decide",
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
-            Self::Unsettled { .. } => {
-                "find out whether it happened, and settle it: `ordain permit outcome PERMIT succeeded|failed`"
-            }
             Self::UsedByOther { .. } => "repeat the call if it should happen once more",
             Self::StatementCounted { .. } | Self::SessionCounted { .. } => "sign again",
             Self::TokenExists { .. } => "make another id",
             Self::LastOwnerKey { .. } => {
-                "enrol another owner's key first, or replace the gate with `ordain init --replace`"
+                "enrol another owner's key first, or run `ordain init --replace` to make a new gate"
             }
             Self::KeyRetired { .. } => {
                 "run `ordain gate import DIR` with an export from the machine that rotated the key"
             }
-            Self::OtherPolicy { .. } => "look at them with `ordain policy diff`, then push again",
-            Self::OtherListing { .. } => "look at them with `ordain mcp diff NAME`, then approve again",
+            Self::OtherPolicy { .. } => "run `ordain policy diff` to look at them, then push again",
             Self::AfterEnd { .. } => "read everything anew, and follow the ledger from its end",
             Self::TooManyTokens { .. } => "revoke tokens that nobody needs",
             Self::State { .. }
@@ -136,7 +141,8 @@ impl Conflict {
             | Self::TooManyKeys { .. }
             | Self::TooManyServers { .. }
             | Self::OtherSchema => return None,
-        })
+        };
+        Some(hint.to_owned())
     }
 }
 

@@ -85,6 +85,7 @@ impl Shown {
             view_digest: view.digest,
             shown: Vec::new(),
             signing: None,
+            needs_owner: false,
             permit,
             expires_at_ms: action.expires_at_ms,
             supersedes: action.supersedes.clone().map(String::from),
@@ -130,6 +131,10 @@ impl Gate {
         let mut status =
             self.status_of(caller, action_id, &action, &loaded, &control, Packets::of(caller)).await?;
         status.signing = self.signing_terms(caller, &control, &loaded, &action, &status).await?;
+        if status.state == ActionState::Held && caller.is(Role::Approver) && control.keys.is_none() {
+            let wanted = self.assurance_wanted(&control, &loaded, &action, self.clock.now_ms()).await?;
+            status.needs_owner = wanted.needs_signature();
+        }
         Ok(status)
     }
 

@@ -64,7 +64,7 @@ impl From<Problem> for ErrorResponse {
 }
 
 /// The advice for an act without a signature that counts.
-const SIGN: &str = "sign it with an enrolled key: `ordain approver list` shows them";
+const SIGN: &str = "sign it with an enrolled key, or run `ordain approver list` to see whose are";
 
 impl From<GateError> for ErrorResponse {
     fn from(error: GateError) -> Self {
@@ -82,7 +82,7 @@ impl From<GateError> for ErrorResponse {
             GateError::Refused { reasons, .. } => Problem { reasons, ..of(ProblemCode::Refused) },
             GateError::Unknown(_) => of(ProblemCode::Unknown),
             GateError::Conflict(conflict) => {
-                let hint = conflict.hint().map(str::to_owned);
+                let hint = conflict.hint();
                 Problem { hint, ..of(ProblemCode::Conflict) }
             }
             GateError::ForeignKey { .. } => of(ProblemCode::Conflict)

@@ -151,7 +151,7 @@ impl Registry {
                     continue;
                 };
                 let problem = format!("{how}: {} belongs to gate {}", taken.display(), project.gate);
-                let hint = format!("`ordain gate forget {}` ends that", project.path.display());
+                let hint = format!("run `ordain gate forget {}` to end that", project.path.display());
                 return Err(StateError::new(folder, problem).with_hint(hint));
             }
         }

@@ -4,9 +4,12 @@ use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
+use crate::own_key::OwnKey;
 use crate::page::Page;
+use crate::prompt;
 use crate::report::{self, printable};
 use crate::signing;
+use crate::wording::shell_word;
 use clap::{Args, Subcommand};
 use ordain_api::{NewApproverKey, OwnerAct, PasskeyOffer};
 use ordain_client::Client;
@@ -98,22 +101,31 @@ fn enrol(args: &ApproverEnrol, json: bool) -> Result<Outcome, Failure> {
         }
         let (principal, public_key) = (principal.clone(), public_key.clone());
         let new = NewApproverKey { principal, public_key, owner: args.owner, passkey: None };
-        let client = signing::for_act(client, OwnerAct::EnrolApproverKey, &new.subject())?;
+        let client = signing::for_act(client, OwnerAct::EnrolApproverKey, &new.subject(), &[about(&new)])?;
         return show(&[client.enrol_approver_key(&new)?], json);
     }
     if !known.owned {
-        let enrolled = signing::claim(client, &gateway.principal(), None)?;
+        let own = OwnKey::unlock_or_make()?;
+        let enrolled = signing::claim(client, &gateway.principal(), None, &own)?;
         report::note("you own this gate; tokens from before have lost their force", None);
         return show(&[enrolled], json);
     }
-    let (file, _) = signing::own_key()?;
-    let public_key = signing::public_text(&file);
+    let own = OwnKey::unlock_or_make()?;
+    let public_key = signing::public_text(&own.file);
     if let Some(key) = known.keys.iter().find(|key| key.public_key == public_key) {
         return show(std::slice::from_ref(key), json);
     }
     let principal = gateway.principal();
-    let hint = format!("an owner runs `ordain approver enrol --for {principal} --public-key {public_key}`");
+    let name = shell_word(&principal);
+    let hint = format!("an owner runs `ordain approver enrol --for {name} --public-key {public_key}`");
     Err(Failure::Usage(format!("the key {public_key} is not enrolled at this gate")).with_hint(hint))
+}
+
+/// The key in words.
+fn about(new: &NewApproverKey) -> String {
+    let what = if new.passkey.is_some() { "passkey" } else { "key" };
+    let owner = if new.owner { "; it also signs owner acts" } else { "" };
+    format!("enrol a {what} of {} for approvals{owner}", new.principal)
 }
 
 /// Enrols the passkey of a page, if the person sees the same four words on both.
@@ -146,14 +158,13 @@ fn enrol_passkey(
         four_words(&bytes)
     );
     terminal.say(&shown).map_err(signing::terminal_failure)?;
-    let answer = terminal.ask("Does the console show these four words? [y/N] ");
-    if !matches!(answer.map_err(signing::terminal_failure)?.as_str(), "y" | "Y" | "yes") {
+    if !prompt::agrees(&mut terminal, "Does the console show these four words?")? {
         let failure = Failure::Usage("the passkey is another one; nothing was enrolled".to_owned());
         return Err(failure.with_hint("make a new passkey in the console, and look who else may have a code"));
     }
     drop(terminal);
     let new = offer.new_key(owner);
-    let client = signing::for_act(client, OwnerAct::EnrolApproverKey, &new.subject())?;
+    let client = signing::for_act(client, OwnerAct::EnrolApproverKey, &new.subject(), &[about(&new)])?;
     show(&[client.enrol_approver_key(&new)?], json)
 }
 
@@ -169,7 +180,10 @@ fn list(args: &ApproverList, json: bool) -> Result<Outcome, Failure> {
 
 fn revoke(args: &ApproverRevoke, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Write)?;
-    let client = signing::for_act(gateway.client(), OwnerAct::RevokeApproverKey, &args.key_id)?;
+    let known = gateway.client().approver_keys()?.keys.into_iter().find(|key| key.key_id == args.key_id);
+    let about = known.map(|key| format!("revoke the key {} of {}", key.key_id, key.principal));
+    let about: Vec<String> = about.into_iter().collect();
+    let client = signing::for_act(gateway.client(), OwnerAct::RevokeApproverKey, &args.key_id, &about)?;
     let revoked = client.revoke_approver_key(&args.key_id)?;
     show(&[revoked.ok_or_else(|| Failure::unknown("key", &args.key_id))?], json)
 }

@@ -10,6 +10,7 @@ use crate::policy_folder;
 use crate::project::Project;
 use crate::report::printable;
 use crate::view;
+use crate::wording::shell_word;
 use clap::Args;
 use ordain_canon::{Canonicalizer, Value};
 use ordain_decision::{Case, PolicySet, decide_text};
@@ -213,14 +214,14 @@ fn next(page: &mut Page, decision: &Decision, args: &CaseArgs) {
                 page.item("ask an operator to lift the halt");
             }
             if has(&[gate::FORBID, gate::EVALUATION, gate::PERMIT]) && args.file != Path::new("-") {
-                let file = args.file.display();
-                page.item(&format!("see what each policy asks for: ordain policy explain {file}"));
+                let file = shell_word(&args.file.display().to_string());
+                page.step("see what each policy asks for", &format!("ordain policy explain {file}"));
             }
             let denying = |it: &&str| weight(it, false) == Weight::Denies;
             let rules: BTreeSet<&str> =
                 decision.reasons.iter().map(|it| it.rule_id.as_str()).filter(denying).collect();
             let rules: Vec<String> = rules.into_iter().map(|rule| format!("ordain rules {rule}")).collect();
-            page.item(&format!("read what a rule is for: {}", rules.join(", ")));
+            page.steps("read what a rule is for", &rules);
         }
     }
 }

@@ -28,7 +28,9 @@ pub(crate) fn halt(args: &Switch, json: bool) -> Result<Outcome, Failure> {
 
 pub(crate) fn resume(args: &Switch, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Write)?;
-    let client = signing::for_act(gateway.client(), OwnerAct::Resume, &reason_hash(&args.reason))?;
+    let about = format!("resume: {}", args.reason);
+    let subject = reason_hash(&args.reason);
+    let client = signing::for_act(gateway.client(), OwnerAct::Resume, &subject, &[about])?;
     show(&client.resume(&args.reason)?, json)
 }
 

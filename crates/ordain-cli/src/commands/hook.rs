@@ -22,5 +22,7 @@ pub(crate) struct Hook {
 
 pub(crate) fn run(_: &Hook) -> Result<Outcome, Failure> {
     let failure = Failure::Usage("`hook` must be the first word of the command line".to_owned());
-    Err(failure.with_hint("`ordain setup AGENT` writes the command line of a hook"))
+    Err(failure.with_hint(
+        "run `ordain setup claude`, or with another agent's name, to have the command line of a hook written",
+    ))
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Patch, json: bool) -> Result<Outcome, Failure> {
         let hint = args
             .git
             .is_some()
-            .then_some("`ordain patch --git HEAD~1` compares with the commit before the last one");
+            .then_some("run `ordain patch --git HEAD~1` to compare with the commit before the last one");
         report::note("nothing differs, so the patch set is empty", hint);
     }
     emit(&set, args.output.as_deref(), json, made(&set)?)?;

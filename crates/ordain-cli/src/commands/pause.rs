@@ -10,6 +10,7 @@ use crate::signing;
 use clap::Args;
 use ordain_api::{EndedObservation, GateStatus, NewObservation, Observation};
 use ordain_client::Client;
+use ordain_gate::{OBSERVE_MS_MAX, PAUSE_MS_MAX};
 use std::io::Write;
 
 #[derive(Args)]
@@ -23,7 +24,7 @@ call pass, and the gate records each decision. MCP gateways and everything else 
 observation that `ordain setup --observe` started.", exit::PLAIN))]
 pub(crate) struct Pause {
     /// For how long: at most a day, such as 30m or 2h
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_span, required_unless_present = "end")]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_pause, required_unless_present = "end")]
     pub(crate) span_ms: Option<u64>,
     /// Why; it goes on the ledger
     #[arg(long, value_name = "TEXT", default_value = "paused by hand")]
@@ -33,6 +34,24 @@ pub(crate) struct Pause {
     pub(crate) end: Option<String>,
     #[command(flatten)]
     pub(crate) connect: Connect,
+}
+
+/// A time that the gate takes for a pause. Nobody types a passphrase for another one.
+fn parse_pause(text: &str) -> Result<u64, String> {
+    let span_ms = parse_span(text)?;
+    if span_ms > PAUSE_MS_MAX {
+        return Err("a pause lasts at most a day, such as 30m, 2h or 24h".to_owned());
+    }
+    Ok(span_ms)
+}
+
+/// A time that the gate takes for the observation of one hook.
+pub(crate) fn parse_observe(text: &str) -> Result<u64, String> {
+    let span_ms = parse_span(text)?;
+    if span_ms > OBSERVE_MS_MAX {
+        return Err("a hook is observed for at most 14 days, such as 12h, 3d or 14d".to_owned());
+    }
+    Ok(span_ms)
 }
 
 pub(crate) fn run(args: &Pause, json: bool) -> Result<Outcome, Failure> {
@@ -67,6 +86,14 @@ pub(crate) fn run(args: &Pause, json: bool) -> Result<Outcome, Failure> {
 /// Starts an observation, which an owner signs. The last line above the passphrase says what it comes to.
 pub(crate) fn start(client: &Client, new: &NewObservation, about: &str) -> Result<GateStatus, Failure> {
     Ok(signing::for_observation(client, new, about)?.start_observation(new)?)
+}
+
+/// How an observation is ended.
+pub(crate) fn end_hint(observation: &Observation) -> String {
+    match &observation.hook {
+        Some(hook) => format!("run `ordain pause --end {hook}` to end it"),
+        None => "run `ordain pause --end` to end it".to_owned(),
+    }
 }
 
 /// An observation in one line.

@@ -2,6 +2,8 @@
 
 use crate::arguments::kinds;
 use crate::exit::{self, Failure, Outcome};
+use crate::output::print_page;
+use crate::page::{Column, Page};
 use crate::report::{BOLD, GREEN, RED};
 use clap::Args;
 use ordain_canon::Canonicalizer;
@@ -73,11 +75,12 @@ pub(crate) fn run(args: &Rules, json: bool) -> Result<Outcome, Failure> {
             writeln!(anstream::stdout(), "{BOLD}{name}{BOLD:#}: {about}")?;
             return Ok(Outcome::Ok);
         }
-        let hint = "`ordain rules` lists all rules";
+        let hint = "run `ordain rules` to list all rules";
         return Err(Failure::Usage(format!("there is no rule `{id}`")).with_hint(hint));
     }
     let mut out = BufWriter::new(anstream::stdout().lock());
     let mut canon = Canonicalizer::new();
+    let mut rows = Vec::new();
     for (position, (kind, rule)) in rules.iter().enumerate() {
         let about = args.id.as_ref().and_then(|_| example(*kind, rule)?[0]);
         if json {
@@ -98,11 +101,7 @@ pub(crate) fn run(args: &Rules, json: bool) -> Result<Outcome, Failure> {
             }
             explain(&mut out, *kind, rule)?;
         } else {
-            if position == 0 {
-                writeln!(out, "{BOLD}{:<11} {:<9} {:<12} what holds{BOLD:#}", "rule", "kind", "category")?;
-            }
-            let (id, category) = (rule.id, rule.category.name());
-            writeln!(out, "{GREEN}{id:<11}{GREEN:#} {kind:<9} {category:<12} {}", rule.title)?;
+            rows.push(row(rule.id, *kind, rule.category, rule.title));
         }
     }
     for rule in wider_rules().filter(|rule| args.id.is_none() && wanted(&rule.kind)) {
@@ -110,13 +109,27 @@ pub(crate) fn run(args: &Rules, json: bool) -> Result<Outcome, Failure> {
             out.write_all(canon.value(&rule.view(&rule.id.name(), None))?)?;
             writeln!(out)?;
         } else {
-            let WiderRule { id, kind, title, .. } = rule;
-            let category = rule.category.name();
-            writeln!(out, "{GREEN}{id:<11}{GREEN:#} {kind:<9} {category:<12} {title}")?;
+            rows.push(row(rule.id, rule.kind, rule.category, rule.title));
         }
     }
     out.flush()?;
+    drop(out);
+    if !rows.is_empty() {
+        let columns = [
+            Column::Left("rule"),
+            Column::Left("kind"),
+            Column::Spare("category"),
+            Column::Left("what holds"),
+        ];
+        let mut page = Page::default();
+        page.table(&columns, rows, |_, _, _| {});
+        print_page(&page)?;
+    }
     Ok(Outcome::Ok)
+}
+
+fn row(id: RuleId, kind: Kind, category: Category, title: &str) -> Vec<String> {
+    vec![id.to_string(), kind.to_string(), category.name().to_owned(), title.to_owned()]
 }
 
 /// A rule about more than one document: a link between the files of a run's folder, or what the gate asks.

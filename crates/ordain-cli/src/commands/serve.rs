@@ -5,7 +5,7 @@ use crate::commands::init::{self, Init};
 use crate::commands::note;
 use crate::console_page;
 use crate::exit::{self, Failure, Outcome};
-use crate::gateway::{Place, Purpose, runtime};
+use crate::gateway::{NO_GATE, Place, Purpose, runtime};
 use crate::policy_folder;
 use crate::project::Project;
 use crate::report::{GREEN, YELLOW, printable, write_hint};
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Serve, json: bool) -> Result<Outcome, Failure> {
     let place = match &args.gate {
         Some(gate) => Place::of_gate(gate)?,
         None => Place::find().map_err(|failure| match failure.hint() {
-            Some(hint) if hint.starts_with("run `ordain init`") => failure.with_hint(INIT),
+            Some(NO_GATE) => failure.with_hint(INIT),
             _ => failure,
         })?,
     };
@@ -314,7 +314,7 @@ struct Console {
 }
 
 /// The advice where no gate is registered.
-const INIT: &str = "run `ordain init`, or `ordain serve --init`";
+const INIT: &str = "run `ordain init`, or run `ordain serve --init`";
 
 /// Makes a gate for this folder, unless it has one.
 fn make_gate(json: bool) -> Result<(), Failure> {
@@ -361,7 +361,10 @@ fn told(addresses: &[String], console: &Console, tokens: usize, json: bool) -> R
         }
         if tokens == 0 {
             writeln!(stdout, "{YELLOW}note:{YELLOW:#} there are no tokens yet")?;
-            write_hint(&mut stdout, Some("run `ordain token create NAME --role actor`"))?;
+            write_hint(
+                &mut stdout,
+                Some("run `ordain token create agent-1 --role actor`, with the name of an agent of yours"),
+            )?;
         }
     }
     Ok(stdout.flush()?)

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Status, json: bool) -> Result<Outcome, Failure> {
         (None, _, _) => return list(client, args, json),
     };
     let status = wait(client, &id, args.wait.unwrap_or(0))?;
-    submit::show_all(&status, json)?;
+    submit::show_all(client, &status, json)?;
     Ok(submit::outcome(&status))
 }
 
@@ -80,10 +80,7 @@ fn tell_gate(client: &Client) -> Result<(), Failure> {
         report::note(said, Some("run `ordain init --claim` on a terminal"));
     }
     for observation in &gate.observing {
-        report::note(
-            &pause::told(observation),
-            Some("`ordain pause --end` ends it, with the id of a hook for that one"),
-        );
+        report::note(&pause::told(observation), Some(&pause::end_hint(observation)));
     }
     if let Some(halt) = gate.halted {
         let said = format!("halted by {} {}: {}", halt.by, when_exactly(halt.at_ms), halt.reason);

@@ -9,11 +9,13 @@ use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
 use crate::output::{print_json, print_page};
 use crate::page::Page;
+use crate::wording::shell_word;
 use clap::Args;
-use ordain_api::{ActionState, ActionStatus, ViewDocument};
+use ordain_api::{ActionState, ActionStatus, Use, ViewDocument};
+use ordain_client::Client;
 use ordain_spec::approval::Verdict;
 use serde_json::Value as Json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -45,7 +47,11 @@ pub(crate) struct Submit {
 
 pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
     let source = Source::of(&args.file);
-    let text = source.text()?;
+    let text = source.text().map_err(|failure| match &failure {
+        Failure::File { error, .. } if error.kind() == std::io::ErrorKind::NotFound => failure
+            .with_hint("name a file with an action proposal, or pass `-` to read one from standard input"),
+        _ => failure,
+    })?;
     let bytes = text.checked().map_err(|wrong| document_failure(&source, &wrong))?;
     let gateway = Gateway::open(&args.connect, Purpose::Decide)?;
     let client = gateway.client();
@@ -55,7 +61,8 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
         let is_wrong = matches!(&failure, Failure::Gate(problem) if !problem.errors.is_empty());
         match (failure.hint(), &source) {
             (None, Source::File(path)) if is_wrong => {
-                let hint = format!("run `ordain verify --kind action {}`", path.display());
+                let path = shell_word(&path.display().to_string());
+                let hint = format!("run `ordain verify --kind action {path}`");
                 failure.with_hint(hint)
             }
             _ => failure,
@@ -71,18 +78,25 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
         // The answer leaves out the proposal where nobody is going to decide about it.
         status = client.action(&status.action_id)?.unwrap_or(status);
     }
-    show(&status, json)?;
+    let file = match &source {
+        Source::File(path) => Some(path.as_path()),
+        _ => None,
+    };
+    show_with(&status, json, |page| next(page, &status, client, file))?;
     Ok(outcome(&status))
 }
 
 /// Shows where an action stands, and what to do next.
-pub(crate) fn show(status: &ActionStatus, json: bool) -> Result<(), Failure> {
-    show_with(status, json, |_| ())
+pub(crate) fn show(client: &Client, status: &ActionStatus, json: bool) -> Result<(), Failure> {
+    show_with(status, json, |page| next(page, status, client, None))
 }
 
 /// The same, with everything that approvers see or saw.
-pub(super) fn show_all(status: &ActionStatus, json: bool) -> Result<(), Failure> {
-    show_with(status, json, |page| page::shown(page, status))
+pub(super) fn show_all(client: &Client, status: &ActionStatus, json: bool) -> Result<(), Failure> {
+    show_with(status, json, |page| {
+        page::shown(page, status);
+        next(page, status, client, None);
+    })
 }
 
 fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) -> Result<(), Failure> {
@@ -92,63 +106,83 @@ fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) ->
     let mut page = Page::default();
     page::action(&mut page, status);
     more(&mut page);
-    next(&mut page, status);
     print_page(&page)
 }
 
-fn next(page: &mut Page, status: &ActionStatus) {
-    let id = &status.action_id;
+/// The name of the file with the proposal where nobody knows it.
+const SOME_FILE: &str = "proposal.json";
+
+/// What to do next. `file` has the proposal, where that is known.
+fn next(page: &mut Page, status: &ActionStatus, client: &Client, file: Option<&Path>) {
     // A change of files is carried out by the command that proposed it, with the permit that it gets.
     let target = status.view.get("proposal").and_then(|proposal| proposal.get("target"));
     let resource_type = target.and_then(|target| target.get("resource_type")).and_then(Json::as_str);
+    let id = &status.action_id;
     let of_files =
         resource_type == Some("patch_set") && ["apply-", "undo-"].iter().any(|verb| id.starts_with(verb));
-    let items: Vec<String> = match status.state {
-        ActionState::Held if of_files => vec![
-            format!("to decide: ordain approve {id}"),
-            "once it is allowed: the same command again, which carries it out".to_owned(),
-        ],
-        ActionState::Allowed if of_files => {
-            vec!["the command that asked for it, once more: it spends the permit, changes the files and reports".to_owned()]
+    let is_over = matches!(
+        status.state,
+        ActionState::Superseded
+            | ActionState::Running
+            | ActionState::Succeeded
+            | ActionState::Failed
+            | ActionState::Observed
+    );
+    if is_over {
+        return;
+    }
+    let id = ids::short(client, id);
+    page.section("Next");
+    match status.state {
+        ActionState::Held => {
+            page.step("to decide", &format!("ordain approve {id}"));
+            if of_files {
+                page.item("once it is allowed: the same command again, which carries it out");
+            } else {
+                page.step("wait for it", &format!("ordain status {id} --wait"));
+            }
+        }
+        ActionState::Allowed if of_files => page.item(
+            "the command that asked for it, once more: it spends the permit, changes the files and reports",
+        ),
+        ActionState::Allowed => {
+            let file =
+                file.map_or_else(|| SOME_FILE.to_owned(), |path| shell_word(&path.display().to_string()));
+            page.step("before acting", &format!("ordain permit use {id} --for {file}"));
+            page.step("afterwards", &format!("ordain permit outcome {id} succeeded"));
         }
         ActionState::Denied if rejected(status).is_some() => {
             let by = rejected(status).unwrap_or_default();
-            vec![format!("before you propose anything like it again, ask {by}, who rejected it")]
+            page.item(&format!("before you propose anything like it again, ask {by}, who rejected it"));
         }
-        ActionState::Denied | ActionState::Expired if of_files => vec![
-            "fix what the reasons name, or have the policy changed, and run the same command again"
-                .to_owned(),
-        ],
-        ActionState::Held => {
-            vec![format!("to decide: ordain approve {id}"), format!("wait for it: ordain status {id} --wait")]
-        }
-        ActionState::Allowed => {
-            let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
-            vec![
-                format!("before acting: ordain permit use {permit} --for PROPOSAL"),
-                format!("afterwards: ordain permit outcome {permit} succeeded"),
-            ]
+        ActionState::Denied | ActionState::Expired if of_files => {
+            page.item(
+                "fix what the reasons name, or have the policy changed, and run the same command again",
+            );
         }
         ActionState::Denied => {
-            vec![format!("fix what the reasons name, and submit it with a new id: --supersedes {id}")]
+            again(page, "fix what the reasons name, and submit it with a new id", &id, file)
         }
+        ActionState::Expired => again(page, "submit it again with a new id", &id, file),
         ActionState::Unknown => {
-            let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
-            vec![format!(
-                "find out whether it happened, and settle it: ordain permit outcome {permit} succeeded|failed --use N"
-            )]
+            let unknown = |it: &&Use| it.outcome_name() == ActionState::Unknown.name();
+            let open = status.permit.as_ref().and_then(|permit| permit.uses.iter().find(unknown));
+            let number = open.map(|it| format!(" --use {}", it.number)).unwrap_or_default();
+            page.item("find out whether it happened, and settle it");
+            page.step("if it did", &format!("ordain permit outcome {id} succeeded{number}"));
+            page.step("if it did not", &format!("ordain permit outcome {id} failed{number}"));
         }
-        ActionState::Expired => vec![format!("submit it again with a new id: --supersedes {id}")],
         ActionState::Superseded
         | ActionState::Running
         | ActionState::Succeeded
         | ActionState::Failed
-        | ActionState::Observed => Vec::new(),
-    };
-    if !items.is_empty() {
-        page.section("Next");
-        items.iter().for_each(|item| page.item(item));
+        | ActionState::Observed => {}
     }
+}
+
+fn again(page: &mut Page, what: &str, id: &str, file: Option<&Path>) {
+    let file = file.map_or_else(|| SOME_FILE.to_owned(), |path| shell_word(&path.display().to_string()));
+    page.step(what, &format!("ordain submit {file} --supersedes {id}"));
 }
 
 /// The approver who rejected it, if somebody did. A no is not a mistake that the proposer can fix.

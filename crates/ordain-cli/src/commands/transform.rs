@@ -180,7 +180,8 @@ fn show_refusal(
     writeln!(stderr, "{RED}{code}{RED:#}: {message}")?;
     let piped = args.goal.is_none() && args.intent.as_deref() == Some(Path::new("-"));
     let is_unread = piped && refusal.code == RefusalCode::InvalidIntent;
-    let hint = "standard input is read as JSON; `ordain transform --goal -` takes it as the text of the goal";
+    let hint =
+        "standard input is read as JSON; run `ordain transform --goal -` if it is the text of the goal";
     write_hint(&mut stderr, is_unread.then_some(hint))?;
     Ok(())
 }

@@ -120,7 +120,8 @@ fn sign(client: &Client, actor: &str, hash: &str, changes: &[Change]) -> Result<
         return Ok(plain);
     }
     show_changes(changes, false)?;
-    signing::for_act(client, OwnerAct::Undo, hash)
+    let about = format!("take back the changes of {} above, as {actor}", count(changes.len() as u64, "file"));
+    signing::for_act(client, OwnerAct::Undo, hash, &[about])
 }
 
 fn list(workspace: &Path, json: bool) -> Result<Outcome, Failure> {

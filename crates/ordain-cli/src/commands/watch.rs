@@ -78,19 +78,22 @@ pub(crate) fn run(args: &Watch, json: bool) -> Result<Outcome, Failure> {
             printable(&found)
         );
         return Err(Failure::Usage(problem)
-            .with_hint("use a terminal of its own, or `ordain approve`, which asks each time"));
+            .with_hint("use a terminal of its own, or run `ordain approve`, which asks each time"));
     }
     if !signing::on_terminal() {
         let failure = Failure::Usage("there is no terminal to watch on".to_owned());
-        return Err(failure.with_hint("`ordain approve` lists what waits"));
+        return Err(failure.with_hint("run `ordain approve` to list what waits"));
     }
     protect_process()?;
     let mut terminal = Terminal::open().map_err(terminal_failure)?;
     let (signer, key) = {
         let gateway = Gateway::open(&args.connect, Purpose::Look)?;
-        let Some(signer) = Signer::find(gateway.client())? else {
+        let client = gateway.client();
+        let Some(signer) = Signer::find(client)? else {
             let failure = Failure::Usage("no key of yours is enrolled at this gate".to_owned());
-            return Err(failure.with_hint("run `ordain init --claim`, or `ordain approver enrol`"));
+            let hint =
+                if client.approver_keys()?.owned { "run `ordain approver enrol`" } else { approve::CLAIM };
+            return Err(failure.with_hint(hint));
         };
         let key = signer.unlock(&mut terminal)?;
         (signer, key)
@@ -336,7 +339,8 @@ impl Watching<'_> {
         let done = client.record_verdict(id, request).map_err(Failure::from);
         self.said = match &done {
             Ok(status) => format!("{id}: {}", status.state.name()),
-            Err(failure) => format!("{id} stays as it was: {}", failure.text()),
+            // One line below the list.
+            Err(failure) => format!("{id} stays as it was: {}", failure.text().replace("\n ", ";")),
         };
         match &done {
             Ok(status) if self.json => print_json(&json!({"action_id": id, "state": status.state.name()})),

@@ -23,6 +23,8 @@ pub(crate) type Ask<'a> = &'a mut dyn FnMut(&mut Terminal, &str) -> Result<Optio
 
 /// The question below the screen.
 pub(crate) const PROMPT: &str = "[a]pprove [r]eject [v]iew all [s]kip [q]uit: ";
+/// The same where no approval can count.
+const PROMPT_WITHOUT_APPROVAL: &str = "[r]eject [v]iew all [s]kip [q]uit: ";
 const REASON: &str = "Why? The agent reads it: ";
 
 /// Waits for a line as long as it takes.
@@ -37,8 +39,12 @@ pub(crate) fn decide(terminal: &mut Terminal, screen: &Screen, ask: Ask<'_>) -> 
     loop {
         let shown = screen.fitted(terminal.size());
         say(terminal, &format!("\n{}", shown.text))?;
-        let Some(answer) = ask(terminal, PROMPT)? else { return Ok(Answer::Leave) };
+        let prompt = if screen.can_be_approved { PROMPT } else { PROMPT_WITHOUT_APPROVAL };
+        let Some(answer) = ask(terminal, prompt)? else { return Ok(Answer::Leave) };
         match answer.to_lowercase().as_str() {
+            "a" | "approve" | "y" | "yes" if !screen.can_be_approved => {
+                say(terminal, "Nobody owns this gate, so nobody can sign an approval.\n")?;
+            }
             "a" | "approve" | "y" | "yes" if shown.is_whole || seen_all => return Ok(Answer::Approve),
             "a" | "approve" | "y" | "yes" => {
                 say(terminal, "\nThis is longer than the screen. Read all of it, then answer again.\n\n")?;

@@ -76,7 +76,7 @@ impl Gated<'_> {
         match change(&gated, &mut show_note) {
             Ok(FileOutcome::Tried(acted)) => Ok(Changed::Tried(acted)),
             Ok(FileOutcome::NotPermitted(status)) => {
-                submit::show(&status, json)?;
+                submit::show(gateway.client(), &status, json)?;
                 Ok(Changed::Not(submit::outcome(&status)))
             }
             Err(AgentError::Apply(error)) => told(Err(error), json),

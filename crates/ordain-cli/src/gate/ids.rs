@@ -7,6 +7,10 @@ use ordain_spec::name;
 
 /// How ids of permits begin: a number follows, and the id of the action.
 const PERMIT: &str = "permit_";
+/// An id is shortened to a multiple of this many characters.
+const SHORT_CHARS: usize = 8;
+/// An id with that many characters is not shortened.
+const WHOLE_CHARS: usize = 16;
 /// Candidates that an error names.
 const CANDIDATES_MAX: usize = 10;
 
@@ -36,6 +40,26 @@ pub(crate) fn action_id(client: &Client, named: &str) -> Result<String, Failure>
     }
 }
 
+/// The beginning of an id that names this action and no other, for a command that somebody is told to run. Ids that
+/// people read at once stay whole, and so does one that the gate does not list.
+pub(crate) fn short(client: &Client, action_id: &str) -> String {
+    let mut end = SHORT_CHARS;
+    if action_id.chars().count() <= WHOLE_CHARS {
+        return action_id.to_owned();
+    }
+    while let Some((at, _)) = action_id.char_indices().nth(end) {
+        let prefix = action_id.get(..at).unwrap_or(action_id);
+        let query =
+            ActionsQuery { id_prefix: Some(prefix.to_owned()), limit: Some(2), ..ActionsQuery::default() };
+        match client.actions(&query) {
+            Ok(page) if page.actions.len() == 1 => return prefix.to_owned(),
+            Ok(page) if page.actions.len() > 1 => end += SHORT_CHARS,
+            _ => break,
+        }
+    }
+    action_id.to_owned()
+}
+
 /// The permit that somebody names by its id or its action, or by the beginning of either as far as it has a part of the
 /// action's.
 pub(crate) fn permit_id(client: &Client, named: &str) -> Result<String, Failure> {
@@ -57,5 +81,5 @@ pub(crate) fn permit_id(client: &Client, named: &str) -> Result<String, Failure>
 }
 
 fn unknown(named: &str) -> Failure {
-    Failure::unknown("action", named).with_hint("`ordain status` lists the actions")
+    Failure::unknown("action", named).with_hint("run `ordain status` to see the actions")
 }

@@ -67,6 +67,8 @@ pub(crate) struct Screen {
     evidence: Vec<Written>,
     reasons: Vec<String>,
     digest: String,
+    /// Whether an approval could count.
+    pub(super) can_be_approved: bool,
 }
 
 /// The screen as it fits the terminal.
@@ -132,6 +134,7 @@ impl Screen {
             evidence: evidence.unwrap_or_default().iter().flat_map(written).collect(),
             reasons: status.decision.reasons.iter().map(|reason| reason.message.clone()).collect(),
             digest: status.view_digest.clone(),
+            can_be_approved: !status.needs_owner,
         }
     }
 
@@ -242,7 +245,12 @@ fn facts(status: &ActionStatus, key: &SigningKey, now_ms: u64) -> Vec<Fact> {
     if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
         facts.push(plain("project", path.to_owned()));
     }
-    facts.push(plain("approvals", approvals(status)));
+    if status.needs_owner {
+        let text = "it takes a signature, and nobody owns this gate";
+        facts.push(Fact { label: "open", style: YELLOW, text: text.to_owned() });
+    } else {
+        facts.push(plain("approvals", approvals(status)));
+    }
     let permitted = true;
     let waits =
         status.decision.reasons.iter().find(|reason| weight(&reason.rule_id, permitted) == Weight::Waits);
@@ -267,6 +275,9 @@ fn facts(status: &ActionStatus, key: &SigningKey, now_ms: u64) -> Vec<Fact> {
         let label =
             if labels > 0 { format!(", {labels} on the proposer's word alone") } else { String::new() };
         facts.push(plain("evidence", format!("{}{label}", count(evidence as u64, "packet"))));
+    }
+    if status.needs_owner {
+        return facts;
     }
     facts.push(match key {
         SigningKey::Key { fingerprint, takes } => plain("key", format!("{fingerprint}; {takes}")),
@@ -508,6 +519,7 @@ mod tests {
                     "earlier",
                     "evidence",
                     "key",
+                    "open",
                 ];
                 let titles = ["Written by", "Parameters", "… ", "           "];
                 let from = shown.lines().position(|line| line.starts_with("risk")).unwrap();

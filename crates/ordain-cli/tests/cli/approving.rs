@@ -47,7 +47,11 @@ fn one_passphrase_approves_what_is_chosen() {
         listed["held"].as_array().unwrap().iter().map(|it| it["action_id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["d1", "d2", "d3", "d4"]);
     assert_eq!(listed["held"][0]["assurance"], "presence");
-    detached(&project, &["approve"]).ended(20).says_all(&["d1", "ordain approve ID"]);
+    detached(&project, &["approve"]).ended(20).says_all(&[
+        "d1",
+        "run `ordain approve` on a terminal",
+        "ordain status d1",
+    ]);
     // One of the chosen is rejected while the person reads: the others are approved all the same.
     let reject = format!(
         "!XDG_STATE_HOME='{}' {} reject d3 --reason late",

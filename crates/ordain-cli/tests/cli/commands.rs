@@ -281,7 +281,7 @@ fn rules_explain_the_gate() {
     let expected =
         "G5: every precondition holds\ngate · it denies · docs/contracts/decision.md\n\nA missing field";
     assert!(ran.code == 0 && ran.stdout.starts_with(expected), "{}", ran.stdout);
-    let listed = |args: &[&str]| ordain(&[&["rules"], args].concat(), b"").stdout.matches("\nG").count();
+    let listed = |args: &[&str]| ordain(&[&["rules"], args].concat(), b"").stdout.matches("\n  G").count();
     assert_eq!((listed(&[]), listed(&["--kind", "decision"]), listed(&["--kind", "action"])), (17, 17, 0));
     let ran = ordain(&["rules", "--json", "--kind", "decision"], b"");
     let gates = ran.stdout.lines().filter(|line| line.contains("\"category\":\"gate\""));

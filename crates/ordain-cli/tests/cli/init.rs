@@ -250,8 +250,9 @@ fn a_folder_may_be_named_and_is_made() {
     project.run_in(Path::new("a/b"), &["policy", "test"], "").ended(0);
     project.run_in(Path::new("a/b"), &["policy", "diff"], "").ended(0);
     project.run(&["init", "a/b"]).ended(1).says_all(&[
-        "error: a/b/ordain.toml and a/b/policy: exist already; nothing was written",
-        "hint: `ordain init --keep` uses them; or move them away",
+        "error: a/b: is registered already, with the gate ",
+        "which is open: nobody owns it; nothing was written",
+        "hint: run `ordain init a/b --claim` on a terminal",
     ]);
 }
 

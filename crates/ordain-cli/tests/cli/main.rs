@@ -66,6 +66,7 @@ mod show;
 mod socket;
 mod steady;
 mod tamper;
+mod terminal;
 mod tls;
 mod transform;
 mod unavailable;

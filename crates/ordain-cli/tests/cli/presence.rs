@@ -145,7 +145,7 @@ fn owner_acts_take_the_passphrase_of_an_owner() {
     let refused = terminal(&room, "watched", &[], &resume);
     assert_ne!(refused.code, 0, "{}", refused.all());
     refused.says_all(&["of another session has this terminal open", "sleep"]);
-    on_terminal(&room, &[("Passphrase: ", "correct horse battery stable")], &resume)
+    on_terminal(&room, &[("Passphrase: ", "correct horse battery stable"); 3], &resume)
         .ended(1)
         .says("the passphrase does not open");
     on_terminal(&room, &[("Passphrase: ", PASSPHRASE)], &resume).ended(0).says_all(&[
@@ -218,7 +218,7 @@ fn a_weak_passphrase_makes_no_key() {
     {
         let steps = [("New passphrase: ", first), ("The same again: ", second)];
         let steps = if first == "short" { &steps[..1] } else { &steps[..] };
-        let refused = on_terminal(&room, steps, &["init", "--claim"]);
+        let refused = on_terminal(&room, &steps.repeat(3), &["init", "--claim"]);
         assert_ne!(refused.code, 0);
         refused.says(said);
     }

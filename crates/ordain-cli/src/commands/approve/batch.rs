@@ -1,11 +1,11 @@
 //! `ordain approve` without an id: everything that waits, one after the other, signed with one passphrase.
 
-use super::{Given, TAKES_PASSPHRASE, about, rejection, signing_key, statement, status, submit};
+use super::{CLAIM, Given, TAKES_PASSPHRASE, about, rejection, signing_key, statement, status, submit};
 use crate::clock::now_ms;
 use crate::exit::{Failure, Outcome};
 use crate::gate::deciding::{self, Answer};
-use crate::gate::held;
 use crate::gate::screen::Screen;
+use crate::gate::{held, ids};
 use crate::gateway::Gateway;
 use crate::output::{print_json, print_page};
 use crate::page::{PLAIN, Page};
@@ -28,8 +28,10 @@ pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome
         return Ok(Outcome::Ok);
     }
     if !signing::on_terminal() {
-        let hint = "run `ordain approve ID` on a terminal; `ordain status ID` shows one";
-        report::note("there is no terminal to ask on, so nothing was approved", Some(hint));
+        let first = waiting.first().map(|status| ids::short(client, &status.action_id)).unwrap_or_default();
+        let hint =
+            format!("run `ordain approve` on a terminal, or run `ordain status {first}` to see the first");
+        report::note("there is no terminal to ask on, so nothing was approved", Some(&hint));
         return Ok(Outcome::Hold);
     }
     // On the terminal, wherever the output goes: nobody approves what they were not shown.
@@ -63,6 +65,12 @@ pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome
         }
     }
     drop(terminal);
+    if waiting.iter().any(|status| status.needs_owner) {
+        report::note(
+            "nobody owns this gate, and nothing that needs a signature can be approved",
+            Some(CLAIM),
+        );
+    }
     if chosen.is_empty() {
         return Ok(worst);
     }
@@ -99,7 +107,7 @@ fn approve(client: &Client, chosen: &[&ActionStatus], reason: &str, json: bool) 
         let done = signed.and_then(|signed| {
             let (reason, view_digest) = (reason.to_owned(), shown.view_digest.clone());
             let verdict = VerdictRequest { verdict: Verdict::Approve, reason, view_digest, signed };
-            Ok(client.record_verdict(&shown.action_id, &verdict)?)
+            client.record_verdict(&shown.action_id, &verdict).map_err(|error| super::refused(client, error))
         });
         worst = worst.max(done.as_ref().map_or_else(Failure::outcome, submit::outcome));
         tell(shown, &done, json)?;
@@ -172,7 +180,11 @@ fn tell(shown: &ActionStatus, done: &Result<ActionStatus, Failure>, json: bool) 
         Ok(status) => (GREEN, status.state.name(), String::new()),
         Err(failure) => (RED, "failed", failure.text()),
     };
-    let text = if text.is_empty() { String::new() } else { format!(": {}", printable(&text)) };
+    // It is harmless already, and has lines of its own.
+    let text = if text.is_empty() { text } else { format!(": {text}") };
     writeln!(anstream::stdout(), "{style}{word:<8}{style:#}  {}{text}", printable(id))?;
+    if let Err(failure) = done {
+        report::write_hint(&mut anstream::stderr().lock(), failure.hint())?;
+    }
     Ok(())
 }

@@ -15,8 +15,8 @@ use crate::page::Page;
 use crate::report;
 use crate::signing::{self, Signer};
 use clap::Args;
-use ordain_api::{ActionState, ActionStatus, Approving, SigningTerms, VerdictRequest};
-use ordain_client::Client;
+use ordain_api::{ActionState, ActionStatus, Approving, ProblemCode, SigningTerms, VerdictRequest};
+use ordain_client::{Client, ClientError};
 use ordain_presence::Terminal;
 use ordain_spec::approval::Verdict;
 use ordain_spec::statement::{Assurance, Session, Statement};
@@ -74,7 +74,8 @@ pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
             Answer::Approve => {}
             Answer::Reject(reason) => return record(client, id, &rejection(&status, reason), json),
             Answer::Skip | Answer::Leave => {
-                report::note(&format!("`{id}` is still held"), None);
+                let hint = status.needs_owner.then_some(CLAIM);
+                report::note(&format!("`{id}` is still held"), hint);
                 return Ok(Outcome::Hold);
             }
         }
@@ -82,6 +83,10 @@ pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
     let verdict = signed(client, &status, Verdict::Approve, &args.reason, started)?;
     record(client, id, &verdict, json)
 }
+
+/// The advice at a gate that nobody owns.
+pub(super) const CLAIM: &str =
+    "run `ordain init --claim` on a terminal, to own this gate with a key that signs";
 
 /// A rejection of what was shown. It lets nothing through, and so takes no signature.
 pub(super) fn rejection(status: &ActionStatus, reason: String) -> VerdictRequest {
@@ -159,9 +164,17 @@ pub(super) fn record(
     verdict: &VerdictRequest,
     json: bool,
 ) -> Result<Outcome, Failure> {
-    let status = client.record_verdict(id, verdict)?;
-    submit::show(&status, json)?;
+    let status = client.record_verdict(id, verdict).map_err(|error| refused(client, error))?;
+    submit::show(client, &status, json)?;
     Ok(submit::outcome(&status))
+}
+
+/// Why a verdict was not recorded. At an open gate it may be that nobody can sign.
+pub(super) fn refused(client: &Client, error: ClientError) -> Failure {
+    let failure = Failure::from(error);
+    let is_refusal = matches!(&failure, Failure::Gate(problem) if problem.code == ProblemCode::Refused);
+    let is_open = || client.gate().is_ok_and(|gate| !gate.owned);
+    if is_refusal && failure.hint().is_none() && is_open() { failure.with_hint(CLAIM) } else { failure }
 }
 
 /// The last line before a passphrase: what is signed.
@@ -177,8 +190,8 @@ pub(super) fn about(verdict: Verdict, status: &ActionStatus) -> String {
 fn asked(client: &Client, status: &ActionStatus, full: bool) -> Result<Answer, Failure> {
     if !signing::on_terminal() {
         let hint = format!(
-            "run this on a terminal, or pass `--view DIGEST` with the `view_digest` of `ordain status {} --json`",
-            status.action_id
+            "run this on a terminal, or run `ordain approve {0} --view {1}` if you have seen what has this digest",
+            status.action_id, status.view_digest
         );
         return Err(Failure::Usage("standard input is not a terminal".to_owned()).with_hint(hint));
     }

@@ -53,7 +53,8 @@ fn with_service(path: &Path, gateway: &Gateway, json: bool) -> Result<Outcome, F
     let projects = gateway.client().projects()?.projects;
     let known = projects.into_iter().find(|project| Path::new(&project.path) == path);
     let project = known.ok_or_else(|| not_registered(path))?;
-    let client = signing::for_act(gateway.client(), OwnerAct::ForgetProject, &project.project_id)?;
+    let about = format!("forget {}", project.path);
+    let client = signing::for_act(gateway.client(), OwnerAct::ForgetProject, &project.project_id, &[about])?;
     let forgotten = client.forget_project(&project.project_id)?.ok_or_else(|| not_registered(path))?;
     if json {
         print_json(&forgotten)?;

@@ -73,7 +73,7 @@ fn check_known(home: &Home, id: &GateId) -> Result<(), Failure> {
         return Ok(());
     }
     let failure = Failure::unknown("gate", id.as_str());
-    Err(failure.with_hint("`ordain gate list` shows the gates that are here"))
+    Err(failure.with_hint("run `ordain gate list` to see the gates that are here"))
 }
 
 /// The gate of a registered folder.
@@ -86,7 +86,7 @@ fn gate_of(home: &Home, path: &Path) -> Result<GateFolder, Failure> {
 fn not_registered(path: &Path) -> Failure {
     let problem = "is not registered".to_owned();
     let failure = Failure::Document { path: path.display().to_string(), problem };
-    failure.with_hint("`ordain gate list` shows the projects")
+    failure.with_hint("run `ordain gate list` to see the projects")
 }
 
 /// For programs.

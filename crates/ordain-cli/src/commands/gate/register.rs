@@ -54,7 +54,7 @@ pub(super) fn run(args: &GateRegister, json: bool) -> Result<Outcome, Failure> {
         (Some(belongs), _) => {
             let problem = format!("belongs to gate {} already", belongs.project.gate);
             let failure = Failure::Document { path: args.dir.display().to_string(), problem };
-            return Err(failure.with_hint("`ordain gate list` shows its project"));
+            return Err(failure.with_hint("run `ordain gate list` to see its project"));
         }
         (None, Some(gate)) => {
             check_known(&home, gate)?;
@@ -97,7 +97,14 @@ fn with_service(args: &GateRegister, gateway: &Gateway, json: bool) -> Result<Ou
         folders.push((folder, NewProject { path: path_of(folder)?, worktrees_of: Some(path.clone()) }));
     }
     let subjects: Vec<String> = folders.iter().map(|(_, new)| new.subject()).collect();
-    let signed = signing::sign_acts(gateway.client(), OwnerAct::RegisterProject, &subjects)?;
+    let about: Vec<String> = folders
+        .iter()
+        .map(|(_, new)| match &new.worktrees_of {
+            Some(project) => format!("register worktrees of {project} in {}", new.path),
+            None => format!("register {}", new.path),
+        })
+        .collect();
+    let signed = signing::sign_acts(gateway.client(), OwnerAct::RegisterProject, &subjects, &about)?;
     for (at, (folder, new)) in folders.iter().enumerate() {
         // Each has a connection of its own, which begins with a descriptor of its folder.
         let client = Client::new(service::transport(folder)?);

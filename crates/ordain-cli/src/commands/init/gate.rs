@@ -52,16 +52,11 @@ impl NewGate {
         Ok(Self { home, settings: GateSettings { id: GateId::random()?, store: store.transpose()? } })
     }
 
-    /// Makes the gate, puts the policies of the folder in force, and registers the folder.
-    pub(super) fn make(self, dir: &Path, json: bool) -> Result<Made, Failure> {
+    /// Makes the gate, puts the policies in force, and registers the folder.
+    pub(super) fn make(self, dir: &Path, policies: Option<&PolicyFiles>) -> Result<Made, Failure> {
         let Self { home, settings } = self;
-        let policy = Project::in_folder(dir)?.policy()?;
-        let files = match policy.exists() {
-            true => Some(policy_folder::load_files(Some(&policy), json)?.1),
-            false => None,
-        };
         let gate = home.create_gate(&settings)?;
-        let made = begin(&gate, files.as_ref(), None).and_then(|policy_hash| {
+        let made = begin(&gate, policies, None).and_then(|policy_hash| {
             let project = ordain_state::Project::of(dir, settings.id.clone())?;
             home.change_registry(|registry| registry.add(&home, project))?;
             Ok(policy_hash)
@@ -73,6 +68,18 @@ impl NewGate {
         let state = gate.path().display().to_string();
         Ok(Made { gate_id: settings.id.to_string(), state, policy_hash })
     }
+}
+
+/// The policies in a folder that has no gate yet, if it has any.
+pub(super) fn policies_of(dir: &Path, json: bool) -> Result<Option<PolicyFiles>, Failure> {
+    if !dir.exists() {
+        return Ok(None);
+    }
+    let policy = Project::in_folder(dir)?.policy()?;
+    if !policy.exists() {
+        return Ok(None);
+    }
+    Ok(Some(policy_folder::load_files(Some(&policy), json)?.1))
 }
 
 impl NewGate {

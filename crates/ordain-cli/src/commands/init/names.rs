@@ -33,7 +33,7 @@ impl Names {
         let me = self.me.as_deref().unwrap_or(&self.user);
         if Some(me) == self.agent.as_deref() || (me == EXAMPLE_AGENT && self.agent.is_none()) {
             let failure = Failure::Usage(format!("`{me}` cannot name a person and an agent at once"));
-            return Err(failure.with_hint("give the agent another name with `--agent NAME`"));
+            return Err(failure.with_hint("give the agent a name of its own, as in `--agent claude`"));
         }
         Ok(())
     }

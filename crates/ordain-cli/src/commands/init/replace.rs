@@ -8,6 +8,7 @@
 use super::gate::{NewGate, absolute};
 use crate::exit::Failure;
 use crate::gateway::{approver_keys_of, location_of, read_note, runtime};
+use crate::prompt;
 use crate::report::{self, printable};
 use crate::signing;
 use ordain_api::{Event, ReplacedGate};
@@ -124,9 +125,9 @@ fn confirm(folder: &Path, replaced: &ReplacedGate) -> Result<(), Failure> {
         printable(&folder.display().to_string()),
         replaced.gate_id,
     );
-    terminal.say(&text).map_err(signing::terminal_failure)?;
+    prompt::say(&mut terminal, &text)?;
     let asked = format!("Type the name of the folder (`{}`) to go on: ", printable(&name));
-    let typed = terminal.ask(&asked).map_err(signing::terminal_failure)?;
+    let typed = prompt::ask(&mut terminal, &asked)?;
     if typed == name {
         return Ok(());
     }

@@ -15,6 +15,12 @@ pub(crate) enum Starter {
     Solo,
 }
 
+/// A step after `init`: in words, or a command and what it is for.
+pub(super) enum Step {
+    Text(String),
+    Command(&'static str, String),
+}
+
 macro_rules! files {
     ($($folder:literal: [$($name:literal),* $(,)?]),* $(,)?) => {
         &[$($(($name, include_str!(concat!($folder, "/policy/", $name)))),*),*]
@@ -102,21 +108,22 @@ impl Starter {
     }
 
     /// The steps that a person takes next.
-    pub(super) fn next(self, folder: &str) -> Vec<String> {
+    pub(super) fn next(self, folder: &str) -> Vec<Step> {
         match self {
             Self::Team => vec![
-                format!(
+                Step::Text(format!(
                     "put your people, agents and paths in place of the examples, as {folder}/README.md says"
-                ),
-                "ordain policy test && ordain policy push".to_owned(),
-                format!("ordain decide {folder}/tests/proposals/write.json"),
+                )),
+                Step::Command("", "ordain policy test && ordain policy push".to_owned()),
+                Step::Command("", format!("ordain decide {folder}/tests/proposals/write.json")),
             ],
             Self::Solo => vec![
-                format!(
-                    "ordain submit {folder}/tests/proposals/push.json    # as your agent would; it is held"
+                Step::Command(
+                    "propose something as your agent would; it is held",
+                    format!("ordain submit {folder}/tests/proposals/push.json"),
                 ),
-                "ordain approve    # shows what waits for you".to_owned(),
-                format!("read {folder}/README.md; it has one page"),
+                Step::Command("see what waits for you, and decide", "ordain approve".to_owned()),
+                Step::Text(format!("read {folder}/README.md; it has one page")),
             ],
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct LedgerDocument {
 pub(super) fn run(args: &LedgerDocument, json: bool) -> Result<Outcome, Failure> {
     if ContentHash::parse(&args.hash).is_none() {
         let failure = Failure::Usage(format!("`{}` is not the hash of a document", args.hash));
-        return Err(failure.with_hint("`ordain ledger show --json` shows the hashes that entries name"));
+        return Err(failure.with_hint("run `ordain ledger show --json` to see the hashes that entries name"));
     }
     let gateway = Gateway::open(&args.connect, Purpose::Look)?;
     let found = gateway.client().document(&args.hash)?;

@@ -7,7 +7,7 @@ use crate::gateway::{Gateway, Purpose, read_note, runtime};
 use crate::output::print_json;
 use crate::progress::Progress;
 use crate::report::{GREEN, RED, printable};
-use crate::wording::count;
+use crate::wording::{count, shell_word};
 use clap::Args;
 use ordain_api::Audit;
 use ordain_gate::NamedNote;
@@ -43,7 +43,16 @@ pub(super) fn run(args: &LedgerFsck, json: bool) -> Result<Outcome, Failure> {
 /// Lets a server check its own store.
 fn check_server(args: &LedgerFsck, json: bool) -> Result<Outcome, Failure> {
     if !args.checkpoints.is_empty() {
-        let hint = "run `ordain ledger verify --server URL --key VERIFIER --checkpoint FILE`";
+        let server = args.connect.server.as_ref().map(|url| format!(" --server {url}")).unwrap_or_default();
+        let files: Vec<String> = args
+            .checkpoints
+            .iter()
+            .map(|path| format!(" --checkpoint {}", shell_word(&path.display().to_string())))
+            .collect();
+        let hint = format!(
+            "run `ordain ledger verify{server}{} --key VERIFIER` with the server's key",
+            files.concat()
+        );
         let problem =
             "`--checkpoint` compares with a store, and the server answers only for itself".to_owned();
         return Err(Failure::Usage(problem).with_hint(hint));

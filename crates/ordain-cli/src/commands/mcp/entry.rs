@@ -73,7 +73,8 @@ impl Start {
         let home = Home::from_environment()?;
         let gate = project.gate().map(|gate| gate.id().to_string());
         let is_service = project.service().is_some();
-        let gateway = Gateway::open_in(Some(project), &Connect::default(), Purpose::Look)?;
+        let gateway = Gateway::open_in(Some(project), &Connect::default(), Purpose::Look)
+            .map_err(Failure::without_server)?;
         let client = gateway.client();
         let gate = match gate {
             Some(gate) => gate,

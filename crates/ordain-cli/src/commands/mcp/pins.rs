@@ -4,9 +4,10 @@ use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::{print_json, print_page};
-use crate::page::Page;
+use crate::page::{PLAIN, Page};
 use crate::report::printable;
 use crate::signing;
+use crate::wording::count;
 use clap::Args;
 use ordain_api::{NewPins, OwnerAct, ServerStatus};
 use ordain_client::Client;
@@ -80,7 +81,14 @@ pub(super) fn list(args: &McpPins, json: bool) -> Result<Outcome, Failure> {
         }
     }
     if !json && servers.is_empty() {
-        page.item("no gateway has met an MCP server here");
+        page.prose("", "", PLAIN, "no MCP server has listed its tools to this gate yet");
+        page.section("Next");
+        page.step("put the servers of a client behind the gate", "ordain mcp wrap --help");
+        page.step(
+            "or print the entry for one server",
+            "ordain mcp entry files -- npx -y @modelcontextprotocol/server-filesystem .",
+        );
+        page.item("start the client: it asks each server for its tools, and they are listed here");
     }
     print_page(&page)?;
     Ok(Outcome::Ok)
@@ -130,15 +138,26 @@ pub(super) fn approve(args: &McpApprove, json: bool) -> Result<Outcome, Failure>
         print_page(&page)?;
     }
     let new = NewPins { listing_document: listing_document.clone(), pins };
-    let client = signing::for_act(gateway.client(), OwnerAct::PinServer, &new.subject())?;
+    let about = match tool {
+        Some(tool) => format!("approve the tool {tool} of the MCP server {name}, as shown above"),
+        None => format!(
+            "approve {} of the MCP server {name}, as shown above",
+            count(new.pins.tools.len() as u64, "tool")
+        ),
+    };
+    let client = signing::for_act(gateway.client(), OwnerAct::PinServer, &new.subject(), &[about])?;
     let approved = client.pin_server(name, &new)?;
     if json {
         print_json(&approved)?;
         return Ok(Outcome::Ok);
     }
-    let count = approved.tools.values().filter(|state| **state == ToolState::Approved).count();
+    let tools = approved.tools.values().filter(|state| **state == ToolState::Approved).count();
     let mut page = Page::default();
-    page.styled_label("approved", crate::report::GREEN, &format!("{count} tools of {name}"));
+    page.styled_label(
+        "approved",
+        crate::report::GREEN,
+        &format!("{} of {name}", count(tools as u64, "tool")),
+    );
     for (tool, why) in &left_out {
         page.label("left out", &format!("{tool}: {why}"));
     }
@@ -221,8 +240,10 @@ fn with_tool(
             if let Some(problem) = &status.problem {
                 let problem = format!("the server {problem}");
                 let failure = Failure::Server(problem);
-                return Err(failure
-                    .with_hint(format!("approve the whole server: `ordain mcp approve {}`", status.server)));
+                return Err(failure.with_hint(format!(
+                    "run `ordain mcp approve {}` to approve the whole server",
+                    status.server
+                )));
             }
         }
         None => {

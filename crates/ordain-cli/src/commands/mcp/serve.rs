@@ -19,7 +19,9 @@ pub(crate) struct McpServe {
 }
 
 pub(super) fn run(args: &McpServe) -> Result<Outcome, Failure> {
-    let gateway = Gateway::open(&Connect::of_environment(), Purpose::Decide)?;
+    // A server is named by the environment here.
+    let gateway =
+        Gateway::open(&Connect::of_environment(), Purpose::Decide).map_err(Failure::without_server)?;
     let actor = args.actor.clone().unwrap_or_else(|| gateway.default_actor());
     let (client, local) = gateway.into_parts();
     Desk::new(client, actor).serve(std::io::stdin(), std::io::stdout())?;

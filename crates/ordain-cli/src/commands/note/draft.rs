@@ -11,6 +11,7 @@ use crate::page::Page;
 use crate::project::{CONFIG, Project};
 use crate::report::{self, BOLD, printable};
 use crate::view;
+use crate::wording::shell_word;
 use clap::Args;
 use ordain_api::DraftRequest;
 use ordain_canon::{Canonicalizer, Value};
@@ -74,13 +75,13 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
         };
         emit(&*note, Some(path), json, made)?;
         if !json && path != Path::new("-") {
-            let path = path.display();
+            let path = shell_word(&path.display().to_string());
             let hint = if fits {
                 format!(
-                    "look at it with `ordain note show {path}`, and write it with `ordain note apply {path}`"
+                    "run `ordain note show {path}` to look at it, and run `ordain note apply {path}` to write it"
                 )
             } else {
-                format!("look at it with `ordain note show {path}`; the vault does not take it as it is")
+                format!("run `ordain note show {path}` to look at it; the vault does not take it as it is")
             };
             report::write_hint(&mut anstream::stderr(), Some(&hint))?;
         }
@@ -95,7 +96,8 @@ pub(super) fn run(args: &NoteDraft, json: bool) -> Result<Outcome, Failure> {
     page.section("Next");
     page.item("keep it: the same command with -o note.json");
     if fits {
-        page.item("then: ordain note show note.json, ordain note apply note.json");
+        page.step("look at it", "ordain note show note.json");
+        page.step("write it into the vault", "ordain note apply note.json");
     }
     print_page(&page)?;
     Ok(outcome)

@@ -76,7 +76,10 @@ pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
     page.label("ledger", &spent.ledger_index.to_string());
     page.section("Next");
     page.item("act now, exactly as proposed");
-    page.item(&format!("ordain permit outcome {} succeeded --use {}", spent.permit_id, spent.number));
+    let settle =
+        |word: &str| format!("ordain permit outcome {} {word} --use {}", spent.permit_id, spent.number);
+    page.step("if it happened", &settle("succeeded"));
+    page.step("if it did not", &settle("failed"));
     print_page(&page)?;
     Ok(Outcome::Ok)
 }

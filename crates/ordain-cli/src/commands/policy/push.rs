@@ -9,9 +9,12 @@ use crate::output::print_json;
 use crate::policy_folder;
 use crate::report::GREEN;
 use crate::signing;
+use crate::wording::count;
 use clap::Args;
+use ordain_agent::{DiffPart, write_diff};
 use ordain_api::OwnerAct;
-use std::io::Write;
+use ordain_harness::apply::Change;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -43,18 +46,23 @@ pub(super) fn run(args: &PolicyPush, json: bool) -> Result<Outcome, Failure> {
     if let Some(wanted) = args.hash.as_ref().filter(|wanted| **wanted != hash) {
         let problem = format!("has the hash {hash}, not {wanted}; nothing changed");
         let failure = Failure::Document { path: folder.path.display().to_string(), problem };
-        return Err(failure.with_hint("look at the folder with `ordain policy diff`"));
+        return Err(failure.with_hint("run `ordain policy diff` to look at the folder"));
     }
     let purpose = if args.dry_run { Purpose::Look } else { Purpose::Write };
     let gateway = Gateway::open(&args.connect, purpose)?;
     let active = gateway.client().policy(None)?;
+    let from = active.as_ref().map(|active| active.policy_hash.clone());
+    let changes = changes(&active.map(|active| active.files).unwrap_or_default(), &folder.files);
     if args.dry_run {
-        let before = active.map(|active| active.files).unwrap_or_default();
-        return show_changes(&changes(&before, &folder.files), json);
+        return show_changes(&changes, json);
     }
-    let from = active.map(|active| active.policy_hash);
     let push = ordain_api::PolicyPush { files: folder.files, from: from.clone() };
-    let client = signing::for_act(gateway.client(), OwnerAct::PushPolicy, &hash)?;
+    let about = about(&changes)?;
+    // Whoever signs sees the lines first; the statement has a hash of them.
+    if !json && std::io::stdout().is_terminal() && gateway.client().gate()?.owned {
+        show_changes(&changes, json)?;
+    }
+    let client = signing::for_act(gateway.client(), OwnerAct::PushPolicy, &hash, &about)?;
     let pushed = client.push_policy(&push)?;
     if json {
         print_json(&pushed)?;
@@ -66,9 +74,50 @@ pub(super) fn run(args: &PolicyPush, json: bool) -> Result<Outcome, Failure> {
             writeln!(stdout, "{GREEN}unchanged{GREEN:#}  {} is in force already", pushed.policy_hash)?
         }
         (true, None) => writeln!(stdout, "{GREEN}in force{GREEN:#}  {}", pushed.policy_hash)?,
+        // They had lost their force, because nobody had signed them.
+        (true, Some(old)) if old == pushed.policy_hash => writeln!(
+            stdout,
+            "{GREEN}in force{GREEN:#}  {}: the same policies, pushed again",
+            pushed.policy_hash
+        )?,
         (true, Some(old)) => {
             writeln!(stdout, "{GREEN}in force{GREEN:#}  {}, in place of {old}", pushed.policy_hash)?
         }
     }
     Ok(Outcome::Ok)
+}
+
+/// The files that a push changes, one line each, and the lines that change.
+fn about(changes: &[Change]) -> Result<Vec<String>, Failure> {
+    let lines = count_lines(changes)?;
+    let said = match changes.len() {
+        0 => "put the policies in force again; no file changes".to_owned(),
+        files => format!("put policies in force; changed: {}", count(files as u64, "file")),
+    };
+    let row = |(change, (added, removed)): (&Change, (usize, usize))| {
+        let sign = match (&change.before, &change.after) {
+            (None, _) => '+',
+            (_, None) => '-',
+            _ => '~',
+        };
+        format!("  {sign} {}  +{added} -{removed}", change.path)
+    };
+    Ok(std::iter::once(said).chain(changes.iter().zip(lines).map(row)).collect())
+}
+
+/// How many lines each change adds and takes away.
+fn count_lines(changes: &[Change]) -> Result<Vec<(usize, usize)>, Failure> {
+    let count = |change: &Change| {
+        let (mut added, mut removed) = (0, 0);
+        write_diff(&change.path, change, &mut |part, _| {
+            match part {
+                DiffPart::Added => added += 1,
+                DiffPart::Removed => removed += 1,
+                DiffPart::File | DiffPart::Hunk | DiffPart::Context | DiffPart::Remark => {}
+            }
+            Ok(())
+        })?;
+        Ok((added, removed))
+    };
+    changes.iter().map(count).collect()
 }

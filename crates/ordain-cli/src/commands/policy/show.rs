@@ -26,7 +26,7 @@ pub(super) fn run(args: &PolicyShow, json: bool) -> Result<Outcome, Failure> {
                 path: "policy".to_owned(),
                 problem: "no policies are in force".to_owned(),
             }
-            .with_hint("put a folder in force with `ordain policy push`"),
+            .with_hint("run `ordain policy push` to put a folder in force"),
         });
     };
     if json {

@@ -12,9 +12,11 @@ use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
 use crate::report::GREEN;
+use crate::wording::shell_word;
 use clap::Args;
+use ordain_client::Client;
 use serde_json::json;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -28,7 +30,7 @@ The report is one HTML page without scripts, to read, print or mail; `--json` gi
 gate says; `ordain dossier` proves it.", exit::PLAIN))]
 pub(crate) struct Report {
     /// The action, or the beginning of its id
-    #[arg(value_name = "ACTION", conflicts_with_all = ["from", "to"], required_unless_present = "from")]
+    #[arg(value_name = "ACTION", conflicts_with_all = ["from", "to"])]
     pub(crate) id: Option<String>,
     /// Actions submitted at this time or later: a date, a time with its zone, or how long ago, such as 7d
     #[arg(long, value_name = "TIME", value_parser = parse_past)]
@@ -36,7 +38,7 @@ pub(crate) struct Report {
     /// Actions submitted before this time [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse_past, requires = "from")]
     pub(crate) to: Option<u64>,
-    /// Write the page to this file [default: standard output]
+    /// Write the page to this file [default: standard output, unless that is a terminal]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -44,10 +46,19 @@ pub(crate) struct Report {
 }
 
 pub(crate) fn run(args: &Report, json: bool) -> Result<Outcome, Failure> {
+    if args.id.is_none() && args.from.is_none() {
+        let failure = Failure::Usage("name an action, or a time with `--from`".to_owned());
+        return Err(failure.with_hint(
+            "run `ordain status` to see the actions, or run `ordain report --from 7d -o week.html` for a week",
+        ));
+    }
     let gateway = Gateway::open(&args.connect, Purpose::Look)?;
-    let (content, page) = match &args.id {
+    let id = args.id.as_ref().map(|id| ids::action_id(gateway.client(), id)).transpose()?;
+    if args.output.is_none() && !json && std::io::stdout().is_terminal() {
+        return Err(not_here(gateway.client(), id.as_deref()));
+    }
+    let (content, page) = match id {
         Some(id) => {
-            let id = ids::action_id(gateway.client(), id)?;
             let single = single::Single::read(&gateway, &id)?;
             (single.json(), single.html())
         }
@@ -72,4 +83,17 @@ pub(crate) fn run(args: &Report, json: bool) -> Result<Outcome, Failure> {
         None => std::io::stdout().lock().write_all(page.as_bytes())?,
     }
     Ok(Outcome::Ok)
+}
+
+/// A terminal shows no HTML.
+fn not_here(client: &Client, id: Option<&str>) -> Failure {
+    let failure = Failure::Usage("the report is an HTML page, and standard output is a terminal".to_owned());
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|it| shell_word(&it.to_string_lossy())).collect();
+    let output = match id {
+        Some(id) => format!("{}.html", ids::short(client, id)),
+        None => "report.html".to_owned(),
+    };
+    let command = format!("ordain {} -o {}", words.join(" "), shell_word(&output));
+    failure.with_hint(format!("run `{command}`"))
 }

@@ -48,7 +48,7 @@ pub(super) fn run(args: &ServiceUninstall, json: bool) -> Result<Outcome, Failur
         steps.program(&["userdel", ACCOUNT], user_named(ACCOUNT).is_none())?;
         steps.program(&["groupdel", ACCOUNT], group_id(ACCOUNT).is_none())?;
     } else if state.exists() {
-        let (state, hint) = (state.display(), "`ordain service uninstall --purge` deletes it");
+        let (state, hint) = (state.display(), "run `ordain service uninstall --purge` to delete it");
         next.push(format!("the record, the gate's key and the user {ACCOUNT} stay, in {state}; {hint}"));
     }
     next.push("projects of that gate have no gate now: no policy is asked there".to_owned());

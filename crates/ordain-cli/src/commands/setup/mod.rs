@@ -9,7 +9,8 @@ pub(crate) use codex::hooks_of as codex_hooks;
 
 use crate::agents;
 use crate::arguments::Connect;
-use crate::clock::{date, now_ms, parse_span};
+use crate::clock::{date, now_ms};
+use crate::commands::pause;
 use crate::exit::{self, Failure, Outcome};
 use crate::output::{print_json, print_page};
 use crate::page::Page;
@@ -71,7 +72,7 @@ pub(crate) struct Setup {
     #[arg(long, value_name = "SECONDS", default_value_t = 590, value_parser = clap::value_parser!(u64).range(0..=86_000))]
     pub(crate) wait: u64,
     /// Only record decisions about this hook's calls for a time, and let them pass: at most 14d, such as 3d or 12h
-    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "14d", value_parser = parse_span,
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "14d", value_parser = pause::parse_observe,
         conflicts_with_all = ["remove", "all"])]
     pub(crate) observe: Option<u64>,
     /// Trust the hook in Codex without asking

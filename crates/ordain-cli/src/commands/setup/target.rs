@@ -6,6 +6,8 @@ use crate::commands::pause;
 use crate::exit::Failure;
 use crate::gateway::{Gateway, Place, Purpose, approver_keys_of};
 use crate::project::Project;
+use crate::prompt;
+use crate::report::printable;
 use crate::service;
 use crate::signing;
 use ordain_api::{GateStatus, NewObservation};
@@ -61,7 +63,8 @@ impl Target {
             return Self::of_service(folder);
         }
         if let Some(gate) = project.as_ref().and_then(Project::gate).cloned() {
-            let gateway = Gateway::open_in(project, &Connect::default(), Purpose::Look)?;
+            let gateway = Gateway::open_in(project, &Connect::default(), Purpose::Look)
+                .map_err(Failure::without_server)?;
             return Self::of_folder(&gate, gateway.client());
         }
         if setting != Setting::Project {
@@ -141,7 +144,7 @@ impl Target {
             GatePin::Server { url, .. } => {
                 let failure = Failure::Usage("the agent's token starts no observation".to_owned());
                 Err(failure
-                    .with_hint(format!("run `ordain pause --for TIME --server {url}` with your own token")))
+                    .with_hint(format!("run `ordain pause --for 1h --server {url}` with your own token")))
             }
         }
     }
@@ -179,12 +182,13 @@ fn make_gate(folder: &Path) -> Result<(), Failure> {
     if !signing::on_terminal() {
         return Err(none());
     }
+    let folder_name = folder.display().to_string();
     let question = format!(
-        "No gate judges {}. Make one now, with `ordain init --solo`, and enrol your key? [y/N] ",
-        folder.display()
+        "No gate judges {}. Make one now, with `ordain init --solo`, and enrol your key?",
+        printable(&folder_name)
     );
     let mut terminal = Terminal::open().map_err(|_| none())?;
-    if !terminal.ask(&question).is_ok_and(|line| line.eq_ignore_ascii_case("y")) {
+    if !prompt::agrees(&mut terminal, &question)? {
         return Err(none());
     }
     drop(terminal);

@@ -1,7 +1,7 @@
 //! `ordain token create`.
 
 use crate::arguments::Connect;
-use crate::clock::parse_time;
+use crate::clock::{date, parse_time};
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
         secret: Some(secret.new_secret()),
     };
     let gateway = Gateway::open(&args.connect, Purpose::Write)?;
-    let client = signing::for_act(gateway.client(), OwnerAct::CreateToken, &new.subject())?;
+    let client = signing::for_act(gateway.client(), OwnerAct::CreateToken, &new.subject(), &about(&new))?;
     let mut made = client.create_token(&new)?;
     made.token = Some(secret.token());
     if json {
@@ -69,4 +69,22 @@ pub(super) fn run(args: &TokenCreate, json: bool) -> Result<Outcome, Failure> {
     let said = format!("token {} of {}; it is not shown again", made.status.token_id, made.status.principal);
     writeln!(anstream::stderr(), "{GREEN}made{GREEN:#}  {}", printable(&said))?;
     Ok(Outcome::Ok)
+}
+
+/// The token in words.
+fn about(new: &NewToken) -> Vec<String> {
+    let roles: Vec<&str> = new.roles.iter().map(|role| role.name()).collect();
+    let names: Vec<&str> = new.names.iter().map(String::as_str).collect();
+    let mut about = vec![
+        format!("make a token of {}", new.principal),
+        format!("  {}: {}", if roles.len() == 1 { "role" } else { "roles" }, roles.join(", ")),
+    ];
+    if !names.is_empty() {
+        about.push(format!("  also proposes or observes as: {}", names.join(", ")));
+    }
+    about.push(match new.expires_at_ms {
+        Some(at_ms) => format!("  until {}", date(at_ms)),
+        None => "  without an end".to_owned(),
+    });
+    about
 }

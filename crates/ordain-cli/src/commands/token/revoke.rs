@@ -22,7 +22,10 @@ pub(crate) struct TokenRevoke {
 
 pub(super) fn run(args: &TokenRevoke, json: bool) -> Result<Outcome, Failure> {
     let gateway = Gateway::open(&args.connect, Purpose::Write)?;
-    let client = signing::for_act(gateway.client(), OwnerAct::RevokeToken, &args.id)?;
+    let known = gateway.client().tokens()?.tokens.into_iter().find(|token| token.token_id == args.id);
+    let about = known.map(|token| format!("revoke the token {} of {}", token.token_id, token.principal));
+    let about: Vec<String> = about.into_iter().collect();
+    let client = signing::for_act(gateway.client(), OwnerAct::RevokeToken, &args.id, &about)?;
     let revoked = client.revoke_token(&args.id)?;
     let status = revoked.ok_or_else(|| Failure::unknown("token", &args.id))?;
     if json {
