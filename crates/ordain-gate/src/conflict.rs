@@ -109,9 +109,7 @@ impl Conflict {
             Self::OtherProject { .. } => "submit it for this project, with a new id",
             Self::View { .. } => "look at the action again, then decide",
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
-            Self::Unsettled { .. } => {
-                "find out whether it happened, and settle it: `ordain permit outcome PERMIT succeeded|failed`"
-            }
+            Self::Unsettled { .. } => "find out whether it happened, and say so: `ordain approve` asks",
             Self::UsedByOther { .. } => "repeat the call if it should happen once more",
             Self::StatementCounted { .. } | Self::SessionCounted { .. } => "sign again",
             Self::TokenExists { .. } => "make another id",
