@@ -133,10 +133,7 @@ fn next(page: &mut Page, status: &ActionStatus) {
             vec![format!("fix what the reasons name, and submit it with a new id: --supersedes {id}")]
         }
         ActionState::Unknown => {
-            let permit = status.permit.as_ref().map(|it| it.permit_id.as_str()).unwrap_or_default();
-            vec![format!(
-                "find out whether it happened, and settle it: ordain permit outcome {permit} succeeded|failed --use N"
-            )]
+            vec![format!("find out whether it happened, and say so: ordain approve {id}")]
         }
         ActionState::Expired => vec![format!("submit it again with a new id: --supersedes {id}")],
         ActionState::Superseded

@@ -62,6 +62,7 @@ mod scan;
 mod screens;
 mod service;
 mod service_live;
+mod settling;
 mod show;
 mod socket;
 mod steady;

@@ -5,8 +5,9 @@ use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
+use crate::signing;
 use clap::{Args, ValueEnum};
-use ordain_api::OutcomeReport;
+use ordain_api::{OutcomeReport, OwnerAct, ProblemCode, Settlement};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -60,6 +61,17 @@ pub(super) fn run(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> 
         reason: args.reason.clone(),
         change: None,
     };
-    let id = ids::permit_id(gateway.client(), &args.id)?;
-    show(&gateway.client().report_outcome(&id, &report)?, json)
+    let client = gateway.client();
+    let id = ids::permit_id(client, &args.id)?;
+    let recorded = client.report_outcome(&id, &report);
+    let recorded = match recorded {
+        // Somebody else's use, or one whose deadline has passed: an owner signs.
+        Err(error) if error.code() == Some(ProblemCode::Presence) => {
+            let settlement = Settlement { outcome: report.outcome, permit_id: &id, number: report.number };
+            let client = signing::for_act(client, OwnerAct::SettleOutcome, &settlement.subject())?;
+            client.report_outcome(&id, &report)?
+        }
+        recorded => recorded?,
+    };
+    show(&recorded, json)
 }
