@@ -63,6 +63,7 @@ mod screens;
 mod service;
 mod service_live;
 mod settling;
+mod setup_remove;
 mod show;
 mod socket;
 mod steady;
