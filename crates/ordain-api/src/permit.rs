@@ -89,7 +89,7 @@ impl UseOutcome {
     }
 }
 
-/// What a person says about a use whose outcome nobody knows.
+/// A person's word about a use whose outcome nobody knows.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Settlement<'a> {
     /// How it went.

@@ -80,8 +80,8 @@ impl Gate {
         let settled = settled(&minted.claims, report, unknown.as_ref(), &caller.principal, now_ms);
         let own = used.worker == caller.principal;
         let is_late = now_ms > used.deadline_ms.saturating_add(GRACE_MS);
-        // That nobody knows is no claim: it keeps the lock. Everything else by somebody who is not the worker, or by
-        // whoever comes after the deadline, is a person's word, and an owner's key signs it.
+        // "Nobody knows" keeps the lock, so the worker may always say it. Everything else by another caller, or after
+        // the deadline, is a person's word, and an owner's key signs it.
         let authorized = if own && (!is_late || report.outcome == UseOutcome::Unknown) {
             Authorized::default()
         } else {
@@ -133,8 +133,8 @@ impl Gate {
         }))
     }
 
-    /// Whether an owner's key bears out what somebody says about a use that is not theirs, or whose time is over. An open
-    /// gate believes its operators.
+    /// Whether an owner's key bears out what somebody says about a use that is not theirs, or whose time is over. An
+    /// open gate believes its operators.
     async fn authorize_settlement(
         &self,
         caller: &Caller,

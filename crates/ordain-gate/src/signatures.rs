@@ -174,8 +174,8 @@ impl SignatureAudit {
         if same { Ok(()) } else { Err("its statement is about something else".to_owned()) }
     }
 
-    /// An outcome is the worker's word until the deadline. Somebody else's, and a later one, takes an owner's key, unless
-    /// it says that nobody knows.
+    /// An outcome is the worker's word until the deadline. Somebody else's, and a later one, takes an owner's key,
+    /// unless it says that nobody knows.
     fn check_settlement(
         &self,
         index: u64,
@@ -196,7 +196,7 @@ impl SignatureAudit {
             });
             return if is_workers || outcome == UseOutcome::Unknown { Ok(()) } else { checked(outcome) };
         }
-        // What is said to have succeeded and went beyond the permit has failed.
+        // A use that succeeded by its worker's word and went beyond the permit has failed.
         checked(outcome).or_else(|problem| match outcome {
             UseOutcome::Failed => checked(UseOutcome::Succeeded).map_err(|_| problem),
             UseOutcome::Succeeded | UseOutcome::Unknown => Err(problem),

@@ -316,8 +316,8 @@ impl Gate {
         Ok(found)
     }
 
-    /// A page of a state, with those that time alone has brought there: a use whose deadline has passed is unknown before
-    /// anybody wrote so.
+    /// A page of a state, with those that time alone has brought there: a use whose deadline has passed is unknown
+    /// before anybody wrote so.
     async fn page_of_state(
         &self,
         state: Option<ActionState>,

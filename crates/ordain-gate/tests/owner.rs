@@ -542,7 +542,7 @@ async fn an_entry_does_not_open_a_gate_again() {
     assert!(is_damaged(gate.gate_status().await).contains("last key of an owner"));
 }
 
-/// What ann says about a use, with her statement about an outcome.
+/// Ann says how a use went, with a statement about an outcome.
 async fn settle(
     scene: &Scene,
     ann: &SigningKey,
@@ -558,8 +558,8 @@ async fn settle(
     scene.gate.settle(&caller, &used.permit_id, &report).await
 }
 
-/// After the deadline an outcome is a person's word. On a gate with an owner, one of their keys signs it: whoever has the
-/// owner's shell frees no lock.
+/// After the deadline an outcome is a person's word. On a gate with an owner, one of their keys signs it: whoever has
+/// the owner's shell frees no lock.
 #[tokio::test]
 async fn an_owner_signs_how_a_late_use_went() {
     let (scene, ann) = owned().await;

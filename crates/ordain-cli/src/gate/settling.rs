@@ -89,7 +89,7 @@ impl UnknownUse {
         format!("{}; did it happen?", super::page::wants(&self.status))
     }
 
-    /// What follows from an answer.
+    /// The consequence of an answer.
     pub(crate) fn follows(&self, outcome: UseOutcome) -> &'static str {
         match (outcome, self.locks) {
             (UseOutcome::Succeeded, true) => {
@@ -232,7 +232,7 @@ mod tests {
             shown += &format!("== {}x{}\n{plain}{PROMPT}\n", size.0, size.1);
         }
         insta::assert_snapshot!(shown);
-        // Held actions and settled uses are no question.
+        // Nobody asks about held actions and settled uses.
         let mut over = unknown(
             json!({"outcome": "failed", "reason": "", "affected_records": null, "duration_ms": null,
             "by": "olga", "at_ms": NOW}),

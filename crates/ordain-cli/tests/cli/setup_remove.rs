@@ -49,7 +49,7 @@ fn without_the_key_the_gate_or_the_store_nothing_is_removed() {
     stays(&guarded, &with, command_on_terminal(&guarded.project, &wrong, &command));
     guarded.stop_gate();
     let state = guarded.project.state();
-    // A store that is gone, one that is empty, and one that is no store.
+    // The store is gone, empty, or something else.
     let database = fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> =
         database.filter(|path| path.file_name().unwrap().to_string_lossy().contains(".db")).collect();

@@ -69,7 +69,7 @@ fn table(event: &str, entry: &Json) -> Result<String, EditError> {
     Ok(text)
 }
 
-/// The members of an object that are no list, one a line.
+/// The members of an object, one a line, without lists.
 fn members(object: &Json) -> Result<String, EditError> {
     let mut lines = String::new();
     let members = object.as_object().into_iter().flatten();
@@ -134,7 +134,7 @@ fn ours_in(text: &str) -> Option<Range<usize>> {
             let is_next = |line: &str| line.trim_start().starts_with('[') && line.trim() != inner;
             let length = rest.iter().position(|(_, line)| is_next(line)).unwrap_or(rest.len());
             let group = lines.get(at..at + 1 + length).unwrap_or_default();
-            // What stands before the next table belongs to that one.
+            // Comments and empty lines before the next table belong to that one.
             let is_loose = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
             let kept = group.iter().rposition(|(_, line)| !is_loose(line)).map_or(1, |last| last + 1);
             let group = group.get(..kept).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `ordain approve`, about uses whose outcome nobody knows: it happened, it did not, or nobody can tell. An owner signs it.
+//! `ordain approve`, about uses whose outcome nobody knows: they happened, they did not, or nobody can tell.
 
 use super::signing_key;
 use crate::clock::now_ms;

@@ -34,7 +34,7 @@ impl SettingsFile {
         failure.with_hint("mend the file, or move it away, and run this again")
     }
 
-    /// What somebody does who cannot have it done.
+    /// The advice to somebody whose hook ordain cannot remove.
     pub(super) fn by_hand(&self) -> String {
         let (path, agent) = (self.path.display(), self.agent);
         if matches!(agent, Agent::Copilot | Agent::Opencode) {

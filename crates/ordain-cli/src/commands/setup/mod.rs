@@ -94,7 +94,7 @@ struct Done {
     file: String,
     /// `installed`, `replaced`, `unchanged`, `removed`, `absent`, `would change`.
     result: &'static str,
-    /// What protects the gate: `project`, `service` or `server`.
+    /// The level that protects the gate: `project`, `service` or `server`.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
