@@ -74,10 +74,9 @@ impl AgentError {
         match self {
             Self::Client(error) => error.hint().map(str::to_owned),
             Self::NoPermit { .. } => Some("use the token of the actor or of a worker".to_owned()),
-            Self::Unsettled { permit_id, .. } => Some(format!(
-                "look at the files; if they changed, run `ordain permit outcome {permit_id} succeeded`, and if not, run \
-                 `ordain permit outcome {permit_id} failed`"
-            )),
+            Self::Unsettled { action_id, .. } => {
+                Some(format!("look at the files, and say whether it happened: `ordain approve {action_id}`"))
+            }
             Self::TooOften { .. } => Some("make another patch set".to_owned()),
             Self::Apply(_)
             | Self::NotSigned

@@ -26,6 +26,13 @@ pub enum Note {
         /// The gate's words.
         detail: String,
     },
+    /// The time for the worker's own word is over: an owner says how an interrupted use went.
+    Waits {
+        /// The use.
+        open: OpenUse,
+        /// Whether the change was made, as the workspace shows.
+        made: bool,
+    },
     /// An interrupted use belongs to another gate.
     OtherGate {
         /// The use.
@@ -79,6 +86,10 @@ impl Interrupted {
                 Ok(()) => tell(Note::Reported { open, made: report.change.is_some() }),
                 Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Conflict => {
                     tell(Note::Settled { open, detail: problem.detail });
+                }
+                Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Presence => {
+                    tell(Note::Waits { open, made: report.outcome == UseOutcome::Succeeded });
+                    continue;
                 }
                 Err(error) => return Err(error.into()),
             }

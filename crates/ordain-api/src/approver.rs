@@ -46,11 +46,14 @@ pub enum OwnerAct {
     /// Approves tools of an MCP server. Subject: the hash of the pins' canonical JSON. From: the hash of the pins that
     /// were put in force last, of whatever server.
     PinServer,
+    /// Says how a use went whose outcome nobody knows. Subject: the hash of the canonical JSON of `{outcome, permit_id,
+    /// use}`. From: `none`.
+    SettleOutcome,
 }
 
 impl OwnerAct {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::PushPolicy,
         Self::Resume,
         Self::RotateKey,
@@ -63,6 +66,7 @@ impl OwnerAct {
         Self::ForgetProject,
         Self::StartObservation,
         Self::PinServer,
+        Self::SettleOutcome,
     ];
 
     /// As statements write it.
@@ -80,6 +84,7 @@ impl OwnerAct {
             Self::ForgetProject => "forget_project",
             Self::StartObservation => "start_observation",
             Self::PinServer => "pin_server",
+            Self::SettleOutcome => "settle_outcome",
         }
     }
 

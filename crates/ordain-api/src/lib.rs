@@ -56,8 +56,8 @@ pub use operation::{
 };
 pub use operations::OPERATIONS;
 pub use permit::{
-    FileChange, KernelUseRequest, OutcomeReport, PermitStatus, Settled, Use, UseOutcome, UseReceipt,
-    UseRequest,
+    FileChange, KernelUseRequest, OutcomeReport, PermitStatus, Settled, Settlement, Use, UseOutcome,
+    UseReceipt, UseRequest,
 };
 pub use problem::{Problem, ProblemCode};
 pub use project::{NewProject, ProjectList, ProjectName, ProjectStatus, RegisteredProject};

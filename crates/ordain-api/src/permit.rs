@@ -17,6 +17,9 @@ pub struct PermitStatus {
     pub max_duration_ms: Option<u64>,
     /// How often it can be used.
     pub max_executions: u64,
+    /// The open and unknown uses that keep the same effect from being done again until their outcome is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<u64>,
     /// Its id.
     pub permit_id: String,
     /// The permit itself, for whoever proposed, and for workers and operators.
@@ -59,12 +62,7 @@ impl Use {
 
     /// As documents write it.
     pub fn outcome_name(&self) -> &'static str {
-        match self.settled.as_ref().map(|settled| settled.outcome) {
-            None => "running",
-            Some(UseOutcome::Succeeded) => "succeeded",
-            Some(UseOutcome::Failed) => "failed",
-            Some(UseOutcome::Unknown) => "unknown",
-        }
+        self.settled.as_ref().map_or("running", |settled| settled.outcome.name())
     }
 }
 
@@ -78,6 +76,36 @@ pub enum UseOutcome {
     Failed,
     /// Nobody knows whether it happened.
     Unknown,
+}
+
+impl UseOutcome {
+    /// As documents write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A person's word about a use whose outcome nobody knows.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Settlement<'a> {
+    /// How it went.
+    pub outcome: UseOutcome,
+    /// The permit.
+    pub permit_id: &'a str,
+    /// Counted from 1.
+    #[serde(rename = "use")]
+    pub number: u64,
+}
+
+impl Settlement<'_> {
+    /// The subject of the statement about it: the hash of its canonical JSON.
+    pub fn subject(&self) -> String {
+        crate::approver::subject(self)
+    }
 }
 
 /// How a use went, as it was reported.

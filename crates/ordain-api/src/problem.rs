@@ -55,6 +55,8 @@ pub enum ProblemCode {
     Unknown,
     /// The request conflicts with the current state.
     Conflict,
+    /// Nobody knows whether an equal action was done. A person has to settle it first.
+    Unsettled,
     /// The gate cannot do this at the moment. Nothing was done.
     Unavailable,
     /// The body, or a document in it, is too long.
@@ -131,7 +133,7 @@ impl ProblemCode {
             Self::Unknown | Self::NoRoute | Self::NoVault => 404,
             Self::NoMethod => 405,
             Self::Slow => 408,
-            Self::Conflict | Self::Policy => 409,
+            Self::Conflict | Self::Unsettled | Self::Policy => 409,
             Self::TooLong => 413,
             Self::ContentType => 415,
             Self::RepairDrift | Self::ModelNotRecorded => 422,
@@ -159,6 +161,7 @@ impl ProblemCode {
             Self::Refused => "refused",
             Self::Unknown => "unknown",
             Self::Conflict => "conflict",
+            Self::Unsettled => "unsettled",
             Self::Unavailable => "unavailable",
             Self::TooLong => "too_long",
             Self::Damaged => "damaged",
@@ -272,7 +275,7 @@ mod tests {
     fn codes_are_written_as_they_are_named() {
         let schema = schemars::schema_for!(ProblemCode);
         let listed = schema.get("oneOf").and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
-        assert_eq!(listed.len(), 32);
+        assert_eq!(listed.len(), 33);
         for entry in listed {
             let code: ProblemCode = serde_json::from_value(entry["const"].clone()).unwrap();
             assert_ne!(code, ProblemCode::Unrecognized);

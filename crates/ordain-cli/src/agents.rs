@@ -125,7 +125,7 @@ fn state_of(agent: Agent, home: &Path, project: &Path, observing: &[Observation]
             }
             continue;
         };
-        match find_hook(agent, &text) {
+        match find_hook(agent, &path, &text) {
             Ok(found) if !found.is_empty() => hook = hook.or(Some((path, text, found))),
             Ok(_) => problems.extend(disabled(agent, &path, &text)),
             // The host may ignore the whole file, and every hook in it.
@@ -248,7 +248,9 @@ fn gate_problem(pins: &Pins) -> Option<String> {
 /// The trust that Codex has in the hooks of a file.
 fn untrusted(path: &Path, project: &Path) -> Option<String> {
     let Some(hooks) = codex_hooks(project) else {
-        return Some("Codex does not say whether it trusts the hook".to_owned());
+        // Nobody has to trust the settings of the machine.
+        let is_managed = Setting::Managed.path(Agent::Codex, project, project).is_some_and(|it| it == path);
+        return (!is_managed).then(|| "Codex does not say whether it trusts the hook".to_owned());
     };
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut ours = hooks.iter().filter(|hook| {

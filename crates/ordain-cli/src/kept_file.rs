@@ -5,14 +5,17 @@ use ordain_canon::ContentHash;
 use ordain_state::{Home, make_private_folder, write_private};
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A settings file, which may not be there.
 pub(crate) struct KeptFile {
     pub(crate) path: PathBuf,
     pub(crate) text: Option<String>,
+    /// Whether every user may read a file that was not there before.
+    is_public: bool,
 }
 
 /// A file as it was before ordain wrote it. Kept in the state directory.
@@ -28,6 +31,8 @@ struct Backup {
 }
 
 const BYTES_MAX: u64 = 16 << 20;
+/// Everybody reads it, and its owner writes it.
+const PUBLIC: u32 = 0o644;
 
 impl KeptFile {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
@@ -40,7 +45,7 @@ impl KeptFile {
                     let problem = "is a link that leads nowhere".to_owned();
                     return Err(Failure::Document { path: path.display().to_string(), problem });
                 }
-                return Ok(Self { path: path.to_owned(), text: None });
+                return Ok(Self { path: path.to_owned(), text: None, is_public: false });
             }
             Err(error) => return Err(failed(error)),
         };
@@ -54,7 +59,12 @@ impl KeptFile {
             path: path.display().to_string(),
             problem: "is not UTF-8; it was not changed".to_owned(),
         })?;
-        Ok(Self { path: real, text: Some(text) })
+        Ok(Self { path: real, text: Some(text), is_public: false })
+    }
+
+    /// The same, of the whole machine.
+    pub(crate) fn for_everybody(self) -> Self {
+        Self { is_public: true, ..self }
     }
 
     pub(crate) fn diff(&self, new: Option<&str>) -> String {
@@ -124,8 +134,12 @@ impl KeptFile {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         let mut draft = tempfile::NamedTempFile::new_in(folder).map_err(|error| self.failed(error))?;
         draft.write_all(text.as_bytes()).map_err(|error| self.failed(error))?;
-        if let Ok(metadata) = self.path.metadata() {
-            draft.as_file().set_permissions(metadata.permissions()).map_err(|error| self.failed(error))?;
+        let permissions = match self.path.metadata() {
+            Ok(metadata) => Some(metadata.permissions()),
+            Err(_) => self.is_public.then(|| Permissions::from_mode(PUBLIC)),
+        };
+        if let Some(permissions) = permissions {
+            draft.as_file().set_permissions(permissions).map_err(|error| self.failed(error))?;
         }
         draft.as_file().sync_all().map_err(|error| self.failed(error))?;
         draft.persist(&self.path).map(drop).map_err(|error| self.failed(error.error))

@@ -27,6 +27,8 @@ const ABOUT_ROWS_MIN: usize = 15;
 pub(crate) struct Signer {
     file: KeyFile,
     principal: String,
+    /// Whether the key signs owner acts.
+    owner: bool,
 }
 
 impl Signer {
@@ -40,7 +42,12 @@ impl Signer {
         let public_key = public_text(&file);
         let own = |key: &ApproverKey| key.public_key == public_key && key.is_in_force();
         let known = client.approver_keys()?.keys.into_iter().find(own);
-        Ok(known.map(|key| Self { file, principal: key.principal }))
+        Ok(known.map(|key| Self { file, principal: key.principal, owner: key.owner }))
+    }
+
+    /// Whether the key signs owner acts.
+    pub(crate) fn is_owner(&self) -> bool {
+        self.owner
     }
 
     /// The principal of the key.

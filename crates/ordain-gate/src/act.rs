@@ -441,6 +441,7 @@ fn with_use(mut status: ActionStatus, action: &Action, now_ms: u64) -> ActionSta
     if let (Some(shown), Some(permit)) = (&mut status.permit, &action.permit) {
         shown.used = permit.used;
         shown.uses.clone_from(&permit.uses);
+        shown.locks = permit.locks();
     }
     status
 }

@@ -1,9 +1,11 @@
 //! Whether signed statements bear out an owner act: the same check for a request and for an entry of the ledger.
 
-use ordain_api::{Event, NewApproverKey, NewObservation, NewProject, NewSecret, NewToken, OwnerAct};
+use ordain_api::{
+    Event, NewApproverKey, NewObservation, NewProject, NewSecret, NewToken, OwnerAct, Settlement,
+};
 use ordain_canon::ContentHash;
 use ordain_spec::Sha256;
-use ordain_spec::statement::{ActStatement, ApproverKey, ApproverKeys, Signed, Statement, reason_hash};
+use ordain_spec::statement::{ActStatement, ApproverKey, ApproverKeys, NONE, Signed, Statement, reason_hash};
 use std::collections::BTreeSet;
 
 /// An owner act that somebody wants done, or that an entry says was done.
@@ -38,6 +40,10 @@ impl Claim {
     pub(crate) fn revokes(key_id: &str, from: String) -> Self {
         let (act, subject) = (OwnerAct::RevokeApproverKey, key_id.to_owned());
         Self { act, subject, from: Some(from), key: KeyClaim::Revokes(key_id.to_owned()) }
+    }
+
+    pub(crate) fn settles(settlement: &Settlement<'_>) -> Self {
+        Self::of(OwnerAct::SettleOutcome, settlement.subject(), NONE.to_owned())
     }
 
     /// The owner act that an entry records, if it records one.

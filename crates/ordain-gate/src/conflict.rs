@@ -102,12 +102,6 @@ impl Conflict {
     /// The advice for this conflict.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Unsettled { permit_id, number } => {
-                return Some(format!(
-                    "find out whether it happened; if it did, run `ordain permit outcome {permit_id} succeeded --use {number}`, \
-                     and if not, run `ordain permit outcome {permit_id} failed --use {number}`"
-                ));
-            }
             Self::OtherListing { server } => {
                 return Some(format!("run `ordain mcp diff {server}` to look at them, then approve again"));
             }
@@ -118,6 +112,7 @@ impl Conflict {
             Self::OtherProject { .. } => "submit it for this project, with a new id",
             Self::View { .. } => "look at the action again, then decide",
             Self::TooManyOpen { .. } => "report the outcomes of the open uses first",
+            Self::Unsettled { .. } => "find out whether it happened, and say so: `ordain approve` asks",
             Self::UsedByOther { .. } => "repeat the call if it should happen once more",
             Self::StatementCounted { .. } | Self::SessionCounted { .. } => "sign again",
             Self::TokenExists { .. } => "make another id",

@@ -1,19 +1,21 @@
 //! Outcomes: how a use of a permit went, and who settles an unknown one.
 
 use super::caller::Caller;
+use super::claim::Claim;
 use super::conflict::Conflict;
 use super::documents::typed;
-use super::effects::EffectKey;
+use super::effects::{EffectKey, EffectKeys};
 use super::error::GateError;
 use super::ids::PermitId;
 use super::limits::USES_SHOWN_MAX;
 use super::open::Gate;
+use super::owner::Authorized;
 use super::records::{Action, Effect, EffectUse, Permit, Versioned};
 use super::status::{Shown, no_permit};
-use super::transaction::{Step, Writing, document};
+use super::transaction::{Reading, Step, Writing, document};
 use ordain_api::limits::{GRACE_MS, REASON_CHARACTERS_MAX};
 use ordain_api::{
-    ActionState, Event, FileChange, OutcomeReport, PermitStatus, Role, Settled, Use, UseOutcome,
+    ActionState, Event, FileChange, OutcomeReport, PermitStatus, Role, Settled, Settlement, Use, UseOutcome,
 };
 use ordain_canon::is_sha256;
 use ordain_decision::Claims;
@@ -52,7 +54,8 @@ impl Gate {
         report: &OutcomeReport,
     ) -> Result<Step<PermitStatus>, GateError> {
         let (known, mut action) = self.action(action_id).await?;
-        if !caller.works_for(&action.actor) && !caller.is(Role::Operator) {
+        // An owner may be a user of the machine without the role: their statement is checked below.
+        if !caller.works_for(&action.actor) && !caller.is(Role::Operator) && caller.signed.is_empty() {
             return Err(no_permit(permit_id.as_str()));
         }
         let documents = self.action_documents(&action).await?;
@@ -76,15 +79,22 @@ impl Gate {
         let unknown = used.settled.clone().filter(|settled| settled.outcome == UseOutcome::Unknown);
         let settled = settled(&minted.claims, report, unknown.as_ref(), &caller.principal, now_ms);
         let own = used.worker == caller.principal;
-        if !own && !caller.is(Role::Operator) {
+        let is_late = now_ms > used.deadline_ms.saturating_add(GRACE_MS);
+        // "Nobody knows" keeps the lock, so the worker may always say it. Everything else by another caller, or after
+        // the deadline, is a person's word, and an owner's key signs it.
+        let authorized = if own && (!is_late || report.outcome == UseOutcome::Unknown) {
+            Authorized::default()
+        } else {
+            self.authorize_settlement(caller, permit_id, report).await?
+        };
+        let is_owner = authorized.is_signed();
+        if !own && !is_owner && !caller.is(Role::Operator) {
             return Err(GateError::Forbidden(format!(
                 "use {} of `{permit_id}` is of `{}`; only they or an operator can report its outcome",
                 report.number, used.worker
             )));
         }
-        if now_ms > used.deadline_ms.saturating_add(GRACE_MS)
-            && !caller.is_person_beside(&action.actor, &used.worker)
-        {
+        if is_late && !is_owner && !caller.is_person_beside(&action.actor, &used.worker) {
             return Err(GateError::Forbidden(format!(
                 "the deadline of use {} of `{permit_id}` has passed, and only a person settles it now: an operator who is neither \
                  its worker nor its proposer",
@@ -93,9 +103,11 @@ impl Gate {
         }
         let token_shown = Shown::to(caller, &action.actor);
         if let Some(before) = &used.settled {
+            // A person's "nobody can tell" is another word than that of the worker or of time.
             let same = before.outcome == settled.outcome
                 && before.affected_records == settled.affected_records
-                && before.duration_ms == settled.duration_ms;
+                && before.duration_ms == settled.duration_ms
+                && (settled.outcome != UseOutcome::Unknown || before.by == settled.by && !is_owner);
             match before.outcome {
                 _ if same => {
                     return Ok(Step::Done(token_shown.permit(action_id, &minted, permit)));
@@ -109,14 +121,30 @@ impl Gate {
         // A change beyond what the permit allows is not recorded as one that was allowed.
         let change = report.change.clone().filter(|_| settled.outcome == UseOutcome::Succeeded);
         let number = report.number;
-        let (step, guards, documents) =
+        let (step, mut guards, documents) =
             self.settling(action_id, known, action, number, settled, change).await?;
+        guards.extend(authorized.guards());
         let action_id = action_id.to_owned();
         Ok(Step::write(guards, documents, move |writing| {
+            authorized.write(writing)?;
             let action = step(writing)?;
             let permit = action.permit.as_ref().ok_or_else(|| no_permit(&action_id))?;
             Ok(token_shown.permit(&action_id, &minted, permit))
         }))
+    }
+
+    /// Whether an owner's key bears out what somebody says about a use that is not theirs, or whose time is over. An
+    /// open gate believes its operators.
+    async fn authorize_settlement(
+        &self,
+        caller: &Caller,
+        permit_id: &PermitId,
+        report: &OutcomeReport,
+    ) -> Result<Authorized, GateError> {
+        let (_, control) = self.control(Reading::Fresh).await?;
+        let (outcome, permit_id, number) = (report.outcome, permit_id.as_str(), report.number);
+        let claim = Claim::settles(&Settlement { outcome, permit_id, number });
+        self.authorize(caller, &control, &claim).await
     }
 
     /// Prepares to write the outcome of a use with everything that follows from it.
@@ -248,6 +276,13 @@ impl Permit {
             too_many -= usize::from(forgotten);
             !forgotten
         });
+    }
+
+    /// The uses that keep the same effect from being done again until their outcome is known.
+    pub(crate) fn locks(&self) -> Vec<u64> {
+        let locks =
+            |(number, keys): (&u64, &EffectKeys)| keys.iter().any(EffectKey::blocks).then_some(*number);
+        self.effect_keys.iter().filter_map(locks).collect()
     }
 
     /// The outcomes of the uses that its record shows, in their order.

@@ -32,6 +32,11 @@ impl Authorized {
         Self { signed: signed.into_iter().collect() }
     }
 
+    /// Whether somebody signed it: the gate has an owner.
+    pub(crate) fn is_signed(&self) -> bool {
+        !self.signed.is_empty()
+    }
+
     /// No statement counts twice, and no signature of a session.
     pub(crate) fn guards(&self) -> Vec<Guard> {
         let guards = |signed: &Signed| {
@@ -98,7 +103,8 @@ impl Gate {
             | OwnerAct::Undo
             | OwnerAct::RegisterProject
             | OwnerAct::ForgetProject
-            | OwnerAct::StartObservation => none(),
+            | OwnerAct::StartObservation
+            | OwnerAct::SettleOutcome => none(),
             OwnerAct::EnrolApproverKey | OwnerAct::RevokeApproverKey => {
                 control.keys.map_or_else(none, |keys| keys.document.to_string())
             }

@@ -84,6 +84,7 @@ impl Minted {
             max_affected_records: self.claims.max_affected_records,
             used: permit.used,
             uses: permit.uses.clone(),
+            locks: permit.locks(),
         }
     }
 }

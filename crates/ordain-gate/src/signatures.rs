@@ -7,7 +7,8 @@ use super::error::GateError;
 use super::ledger::PAGE;
 use super::limits::CLOCKS_APART_MS_MAX;
 use super::owner::{check_key_entry, session_id};
-use ordain_api::{Damage, Entry, Event, Halt, ReplacedGate};
+use ordain_api::limits::GRACE_MS;
+use ordain_api::{Damage, Entry, Event, Halt, ReplacedGate, Settlement, UseOutcome};
 use ordain_canon::{Canonicalizer, ContentHash};
 use ordain_ledger::{Checkpoint, SignedNote};
 use ordain_spec::approval::Verdict;
@@ -29,11 +30,19 @@ pub(crate) struct SignatureAudit {
     counted: BTreeSet<ContentHash>,
     /// The signatures of keys that stayed unlocked.
     sessions: BTreeSet<String>,
+    /// The uses of permits whose outcome is not known.
+    open_uses: BTreeMap<(String, u64), OpenUse>,
     /// How often the gate's own state changed, and whether the last entry says so.
     changes: u64,
     changes_told: bool,
     /// Whether the gate has put its own key on record.
     has_gate_key: bool,
+}
+
+/// A use whose outcome is not known: its worker, and until when the worker says how it went.
+struct OpenUse {
+    worker: String,
+    deadline_ms: u64,
 }
 
 impl SignatureAudit {
@@ -124,6 +133,9 @@ impl SignatureAudit {
                 self.check_verdict(index, entry, action_id, Verdict::Approve)
             }
             Event::Rejected { action_id, .. } => self.check_verdict(index, entry, action_id, Verdict::Reject),
+            Event::PermitSettled { permit_id, number, outcome, .. } => {
+                self.check_settlement(index, entry, permit_id, *number, *outcome)
+            }
             event => match Claim::of_event(event) {
                 Some(claim) => {
                     let claim = match self.state_before(event) {
@@ -160,6 +172,35 @@ impl SignatureAudit {
             && statement.verdict == verdict
             && Some(&statement.proposal_hash) == proposal;
         if same { Ok(()) } else { Err("its statement is about something else".to_owned()) }
+    }
+
+    /// An outcome is the worker's word until the deadline. Somebody else's, and a later one, takes an owner's key,
+    /// unless it says that nobody knows.
+    fn check_settlement(
+        &self,
+        index: u64,
+        entry: &Entry,
+        permit_id: &str,
+        number: u64,
+        outcome: UseOutcome,
+    ) -> Result<(), String> {
+        let checked = |outcome: UseOutcome| {
+            let claim = Claim::settles(&Settlement { outcome, permit_id, number });
+            claim.check(&self.origin, &self.keys, Some(index), &entry.signed).map(drop)
+        };
+        if entry.signed.is_empty() {
+            let is_open = self.open_uses.get(&(permit_id.to_owned(), number));
+            let is_workers = is_open.is_some_and(|open| {
+                let until_ms = open.deadline_ms.saturating_add(GRACE_MS).saturating_add(CLOCKS_APART_MS_MAX);
+                open.worker == entry.by && entry.at_ms <= until_ms
+            });
+            return if is_workers || outcome == UseOutcome::Unknown { Ok(()) } else { checked(outcome) };
+        }
+        // A use that succeeded by its worker's word and went beyond the permit has failed.
+        checked(outcome).or_else(|problem| match outcome {
+            UseOutcome::Failed => checked(UseOutcome::Succeeded).map_err(|_| problem),
+            UseOutcome::Succeeded | UseOutcome::Unknown => Err(problem),
+        })
     }
 
     /// The state that an act changes, as far as the entries say it.
@@ -199,6 +240,13 @@ impl SignatureAudit {
                 self.halt = Some(Halt { by, reason, at_ms: entry.at_ms });
             }
             Event::Resumed { .. } => self.halt = None,
+            Event::PermitSpent { permit_id, number, deadline_ms, .. } => {
+                let open = OpenUse { worker: entry.by.clone(), deadline_ms: *deadline_ms };
+                self.open_uses.insert((permit_id.clone(), *number), open);
+            }
+            Event::PermitSettled { permit_id, number, outcome, .. } if *outcome != UseOutcome::Unknown => {
+                self.open_uses.remove(&(permit_id.clone(), *number));
+            }
             _ => {}
         }
     }

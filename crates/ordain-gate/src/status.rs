@@ -273,7 +273,7 @@ impl Gate {
         limit: usize,
     ) -> Result<(Vec<ActionStatus>, Option<u64>), GateError> {
         let (_, control) = self.control(Reading::Fresh).await?;
-        let (records, full) = self.page(state, after, limit.min(PAGE_MAX)).await?;
+        let (records, full) = self.page_of_state(state, after, limit.min(PAGE_MAX)).await?;
         // Actions that this caller may not see are left out, so that a page can be short and others follow it.
         let mut next = records.last().filter(|_| full).map(|record| record.changed_at);
         let now_ms = self.clock.now_ms();
@@ -319,6 +319,36 @@ impl Gate {
             }
         }
         Ok(found)
+    }
+
+    /// A page of a state, with those that time alone has brought there: a use whose deadline has passed is unknown
+    /// before anybody wrote so.
+    async fn page_of_state(
+        &self,
+        state: Option<ActionState>,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<(Vec<Record>, bool), GateError> {
+        let (mut records, mut full) = self.page(state, after, limit).await?;
+        if state != Some(ActionState::Unknown) {
+            return Ok((records, full));
+        }
+        let (running, running_full) = self.page(Some(ActionState::Running), after, limit).await?;
+        let end =
+            |records: &[Record], full: bool| records.last().filter(|_| full).map(|last| last.changed_at);
+        let ends = [end(&records, full), end(&running, running_full)];
+        let until = ends.into_iter().flatten().min().unwrap_or(u64::MAX);
+        records.extend(running);
+        records.retain(|record| record.changed_at <= until);
+        records.sort_by(|one, other| (one.changed_at, &one.id).cmp(&(other.changed_at, &other.id)));
+        full |= running_full;
+        // Those of one change stay on one page.
+        if let Some(last) = limit.checked_sub(1).and_then(|last| records.get(last)) {
+            let (count, until) = (records.len(), last.changed_at);
+            records.retain(|record| record.changed_at <= until);
+            full |= records.len() < count;
+        }
+        Ok((records, full))
     }
 
     /// The records of a page, and whether there may be more. Those of one change are on one page.

@@ -5,8 +5,11 @@ mod scene;
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ed25519_dalek::SigningKey;
-use ordain_api::{ActionState, ActionStatus, Approving, NewSecret, NewToken, OwnerAct, Role, VerdictRequest};
-use ordain_gate::{Caller, Conflict, GateError, check_records, replay};
+use ordain_api::{
+    ActionState, ActionStatus, Approving, NewSecret, NewToken, OutcomeReport, OwnerAct, PermitStatus, Role,
+    Settlement, UseOutcome, UseReceipt, VerdictRequest,
+};
+use ordain_gate::{Caller, Conflict, GateError, audit_owner, check_records, replay};
 use ordain_spec::approval::Verdict;
 use ordain_spec::statement::{Assurance, NONE, Signed, Statement, reason_hash};
 use ordain_store::{Change, Guard, NewRecord, Writes};
@@ -537,4 +540,118 @@ async fn an_entry_does_not_open_a_gate_again() {
     let writes = Writes { entries, marks: vec![(0, changes)], ..Writes::default() };
     store.commit(Change::new(Vec::new(), |_| writes)).await.unwrap();
     assert!(is_damaged(gate.gate_status().await).contains("last key of an owner"));
+}
+
+/// Ann says how a use went, with a statement about an outcome.
+async fn settle(
+    scene: &Scene,
+    ann: &SigningKey,
+    used: &UseReceipt,
+    signed_for: UseOutcome,
+    outcome: UseOutcome,
+) -> Result<PermitStatus, GateError> {
+    let settlement = Settlement { outcome: signed_for, permit_id: &used.permit_id, number: used.number };
+    let caller = signed(scene, "ann", ann, OwnerAct::SettleOutcome, &settlement.subject()).await;
+    let (number, reason) = (used.number, String::new());
+    let report =
+        OutcomeReport { number, outcome, affected_records: None, duration_ms: None, reason, change: None };
+    scene.gate.settle(&caller, &used.permit_id, &report).await
+}
+
+/// After the deadline an outcome is a person's word. On a gate with an owner, one of their keys signs it: whoever has
+/// the owner's shell frees no lock.
+#[tokio::test]
+async fn an_owner_signs_how_a_late_use_went() {
+    let (scene, ann) = owned().await;
+    let read = proposal("p1", "read");
+    let status = scene.submit(&read).await;
+    let used = scene.spend(&status, &read).await.unwrap();
+    // Until the deadline it is the worker's.
+    scene.report(&used, UseOutcome::Unknown).await.unwrap();
+    scene.pass(5 * 60_000 + 6_000);
+    let mut again = proposal("p2", "read");
+    again["ts_ms"] = json!(scene.gate.now_ms());
+    let next = scene.submit(&again).await;
+    for outcome in [UseOutcome::Failed, UseOutcome::Succeeded] {
+        assert!(is_presence(scene.report(&used, outcome).await).contains("settle_outcome"));
+        let other = if outcome == UseOutcome::Failed { UseOutcome::Succeeded } else { UseOutcome::Unknown };
+        assert!(is_presence(settle(&scene, &ann, &used, other, outcome).await).contains("subject"));
+        is_presence(settle(&scene, &key(66), &used, outcome, outcome).await);
+    }
+    let locked = scene.spend(&next, &again).await;
+    assert!(matches!(locked, Err(GateError::Conflict(Conflict::Unsettled { .. }))), "{locked:?}");
+    // Nobody can tell: that is on record too, and the lock stays.
+    let (unknown, failed) = (UseOutcome::Unknown, UseOutcome::Failed);
+    let told = settle(&scene, &ann, &used, unknown, unknown).await.unwrap();
+    assert_eq!(
+        (told.locks.as_slice(), told.uses[0].settled.as_ref().unwrap().by.as_str()),
+        (&[1][..], "ann")
+    );
+    assert!(scene.spend(&next, &again).await.is_err());
+    let told = settle(&scene, &ann, &used, failed, failed).await.unwrap();
+    assert_eq!((told.locks.as_slice(), told.uses[0].outcome_name()), (&[][..], "failed"));
+    let entries = scene.gate.ledger_entries(0, 200).await.unwrap();
+    let settled = entries.iter().filter(|it| it.entry.event.name() == "permit_settled");
+    let how: Vec<Json> = settled.map(|it| serde_json::to_value(it.entry.how).unwrap()).collect();
+    assert_eq!(how, [json!("local"), json!("signed"), json!("signed")]);
+    scene.spend(&next, &again).await.unwrap();
+    is_sound(&scene).await;
+    assert_eq!(audit_owner(scene.gate.store(), &public(&ann)).await.unwrap(), []);
+}
+
+/// A use whose deadline has passed is listed as unknown before anybody wrote so.
+#[tokio::test]
+async fn a_silent_use_is_listed_as_unknown() {
+    let scene = Scene::new().await;
+    let mut ids = Vec::new();
+    for id in ["p1", "p2", "p3"] {
+        let mut read = proposal(id, "read");
+        read["parameters"]["updates"]["email"] = json!(id);
+        let status = scene.submit(&read).await;
+        let used = scene.spend(&status, &read).await.unwrap();
+        if id == "p2" {
+            scene.report(&used, UseOutcome::Unknown).await.unwrap();
+        }
+        ids.push(id);
+    }
+    let unknown = Some(ActionState::Unknown);
+    let listed =
+        |after: Option<u64>, limit: usize| scene.gate.actions(&scene.operator, unknown, after, limit);
+    assert_eq!(listed(None, 10).await.unwrap().0.len(), 1);
+    scene.pass(5 * 60_000 + 6_000);
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let (page, next) = listed(after, 1).await.unwrap();
+        found.extend(page.iter().map(|status| status.action_id.clone()));
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    found.sort();
+    assert_eq!(found, ids);
+    assert_eq!(listed(None, 2).await.unwrap().0.len(), 2);
+}
+
+/// Somebody who has the store's file writes an outcome that nobody signed.
+#[tokio::test]
+async fn a_late_outcome_that_nobody_signed_is_found() {
+    let (scene, ann) = owned().await;
+    let read = proposal("p1", "read");
+    let status = scene.submit(&read).await;
+    let used = scene.spend(&status, &read).await.unwrap();
+    scene.pass(5 * 60_000 + 6_000 + 60_000);
+    scene.gate.sweep().await.unwrap();
+    let (gate, store) = (&scene.gate, scene.gate.store());
+    let last = gate.ledger_entries(gate.size().await.unwrap() - 1, 1).await.unwrap().remove(0);
+    let mut entry = serde_json::to_value(&last.entry).unwrap();
+    assert_eq!(entry["event"]["kind"], "permit_settled");
+    entry["event"]["outcome"] = json!("failed");
+    entry["by"] = json!("worker");
+    let entries = vec![ordain_canon::Canonicalizer::new().value(&entry).unwrap().to_vec()];
+    let writes = Writes { entries, ..Writes::default() };
+    store.commit(Change::new(Vec::new(), |_| writes)).await.unwrap();
+    let damage = audit_owner(store, &public(&ann)).await.unwrap();
+    assert!(damage.iter().any(|it| it.problem.contains("settle_outcome")), "{damage:?} {used:?}");
 }

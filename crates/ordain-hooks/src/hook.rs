@@ -2,7 +2,7 @@
 
 use crate::calls::{self, OpenCall};
 use crate::core::agent::Agent;
-use crate::core::answer::{Answer, Printed, Shape};
+use crate::core::answer::{Answer, Printed, Shape, progress};
 use crate::core::event::{Call, Event, Report, read_event};
 use crate::core::limits::EVENT_BYTES_MAX;
 use crate::core::mapping::{Action, action_of};
@@ -25,7 +25,7 @@ use ordain_spec::decision::Outcome;
 use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::process::ExitCode;
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The class of worker that permits are for.
@@ -34,6 +34,8 @@ const AUDIENCE: &str = "worker";
 const ROUND_TRIP: Duration = Duration::from_secs(2);
 /// The time that the gate has to answer where nobody waits for a person.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How often the hook asks again while a person finds out how an equal call went.
+const SETTLING: Duration = Duration::from_secs(1);
 /// How much later than its own deadline the hook answers at the latest. The host waits longer.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -91,9 +93,24 @@ fn run(words: &[String]) -> ExitCode {
     print(&answer.printed(agent, shape))
 }
 
+/// Whether the answer is printed. Nothing follows it.
+static ANSWERED: Mutex<bool> = Mutex::new(false);
+
+/// Tells the person in front of the host that a call waits, where the host shows such a line.
+fn show_progress(call: &Call, text: &str) {
+    let Some(line) = progress(call.agent, call.shape, text) else { return };
+    let answered = ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*answered {
+        let mut out = std::io::stdout().lock();
+        // The answer counts, whether or not somebody sees this.
+        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
 /// Prints once, at the end. If the answer cannot be printed, the status says no.
 fn print(printed: &Printed) -> ExitCode {
     let Printed { stdout, stderr, code } = printed;
+    *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = true;
     // The status and standard output count; nobody may read this.
     let _ = std::io::stderr().write_all(stderr.as_bytes());
     let mut out = std::io::stdout().lock();
@@ -164,6 +181,18 @@ fn ask(pins: &Pins, call: &Call, deadline: Instant) -> Result<Answer, String> {
             {
                 return Ok(Answer::Deny(words::used_by_other(&waited_for.unwrap_or_default())));
             }
+            Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Unsettled => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if nobody_to_wait_for(pins) || left < ROUND_TRIP + SETTLING {
+                    return Ok(Answer::Deny(words::unsettled(&problem.detail)));
+                }
+                // A person settles it. Nothing is written until then, and then the call is judged anew.
+                if attempt == 0 {
+                    show_progress(call, &words::waiting_for_settlement(minutes(left)));
+                }
+                std::thread::sleep(SETTLING);
+                continue;
+            }
             Err(ClientError::Problem(problem)) => {
                 let reasons: Vec<String> = problem
                     .reasons
@@ -189,7 +218,8 @@ fn ask(pins: &Pins, call: &Call, deadline: Instant) -> Result<Answer, String> {
             }
             Outcome::Deny => return Ok(Answer::Deny(denied(&answered.action))),
             Outcome::Hold => {
-                if nobody_to_wait_for(pins) || !decided(&connection, &answered.action.action_id, deadline)? {
+                let id = &answered.action.action_id;
+                if nobody_to_wait_for(pins) || !decided(&connection, call, id, deadline)? {
                     return Ok(Answer::Deny(held(&answered.action)));
                 }
                 waited_for = Some(answered.action.action_id);
@@ -213,18 +243,25 @@ fn unmappable(call: &Call, problem: &str) -> String {
 }
 
 /// Waits until an action is no longer held; false if the time is over before.
-fn decided(connection: &Connection, action_id: &str, deadline: Instant) -> Result<bool, String> {
+fn decided(connection: &Connection, call: &Call, action_id: &str, deadline: Instant) -> Result<bool, String> {
     loop {
-        let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(ROUND_TRIP).as_secs();
+        let left = deadline.saturating_duration_since(Instant::now());
+        let minutes = minutes(left);
+        let left = left.saturating_sub(ROUND_TRIP).as_secs();
         if left == 0 {
             return Ok(false);
         }
+        show_progress(call, &words::waiting(action_id, minutes));
         let status = connection.client.wait_for_action(action_id, left.min(POLL_SECONDS_MAX));
         let status = status.map_err(|error| error.to_string())?;
         if status.is_none_or(|status| status.state != ActionState::Held) {
             return Ok(true);
         }
     }
+}
+
+fn minutes(left: Duration) -> u64 {
+    left.as_secs().div_ceil(60)
 }
 
 fn denied(action: &ActionStatus) -> String {

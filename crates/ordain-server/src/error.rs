@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordain_api::{FieldError, Problem, ProblemCode};
-use ordain_gate::{GateError, StoreError};
+use ordain_gate::{Conflict, GateError, StoreError};
 use ordain_note::Code;
 use ordain_vault::Finding;
 
@@ -83,7 +83,9 @@ impl From<GateError> for ErrorResponse {
             GateError::Unknown(_) => of(ProblemCode::Unknown),
             GateError::Conflict(conflict) => {
                 let hint = conflict.hint();
-                Problem { hint, ..of(ProblemCode::Conflict) }
+                let is_unsettled = matches!(conflict, Conflict::Unsettled { .. });
+                let code = if is_unsettled { ProblemCode::Unsettled } else { ProblemCode::Conflict };
+                Problem { hint, ..of(code) }
             }
             GateError::ForeignKey { .. } => of(ProblemCode::Conflict)
                 .with_hint("put the gate's own store and key back together, or run `ordain gate import DIR`"),

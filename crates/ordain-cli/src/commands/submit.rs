@@ -11,7 +11,7 @@ use crate::output::{print_json, print_page};
 use crate::page::Page;
 use crate::wording::shell_word;
 use clap::Args;
-use ordain_api::{ActionState, ActionStatus, Use, ViewDocument};
+use ordain_api::{ActionState, ActionStatus, ViewDocument};
 use ordain_client::Client;
 use ordain_spec::approval::Verdict;
 use serde_json::Value as Json;
@@ -165,12 +165,7 @@ fn next(page: &mut Page, status: &ActionStatus, client: &Client, file: Option<&P
         }
         ActionState::Expired => again(page, "submit it again with a new id", &id, file),
         ActionState::Unknown => {
-            let unknown = |it: &&Use| it.outcome_name() == ActionState::Unknown.name();
-            let open = status.permit.as_ref().and_then(|permit| permit.uses.iter().find(unknown));
-            let number = open.map(|it| format!(" --use {}", it.number)).unwrap_or_default();
-            page.item("find out whether it happened, and settle it");
-            page.step("if it did", &format!("ordain permit outcome {id} succeeded{number}"));
-            page.step("if it did not", &format!("ordain permit outcome {id} failed{number}"));
+            page.step("find out whether it happened, and say so", &format!("ordain approve {id}"));
         }
         ActionState::Superseded
         | ActionState::Running

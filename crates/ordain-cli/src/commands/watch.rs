@@ -1,6 +1,6 @@
 //! `ordain watch`: a list of what waits, and a key that stays unlocked for a while.
 
-use super::approve::{Given, about, rejection, signing_key, statement};
+use super::approve::{Given, about, rejection, settle, signing_key, statement};
 use super::{approve, status};
 use crate::arguments::Connect;
 use crate::clock::now_ms;
@@ -8,6 +8,7 @@ use crate::display;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::deciding::{self, Answer};
 use crate::gate::screen::Screen;
+use crate::gate::settling::UnknownUse;
 use crate::gate::{held, poll};
 use crate::gateway::{Gateway, Purpose};
 use crate::output::print_json;
@@ -37,7 +38,8 @@ Lists the actions that wait for you, as they come, and rings the bell for a new 
 or skip it.
 
 Asks for your passphrase once and keeps your key in this process, for 15 minutes and 20 signatures at most. Where policies ask for \
-`recent` or less and for one approval, you approve with three letters that are shown. Everything else takes your passphrase again.
+`recent` or less and for one approval, you approve with three letters that are shown. Everything else takes your passphrase again. To \
+an owner it also lists the actions of which nobody knows whether they were done, and asks.
 
 It does not start under tmux, screen and the like, because any process of your user can type into their terminals.
 
@@ -160,6 +162,19 @@ impl Changes {
     }
 }
 
+/// Everything that waits for this person, in the order of the list.
+struct Waiting {
+    unknown: Vec<UnknownUse>,
+    held: Vec<ActionStatus>,
+}
+
+impl Waiting {
+    fn ids(&self) -> BTreeSet<String> {
+        let unknown = self.unknown.iter().map(|it| format!("{} {}", it.permit_id, it.used.number));
+        unknown.chain(self.held.iter().map(|status| status.action_id.clone())).collect()
+    }
+}
+
 struct Watching<'a> {
     args: &'a Watch,
     json: bool,
@@ -196,13 +211,17 @@ impl Watching<'_> {
                 Typed::Line(line) => match line.as_str() {
                     "q" | "quit" | "exit" => return Ok(Ended::Left),
                     number => {
-                        match held::chosen(number, waiting.len()).as_deref() {
+                        match held::chosen(number, waiting.unknown.len() + waiting.held.len()).as_deref() {
                             Ok([]) => {}
-                            Ok([at]) => {
-                                if let Some(status) = waiting.get(*at) {
-                                    self.look(&status.action_id)?;
+                            Ok([at]) => match waiting.unknown.get(*at) {
+                                Some(unknown) => self.settle(unknown)?,
+                                None => {
+                                    let at = at.saturating_sub(waiting.unknown.len());
+                                    if let Some(status) = waiting.held.get(at) {
+                                        self.look(&status.action_id)?;
+                                    }
                                 }
-                            }
+                            },
                             _ => self.said = "Type one number of the list, or `q`.".to_owned(),
                         }
                         self.listed = None;
@@ -218,20 +237,22 @@ impl Watching<'_> {
     }
 
     /// Lists what waits, if it changed. The gate is opened anew each time: others change it meanwhile.
-    fn refresh(&mut self) -> Result<Vec<ActionStatus>, Failure> {
+    fn refresh(&mut self) -> Result<Waiting, Failure> {
         let gateway = Gateway::open(&self.args.connect, Purpose::Look)?;
-        let waiting = held::for_approver(gateway.client(), self.signer.principal())?;
-        let ids: BTreeSet<String> = waiting.iter().map(|status| status.action_id.clone()).collect();
+        let held = held::for_approver(gateway.client(), self.signer.principal())?;
+        let unknown = settle::waiting(gateway.client(), Some(&self.signer))?;
+        let waiting = Waiting { unknown, held };
+        let ids = waiting.ids();
         if self.drawn && self.listed.as_ref() == Some(&ids) {
             return Ok(waiting);
         }
         let is_new = self.listed.as_ref().is_some_and(|listed| !ids.is_subset(listed));
         let size = self.terminal.size();
         let mut page = Page::of_width(display::within(size.columns));
-        if waiting.is_empty() {
+        if ids.is_empty() {
             page.item("nothing waits for your approval");
         } else {
-            held::numbered(&mut page, &waiting);
+            held::numbered(&mut page, &waiting.unknown, &waiting.held);
         }
         // The oldest are decided first, and the others fit on the screen then.
         let rows: Vec<&str> = page.text().lines().collect();
@@ -289,6 +310,25 @@ impl Watching<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Asks how a use went that nobody knows about. The answer takes the passphrase.
+    fn settle(&mut self, unknown: &UnknownUse) -> Result<(), Failure> {
+        let gateway = Gateway::open(&self.args.connect, Purpose::Decide)?;
+        let key = &mut self.key;
+        let mut ask = |terminal: &mut Terminal, prompt: &str| match key.remaining(since_boot_ms()) {
+            Some(remaining) => terminal.ask_within(prompt, remaining).map_err(terminal_failure),
+            None => Ok(None),
+        };
+        let client = gateway.client();
+        let done = settle::watched(client, &self.signer, unknown, &mut self.terminal, &mut ask);
+        let id = &unknown.status.action_id;
+        self.said = match done {
+            Ok(Some(outcome)) => unknown.about(outcome),
+            Ok(None) => format!("{id}: nobody said whether it happened"),
+            Err(failure) => format!("{id} stays as it was: {}", failure.text()),
+        };
+        Ok(())
     }
 
     /// Three letters that are shown take the place of the passphrase.

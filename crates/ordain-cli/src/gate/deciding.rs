@@ -25,6 +25,8 @@ pub(crate) type Ask<'a> = &'a mut dyn FnMut(&mut Terminal, &str) -> Result<Optio
 pub(crate) const PROMPT: &str = "[a]pprove [r]eject [v]iew all [s]kip [q]uit: ";
 /// The same where no approval can count.
 const PROMPT_WITHOUT_APPROVAL: &str = "[r]eject [v]iew all [s]kip [q]uit: ";
+/// Before everything is shown, to somebody who answers without it.
+pub(crate) const LONGER: &str = "\nThis is longer than the screen. Read all of it, then answer again.\n\n";
 const REASON: &str = "Why? The agent reads it: ";
 
 /// Waits for a line as long as it takes.
@@ -47,7 +49,7 @@ pub(crate) fn decide(terminal: &mut Terminal, screen: &Screen, ask: Ask<'_>) -> 
             }
             "a" | "approve" | "y" | "yes" if shown.is_whole || seen_all => return Ok(Answer::Approve),
             "a" | "approve" | "y" | "yes" => {
-                say(terminal, "\nThis is longer than the screen. Read all of it, then answer again.\n\n")?;
+                say(terminal, LONGER)?;
                 seen_all = page(terminal, screen, ask)?;
             }
             "v" | "view" => seen_all |= page(terminal, screen, ask)?,

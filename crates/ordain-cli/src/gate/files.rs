@@ -123,6 +123,11 @@ fn show_note(note: Note) {
         Note::Settled { open, detail } => {
             report::note(&format!("{} was interrupted: {detail}", name(&open)), None);
         }
+        Note::Waits { open, made } => {
+            let outcome = if made { "it was done" } else { "nothing was changed" };
+            let text = format!("{} was interrupted, and its deadline has passed: {outcome}", name(&open));
+            report::note(&text, Some("an owner says so with `ordain approve`"));
+        }
         Note::OtherGate { open } => {
             let server = open.server.as_ref().map(|url| format!(" --server {url}")).unwrap_or_default();
             let text = format!("{} was interrupted and is not reported yet", name(&open));

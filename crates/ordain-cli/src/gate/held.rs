@@ -1,6 +1,7 @@
 //! The actions that wait for the person who asks.
 
 use super::page;
+use super::settling::UnknownUse;
 use crate::clock::when;
 use crate::commands::status;
 use crate::exit::Failure;
@@ -68,19 +69,16 @@ pub(crate) fn for_approver(client: &Client, principal: &str) -> Result<Vec<Actio
     Ok(found)
 }
 
-/// The actions with the numbers by which they are chosen.
-pub(crate) fn numbered(page: &mut Page, held: &[ActionStatus]) {
-    let row = |(number, status): (usize, &ActionStatus)| Row {
+/// The uses that nobody knows about, and then the held actions, with the numbers by which they are chosen.
+pub(crate) fn numbered(page: &mut Page, unknown: &[UnknownUse], held: &[ActionStatus]) {
+    let unknown = unknown.iter().map(|unknown| (&unknown.status, unknown.in_list()));
+    let held = held.iter().map(|status| (status, page::wants(status)));
+    let row = |(number, (status, wants)): (usize, (&ActionStatus, String))| Row {
         style: PLAIN,
-        cells: vec![
-            (number + 1).to_string(),
-            status.action_id.clone(),
-            when(status.submitted_at_ms),
-            page::wants(status),
-        ],
+        cells: vec![(number + 1).to_string(), status.action_id.clone(), when(status.submitted_at_ms), wants],
     };
     let columns = [Column::Right("#"), Column::Left("id"), Column::Spare("submitted"), Column::Left("wants")];
-    page.table(&columns, held.iter().enumerate().map(row), |_, _, _| {});
+    page.table(&columns, unknown.chain(held).enumerate().map(row), |_, _, _| {});
 }
 
 /// The numbers that somebody typed: `1 3`, `1,3`, `all`, or nothing. They count from 1.

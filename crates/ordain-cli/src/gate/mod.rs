@@ -8,6 +8,7 @@ pub(crate) mod ids;
 pub(crate) mod page;
 pub(crate) mod poll;
 pub(crate) mod screen;
+pub(crate) mod settling;
 pub(crate) mod summary;
 
 use crate::report::printable;

@@ -39,10 +39,10 @@ pub(crate) enum SigningKey {
 }
 
 /// A line of ours: a name, a text, and how it looks.
-struct Fact {
-    label: &'static str,
-    style: Style,
-    text: String,
+pub(super) struct Fact {
+    pub(super) label: &'static str,
+    pub(super) style: Style,
+    pub(super) text: String,
 }
 
 /// A line that the agent wrote.
@@ -136,6 +136,11 @@ impl Screen {
             digest: status.view_digest.clone(),
             can_be_approved: !status.needs_owner,
         }
+    }
+
+    /// The same action, with another question about it than whether it may happen.
+    pub(super) fn asking(self, summary: String, facts: Vec<Fact>) -> Self {
+        Self { summary, facts, ..self }
     }
 
     /// The same, as one of several.
@@ -276,17 +281,20 @@ fn facts(status: &ActionStatus, key: &SigningKey, now_ms: u64) -> Vec<Fact> {
             if labels > 0 { format!(", {labels} on the proposer's word alone") } else { String::new() };
         facts.push(plain("evidence", format!("{}{label}", count(evidence as u64, "packet"))));
     }
-    if status.needs_owner {
-        return facts;
+    if !status.needs_owner {
+        facts.push(key_fact(key));
     }
-    facts.push(match key {
-        SigningKey::Key { fingerprint, takes } => plain("key", format!("{fingerprint}; {takes}")),
-        SigningKey::None => {
-            let text = "none of yours is enrolled at this gate: your answer is not signed".to_owned();
-            Fact { label: "key", style: YELLOW, text }
-        }
-    });
     facts
+}
+
+pub(super) fn key_fact(key: &SigningKey) -> Fact {
+    let (style, text) = match key {
+        SigningKey::Key { fingerprint, takes } => (Style::new(), format!("{fingerprint}; {takes}")),
+        SigningKey::None => {
+            (YELLOW, "none of yours is enrolled at this gate: your answer is not signed".to_owned())
+        }
+    };
+    Fact { label: "key", style, text }
 }
 
 /// `1 of 2 given (alice); yours is the last one`.

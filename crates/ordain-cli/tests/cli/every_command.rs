@@ -310,7 +310,7 @@ fn hooked(project: &Project) -> String {
     ];
     let pins = ordain_hooks::Pins::parse(&words.map(str::to_owned)).unwrap();
     let installed = ordain_hooks::Installed { program: Path::new("/usr/local/bin/ordain"), pins: &pins };
-    match ordain_hooks::install(&installed, None).unwrap() {
+    match ordain_hooks::install(&installed, Path::new("settings.json"), None).unwrap() {
         ordain_hooks::Edit::Added(text) => text,
         edit => panic!("{edit:?}"),
     }

@@ -127,6 +127,66 @@ fn a_held_call_is_repeated_after_approval() {
     guarded.project.sound();
 }
 
+/// While nobody knows how an equal call went, the next one waits for a person to say so, and then is judged anew.
+#[test]
+fn a_call_waits_until_an_equal_one_is_settled() {
+    let guarded = Guarded::new();
+    let effects = "[execute.shell]\neffect_parameters = [\"command\"]\non_unknown = \"block\"\n";
+    guarded.project.write("policy/effects.toml", effects);
+    guarded.project.push();
+    let pins = guarded.pins(Agent::Claude, 4);
+    let call = || guarded.event("Bash", json!({"command": "touch once.txt"}));
+    let before = call();
+    guarded.ask(&pins, &before).ended(0);
+    let mut after: Json = serde_json::from_str(&before).unwrap();
+    after["hook_event_name"] = json!("PostToolUse");
+    after["tool_response"] = json!({"interrupted": true});
+    guarded.ask(&pins, &after.to_string()).ended(0);
+    let unknown = guarded.project.run(&["status", "--state", "unknown", "--json"]).lines();
+    let id = unknown[0]["action_id"].as_str().unwrap().to_owned();
+    let said = reason(&guarded.ask(&pins, &call()).ended(2).stdout);
+    assert!(said.contains("which does the same, is unknown") && said.contains("`ordain approve`"), "{said}");
+    // Another command is none of its business.
+    guarded.ask(&pins, &guarded.event("Bash", json!({"command": "touch other.txt"}))).ended(0);
+    let waiting = guarded.pins(Agent::Claude, 60);
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| guarded.ask(&waiting, &call()));
+        std::thread::sleep(Duration::from_secs(3));
+        assert!(!asked.is_finished());
+        guarded.project.run(&["permit", "outcome", &id, "failed"]).ended(0);
+        assert_eq!(asked.join().unwrap().ended(0).stdout, ALLOW);
+    });
+    guarded.project.sound();
+}
+
+/// Copilot shows lines while a call waits. Every other host gets its answer and nothing else.
+#[test]
+fn progress_is_shown_where_the_host_shows_it() {
+    let guarded = Guarded::new();
+    let copilot = json!({"sessionId": "s", "timestamp": 1, "cwd": guarded.project.root, "toolName": "bash",
+        "toolArgs": {"command": "echo held"}});
+    let claude_like = guarded.event("Bash", json!({"command": "echo held"}));
+    for (agent, event, shows) in [
+        (Agent::Copilot, copilot.to_string(), true),
+        (Agent::Copilot, claude_like.clone(), false),
+        (Agent::Claude, claude_like.clone(), false),
+        (Agent::Codex, claude_like, false),
+    ] {
+        let asked = guarded.ask(&guarded.pins(agent, 4), &event).ended(2);
+        let lines: Vec<Json> = asked.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (answer, progress) = lines.split_last().unwrap();
+        assert!(answer.to_string().contains("held; repeat the identical call"), "{answer}");
+        assert_eq!(!progress.is_empty(), shows, "{agent}: {}", asked.stdout);
+        for line in progress {
+            assert_eq!((&line["type"], &line["temporary"]), (&json!("progress"), &json!(true)), "{line}");
+            assert!(line["message"].as_str().unwrap().contains("ordain approve copilot-"), "{line}");
+        }
+    }
+    // Nobody waits, and nothing is shown.
+    let at_once = guarded.ask(&guarded.pins(Agent::Copilot, 0), &copilot.to_string()).ended(2);
+    assert_eq!(at_once.stdout.lines().count(), 1, "{}", at_once.stdout);
+}
+
 /// Where nobody is, a held call ends at once.
 #[test]
 fn a_job_does_not_wait_for_anybody() {

@@ -62,6 +62,8 @@ mod scan;
 mod screens;
 mod service;
 mod service_live;
+mod settling;
+mod setup_remove;
 mod show;
 mod socket;
 mod steady;

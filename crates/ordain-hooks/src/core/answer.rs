@@ -55,6 +55,15 @@ impl Answer {
     }
 }
 
+/// A line that the host shows while it waits for the answer; nothing for a host that would take it for one.
+pub(crate) fn progress(agent: Agent, shape: Shape, text: &str) -> Option<String> {
+    let shows = agent == Agent::Copilot && shape == Shape::Own;
+    shows.then(|| {
+        let said = json!({"message": one_line(text), "temporary": true, "type": "progress"});
+        format!("{said}\n")
+    })
+}
+
 fn allow(agent: Agent, shape: Shape) -> String {
     let said = match (agent, shape) {
         // Codex takes an allow without new input for a mistake of the hook.

@@ -66,3 +66,23 @@ pub(crate) fn used_by_other(action_id: &str) -> String {
          again; it will be held anew. ({action_id})"
     )
 }
+
+/// Nobody knows whether an earlier call that does the same was carried out.
+pub(crate) fn unsettled(problem: &str) -> String {
+    format!(
+        "ordain HOLD: held, because {problem}. The call was not run. Ask the user to look whether the earlier one happened and to say \
+         so with `ordain approve`; then repeat this call exactly as it was, if it is still needed."
+    )
+}
+
+/// For the person in front of the host, while a call waits.
+pub(crate) fn waiting(action_id: &str, minutes_left: u64) -> String {
+    format!("ordain: held for {minutes_left} min at most; `ordain approve {action_id}` answers it")
+}
+
+/// The same, while a person finds out how an equal call went.
+pub(crate) fn waiting_for_settlement(minutes_left: u64) -> String {
+    format!(
+        "ordain: held for {minutes_left} min at most; did the same call before happen? `ordain approve` asks"
+    )
+}

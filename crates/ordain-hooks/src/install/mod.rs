@@ -4,6 +4,7 @@
 mod codex;
 mod json;
 mod opencode;
+mod requirements;
 
 pub use codex::codex_trust;
 
@@ -101,8 +102,8 @@ impl Setting {
             (Agent::Copilot, Self::Managed) => {
                 return Some("/etc/github-copilot/policy.d/ordain.json".into());
             }
-            // A file of another kind, and no file at all.
-            (Agent::Codex | Agent::Opencode, Self::Managed) => return None,
+            (Agent::Codex, Self::Managed) => return Some("/etc/codex/requirements.toml".into()),
+            (Agent::Opencode, Self::Managed) => return None,
             (Agent::Claude, Self::User) => ".claude/settings.json",
             // The file that is not shared with others: the command names paths of this machine.
             (Agent::Claude, Self::Project) => ".claude/settings.local.json",
@@ -130,10 +131,29 @@ fn events(agent: Agent) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// Whether the agent has a file of its own for each hook.
-fn has_own_file(agent: Agent) -> bool {
-    matches!(agent, Agent::Copilot | Agent::Opencode)
+/// The form of a file with hooks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Settings in JSON.
+    Json,
+    /// Settings in TOML.
+    Toml,
+    /// A file of its own for each hook.
+    Own,
 }
+
+impl Form {
+    fn of(agent: Agent, path: &Path) -> Self {
+        match agent {
+            Agent::Copilot | Agent::Opencode => Self::Own,
+            Agent::Codex if path.extension().is_some_and(|extension| extension == "toml") => Self::Toml,
+            Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Qwen => Self::Json,
+        }
+    }
+}
+
+/// The words in the spinner of a host that shows some while a hook runs.
+const STATUS: &str = "asking ordain; `ordain approve` answers a call that is held";
 
 /// The entry of one event.
 fn entry(installed: &Installed<'_>, is_before: bool) -> Json {
@@ -142,9 +162,14 @@ fn entry(installed: &Installed<'_>, is_before: bool) -> Json {
     let seconds = if is_before { pins.wait_s + HOST_WAITS_LONGER_S } else { AFTER_S };
     match pins.agent {
         Agent::Claude if is_before => json!({"hooks": [{
-            "command": command, "onFailure": "block", "timeout": seconds, "type": "command",
+            "command": command, "onFailure": "block", "statusMessage": STATUS, "timeout": seconds,
+            "type": "command",
         }]}),
         Agent::Claude => json!({"hooks": [{"command": command, "timeout": seconds, "type": "command"}]}),
+        Agent::Codex if is_before => json!({
+            "hooks": [{"command": command, "statusMessage": STATUS, "timeout": seconds, "type": "command"}],
+            "matcher": ".*",
+        }),
         Agent::Codex => {
             json!({"hooks": [{"command": command, "timeout": seconds, "type": "command"}], "matcher": ".*"})
         }
@@ -158,14 +183,15 @@ fn entry(installed: &Installed<'_>, is_before: bool) -> Json {
 }
 
 /// Adds the hook to the text of a file that may not be there.
-pub fn install(installed: &Installed<'_>, text: Option<&str>) -> Result<Edit, EditError> {
+pub fn install(installed: &Installed<'_>, path: &Path, text: Option<&str>) -> Result<Edit, EditError> {
     let agent = installed.pins.agent;
-    if has_own_file(agent) {
+    let form = Form::of(agent, path);
+    if form == Form::Own {
         let wanted = own_file(installed);
         return match text {
             None => Ok(Edit::Added(wanted)),
             Some(text) if text == wanted => Ok(Edit::Same),
-            Some(text) if find_hook(agent, text).is_ok_and(|found| !found.is_empty()) => {
+            Some(text) if find_hook(agent, path, text).is_ok_and(|found| !found.is_empty()) => {
                 Ok(Edit::Replaced(wanted))
             }
             Some(_) => Err(EditError::NotOurs),
@@ -176,15 +202,20 @@ pub fn install(installed: &Installed<'_>, text: Option<&str>) -> Result<Edit, Ed
     let mut replaced = false;
     let mut new = match text {
         Some(text) if !text.trim().is_empty() => {
-            let found = find_hook(agent, text)?;
+            let found = find_hook(agent, path, text)?;
             if is_whole(installed, &found) {
                 return Ok(Edit::Same);
             }
             replaced = !found.is_empty();
-            remove(agent, text)?
+            remove(agent, path, text)?
         }
+        _ if form == Form::Toml => String::new(),
         _ => "{}\n".to_owned(),
     };
+    if form == Form::Toml {
+        new = requirements::add(&new, installed)?;
+        return Ok(if replaced { Edit::Replaced(new) } else { Edit::Added(new) });
+    }
     for (event, is_before) in [(before, true)].into_iter().chain(after.iter().map(|event| (*event, false))) {
         new = add(&new, event, &entry(installed, is_before))?;
     }
@@ -240,9 +271,12 @@ fn add(text: &str, event: &str, entry: &Json) -> Result<String, EditError> {
 }
 
 /// The hooks of ordain in a text.
-pub fn find_hook(agent: Agent, text: &str) -> Result<Vec<Found>, EditError> {
+pub fn find_hook(agent: Agent, path: &Path, text: &str) -> Result<Vec<Found>, EditError> {
     if agent == Agent::Opencode {
         return Ok(opencode::find(text));
+    }
+    if Form::of(agent, path) == Form::Toml {
+        return requirements::find(text);
     }
     let root = parse(text)?;
     root.as_object("the file")?;
@@ -312,7 +346,10 @@ fn read(agent: Agent, event: &str, is_before: bool, element: &Json) -> Found {
 }
 
 /// The text without the hooks of ordain. Everything else stays, byte for byte, apart from lists that become empty.
-pub fn remove(agent: Agent, text: &str) -> Result<String, EditError> {
+pub fn remove(agent: Agent, path: &Path, text: &str) -> Result<String, EditError> {
+    if Form::of(agent, path) == Form::Toml {
+        return requirements::remove(text);
+    }
     let (before, after) = events(agent);
     let mut text = text.to_owned();
     for event in [before].into_iter().chain(after.iter().copied()) {

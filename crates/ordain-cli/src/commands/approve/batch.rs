@@ -1,10 +1,13 @@
 //! `ordain approve` without an id: everything that waits, one after the other, signed with one passphrase.
 
-use super::{CLAIM, Given, TAKES_PASSPHRASE, about, rejection, signing_key, statement, status, submit};
+use super::{
+    CLAIM, Given, TAKES_PASSPHRASE, about, rejection, settle, signing_key, statement, status, submit,
+};
 use crate::clock::now_ms;
 use crate::exit::{Failure, Outcome};
 use crate::gate::deciding::{self, Answer};
 use crate::gate::screen::Screen;
+use crate::gate::settling::UnknownUse;
 use crate::gate::{held, ids};
 use crate::gateway::Gateway;
 use crate::output::{print_json, print_page};
@@ -22,23 +25,35 @@ use std::time::Instant;
 
 pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome, Failure> {
     let client = gateway.client();
-    let waiting = held::for_approver(client, &gateway.principal())?;
-    list(&waiting, json)?;
-    if waiting.is_empty() {
+    let signer = Signer::find(client)?;
+    let mut waiting = held::for_approver(client, &gateway.principal())?;
+    let unknown = settle::waiting(client, signer.as_ref())?;
+    list(&waiting, &unknown, json)?;
+    if waiting.is_empty() && unknown.is_empty() {
         return Ok(Outcome::Ok);
     }
     if !signing::on_terminal() {
-        let first = waiting.first().map(|status| ids::short(client, &status.action_id)).unwrap_or_default();
+        let first = waiting.first().map(|status| &status.action_id);
+        let first = first.or(unknown.first().map(|used| &used.status.action_id));
+        let first = first.map(|id| ids::short(client, id)).unwrap_or_default();
         let hint =
             format!("run `ordain approve` on a terminal, or run `ordain status {first}` to see the first");
         report::note("there is no terminal to ask on, so nothing was approved", Some(&hint));
-        return Ok(Outcome::Hold);
+        return Ok(if waiting.is_empty() { Outcome::Unknown } else { Outcome::Hold });
+    }
+    let mut worst = Outcome::Ok;
+    if !unknown.is_empty() {
+        let (settled, goes_on) = settle::all(client, signer.as_ref(), &unknown, json)?;
+        worst = settled;
+        if !goes_on {
+            return Ok(if waiting.is_empty() { worst } else { worst.max(Outcome::Hold) });
+        }
+        // An approver is shown how earlier uses with the same effect went.
+        waiting = held::for_approver(client, &gateway.principal())?;
     }
     // On the terminal, wherever the output goes: nobody approves what they were not shown.
     let mut terminal = Terminal::open().map_err(signing::terminal_failure)?;
-    let signer = Signer::find(client)?;
     let mut chosen = Vec::new();
-    let mut worst = Outcome::Ok;
     for (number, status) in waiting.iter().enumerate() {
         if chosen.len() == BATCH_MAX {
             let said = format!(
@@ -80,16 +95,17 @@ pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome
 /// As many as fit on one screen, above the passphrase.
 const BATCH_MAX: usize = 15;
 
-fn list(waiting: &[ActionStatus], json: bool) -> Result<(), Failure> {
+fn list(waiting: &[ActionStatus], unknown: &[UnknownUse], json: bool) -> Result<(), Failure> {
     if json {
         let listed: Vec<_> = waiting.iter().map(held::HeldAction::of).collect();
-        return print_json(&json!({"held": listed}));
+        let unknown: Vec<_> = unknown.iter().map(UnknownUse::json).collect();
+        return print_json(&json!({"held": listed, "unknown": unknown}));
     }
     let mut page = Page::default();
-    if waiting.is_empty() {
+    if waiting.is_empty() && unknown.is_empty() {
         page.prose("", "", PLAIN, "nothing waits for your approval");
     } else {
-        held::numbered(&mut page, waiting);
+        held::numbered(&mut page, unknown, waiting);
     }
     print_page(&page)
 }

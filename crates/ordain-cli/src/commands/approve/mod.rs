@@ -1,6 +1,7 @@
 //! `ordain approve`: one action, or everything that waits.
 
 mod batch;
+pub(crate) mod settle;
 
 use super::{status, submit};
 use crate::arguments::Connect;
@@ -28,6 +29,9 @@ Shows the action on one screen of your terminal and asks: approve, reject with a
 passphrase signs an approval. Without an id it goes through everything that waits for you; one passphrase signs all that you \
 approve, each with a statement of its own.
 
+If nobody knows whether an action was done, it asks an owner: it happened, it did not, or nobody can tell. The answer takes the \
+passphrase too. While nobody knows, the gate may refuse the same effect.
+
 Without a terminal, pass the digest of what was shown, which `ordain status ID --json` has as `view_digest`.
 
 Examples:
@@ -38,6 +42,7 @@ Examples:
     Outcome::Ok.means("allowed"),
     Outcome::Hold.means("still held"),
     Outcome::Deny.means("denied"),
+    Outcome::Unknown.means("nobody knows whether it happened"),
     Outcome::Failed.means("an error"),
 ]))]
 pub(crate) struct Approve {
@@ -69,6 +74,9 @@ pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
     }
     let started = Instant::now();
     let status = status::of(client, id)?;
+    if status.state == ActionState::Unknown {
+        return settle::one(client, &status, json);
+    }
     if status.state == ActionState::Held {
         match asked(client, &status, args.full)? {
             Answer::Approve => {}

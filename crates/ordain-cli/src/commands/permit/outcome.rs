@@ -5,8 +5,9 @@ use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
+use crate::signing;
 use clap::{Args, ValueEnum};
-use ordain_api::OutcomeReport;
+use ordain_api::{OutcomeReport, OwnerAct, ProblemCode, Settlement};
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
@@ -60,6 +61,28 @@ pub(super) fn run(args: &PermitOutcome, json: bool) -> Result<Outcome, Failure> 
         reason: args.reason.clone(),
         change: None,
     };
-    let id = ids::permit_id(gateway.client(), &args.id)?;
-    show(&gateway.client().report_outcome(&id, &report)?, json)
+    let client = gateway.client();
+    let id = ids::permit_id(client, &args.id)?;
+    let recorded = client.report_outcome(&id, &report);
+    let recorded = match recorded {
+        // Somebody else's use, or one whose deadline has passed: an owner signs.
+        Err(error) if error.code() == Some(ProblemCode::Presence) => {
+            let settlement = Settlement { outcome: report.outcome, permit_id: &id, number: report.number };
+            let about = about(&settlement);
+            let client = signing::for_act(client, OwnerAct::SettleOutcome, &settlement.subject(), &[about])?;
+            client.report_outcome(&id, &report)?
+        }
+        recorded => recorded?,
+    };
+    show(&recorded, json)
+}
+
+/// The line above the question for the passphrase.
+fn about(settlement: &Settlement<'_>) -> String {
+    let said = match settlement.outcome {
+        ordain_api::UseOutcome::Succeeded => "it happened",
+        ordain_api::UseOutcome::Failed => "it did not happen",
+        ordain_api::UseOutcome::Unknown => "nobody knows whether it happened",
+    };
+    format!("use {} of {}: {said}", settlement.number, settlement.permit_id)
 }

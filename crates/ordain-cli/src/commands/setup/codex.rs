@@ -66,6 +66,24 @@ pub(crate) fn hooks_of(folder: &Path) -> Option<Vec<TrustStatus>> {
     Some(hooks.iter().map(status).collect())
 }
 
+impl TrustStatus {
+    /// Whether it is a hook of ordain in this file.
+    fn is_ours(&self, file: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        real(&self.source) == real(file) && self.command.contains(" hook codex ")
+    }
+}
+
+/// Says so if Codex does not run the hooks of a file that nobody has to trust.
+pub(super) fn check_seen(hooks_file: &Path, folder: &Path) {
+    let runs = |hook: &TrustStatus| hook.is_ours(hooks_file) && hook.enabled && hook.trusted;
+    // Where Codex is not installed there is nobody to ask.
+    if hooks_of(folder).is_some_and(|hooks| !hooks.iter().any(runs)) {
+        let said = format!("Codex does not run the hook in {}", hooks_file.display());
+        report::note(&said, Some("look at `/hooks` in Codex, and at `[features]` of its settings"));
+    }
+}
+
 /// Has the hooks of a file trusted, after the person at the terminal has seen their commands and hashes.
 pub(super) fn trust(hooks_file: &Path, folder: &Path, without_asking: bool) -> Result<(), Failure> {
     let Some(hooks) = hooks_of(folder) else {
@@ -73,10 +91,8 @@ pub(super) fn trust(hooks_file: &Path, folder: &Path, without_asking: bool) -> R
         report::note(said, Some("start `codex`, look at `/hooks`, and trust the hook of ordain"));
         return Ok(());
     };
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let ours =
-        |hook: &&TrustStatus| real(&hook.source) == real(hooks_file) && hook.command.contains(" hook codex ");
-    let untrusted: Vec<&TrustStatus> = hooks.iter().filter(ours).filter(|hook| !hook.trusted).collect();
+    let untrusted: Vec<&TrustStatus> =
+        hooks.iter().filter(|hook| hook.is_ours(hooks_file) && !hook.trusted).collect();
     if untrusted.is_empty() {
         return Ok(());
     }

@@ -19,6 +19,7 @@ use clap::{ArgGroup, Args};
 use files::SettingsFile;
 use ordain_api::NewObservation;
 use ordain_hooks::{Agent, Edit, Found, Installed, Pins, Setting, find_hook, install};
+use ordain_presence::OsUser;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use target::Target;
@@ -94,6 +95,9 @@ struct Done {
     file: String,
     /// `installed`, `replaced`, `unchanged`, `removed`, `absent`, `would change`.
     result: &'static str,
+    /// The level that protects the gate: `project`, `service` or `server`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -118,10 +122,10 @@ pub(crate) fn run(args: &Setup, json: bool) -> Result<Outcome, Failure> {
     for agent in chosen {
         let project = agents::project_folder(&here)?;
         let Some(path) = setting.path(agent, &home, &project) else {
-            let problem = format!("{} has no settings file of this kind that ordain writes", agent.title());
+            let problem = format!("{} has no settings of the machine", agent.title());
             return Err(Failure::Usage(problem).with_hint("use `--user` or `--project`"));
         };
-        let file = SettingsFile::open(agent, &path)?;
+        let file = SettingsFile::open(agent, setting, &path)?;
         let done =
             if args.remove { remove(args, &file)? } else { add(args, agent, setting, &project, &file)? };
         if done.checks.iter().any(|check| !check.ok) {
@@ -172,7 +176,7 @@ fn add(
     };
     let program = program()?;
     let installed = Installed { program: &program, pins: &pins };
-    let edit = install(&installed, file.text.as_deref()).map_err(|error| file.refused(&error))?;
+    let edit = install(&installed, &file.path, file.text.as_deref()).map_err(|error| file.refused(&error))?;
     let (text, result) = match &edit {
         Edit::Same => (None, "unchanged"),
         Edit::Added(text) => (Some(text), "installed"),
@@ -199,12 +203,32 @@ fn add(
     if let Some(text) = text {
         file.write(text)?;
     }
-    if agent == Agent::Codex {
-        codex::trust(&file.path, project, args.trust)?;
+    match (agent, setting) {
+        // The host trusts settings of the machine.
+        (Agent::Codex, Setting::Managed) => codex::check_seen(&file.path, project),
+        (Agent::Codex, Setting::User | Setting::Project) => {
+            codex::trust(&file.path, project, args.trust)?;
+        }
+        _ => {}
     }
     let checks = prove::all(&installed, project);
-    Ok(Done { checks, not_covered: agents::not_covered(agent), ..file.done(agent, result) })
+    let (level, means) = target.level();
+    offer_service(level);
+    let not_covered = [vec![format!("level {level}: {means}")], agents::not_covered(agent)].concat();
+    Ok(Done { checks, not_covered, level: Some(level), ..file.done(agent, result) })
 }
+
+/// Root can give the gate a user of its own, which protects it from the agent.
+fn offer_service(level: &str) {
+    let can = OsUser::current().uid == 0 && Path::new(SYSTEMD).is_dir();
+    if level == "project" && can {
+        let said = "the gate, its key and its record belong to the user that the agent runs as";
+        report::note(said, Some("give it a user of its own: `ordain service install`"));
+    }
+}
+
+/// Is there where systemd runs the machine.
+const SYSTEMD: &str = "/run/systemd/system";
 
 fn remove(args: &Setup, file: &SettingsFile) -> Result<Done, Failure> {
     let agent = file.agent;
@@ -218,7 +242,7 @@ fn remove(args: &Setup, file: &SettingsFile) -> Result<Done, Failure> {
         return Ok(Done { diff, ..file.done(agent, "would change") });
     }
     confirm(&found, None, file, "setup --remove")?;
-    file.restore(restored.as_deref())?;
+    file.restore(restored.as_deref()).inspect_err(|_| report::note(&file.by_hand(), None))?;
     Ok(file.done(agent, "removed"))
 }
 
@@ -233,13 +257,7 @@ fn confirm(found: &[Found], target: Option<&Target>, file: &SettingsFile, act: &
             Err(Failure::Usage("the hook's own gate cannot be told from its command line".to_owned()))
         }
     };
-    confirmed.inspect_err(|_| {
-        let (path, agent) = (file.path.display(), file.agent);
-        let by_hand = format!(
-            "nothing was changed; to do it by hand, delete every entry of {path} whose command has `ordain hook {agent}`"
-        );
-        report::note(&by_hand, None);
-    })
+    confirmed.inspect_err(|_| report::note(&file.by_hand(), None))
 }
 
 /// The absolute path of this program, without links.
@@ -250,14 +268,15 @@ fn program() -> Result<PathBuf, Failure> {
 impl SettingsFile {
     fn done(&self, agent: Agent, result: &'static str) -> Done {
         let file = self.path.display().to_string();
-        Done { agent: agent.name(), file, result, diff: None, checks: Vec::new(), not_covered: Vec::new() }
+        let (checks, not_covered) = (Vec::new(), Vec::new());
+        Done { agent: agent.name(), file, result, level: None, diff: None, checks, not_covered }
     }
 
     /// The hooks of ordain in it.
     fn hooks(&self) -> Result<Vec<Found>, Failure> {
         match self.text.as_deref() {
             Some(text) if !text.trim().is_empty() => {
-                find_hook(self.agent, text).map_err(|error| self.refused(&error))
+                find_hook(self.agent, &self.path, text).map_err(|error| self.refused(&error))
             }
             _ => Ok(Vec::new()),
         }

@@ -104,6 +104,17 @@ impl Target {
         Ok(Self { gate, key, status: client.gate()?, owners })
     }
 
+    /// The level that protects the gate, and what that means.
+    pub(super) fn level(&self) -> (&'static str, &'static str) {
+        match &self.gate {
+            GatePin::Own { .. } => {
+                ("project", "a program that you let run can do whatever you can do, also to the gate")
+            }
+            GatePin::Service { .. } => ("service", "gate, key and record belong to another user"),
+            GatePin::Server { .. } => ("server", "gate, key and record are on another machine"),
+        }
+    }
+
     pub(super) fn pins(&self, agent: Agent, actor: Option<&str>, wait_s: u64) -> Result<Pins, Failure> {
         let agents = &self.status.agents;
         if let (GatePin::Server { .. }, Some(actor)) = (&self.gate, actor) {
