@@ -184,7 +184,7 @@ async fn a15_a_command_that_cannot_be_read_locks_as_a_whole() {
         let first = used(scene, "first", command).await;
         ends(scene, &first, UseOutcome::Unknown).await;
         is_locked(scene, "again", command).await;
-        // What can be read of it locks by itself; what cannot is the whole command.
+        // The part that can be read locks by itself; the other is the whole command.
         is_locked(scene, "push", "git push origin main").await;
         used(scene, "other", "frobnicate --now").await;
         check(scene).await;
@@ -207,7 +207,7 @@ async fn a15_a_row_says_which_effects_of_commands_lock() {
         // The row makes the push of another `noise` another effect.
         used(scene, "push", "git push origin main").await;
         check(scene).await;
-        // Whoever approves is told of effects that only make a note.
+        // Approvers see effects that only make a note.
         let status = scene.submit(&shell("publish", "rm -r dist; npm publish")).await;
         let told = json!([{"permit_id": first.permit_id, "use": 1}]);
         assert_eq!(status.view["earlier"]["unknown"], Json::Null, "a proposer is not told");

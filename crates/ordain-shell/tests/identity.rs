@@ -4,7 +4,7 @@
 
 use ordain_shell::{EffectKind, Identity, Place, analyse};
 
-/// What the effects of a kind are about.
+/// The things that the effects of a kind are about.
 fn of(kind: EffectKind, command: &str) -> Vec<Option<Identity>> {
     let place = Place { workspace: Some("/w"), cwd: ".", home: None };
     let effects = analyse(command, &place).effects;

@@ -29,7 +29,7 @@ pub struct EffectKey {
     pub blocks: bool,
 }
 
-/// What two proposals have in common if they do the same.
+/// The parts that two proposals have in common if they do the same.
 #[derive(Serialize)]
 struct Covered<'a> {
     action_type: &'a str,
