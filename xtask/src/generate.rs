@@ -45,14 +45,14 @@ fn write() -> std::result::Result<(), String> {
 }
 
 fn bless_reports() -> std::result::Result<(), String> {
-    let mut bless = cargo(&["test", "-q", "-p", "ordain-spec", "--test", "conformance", "accept_is"]);
+    let mut bless = cargo(&["test", "-q", "--workspace", "--test", "conformance", "accept_is"]);
     run_command(bless.env("ORDAIN_BLESS", "1"))
 }
 
 /// The command line is not a library that this could read the table from.
 fn bless_exit_codes() -> std::result::Result<(), String> {
     let test = "exit::tests::the_documents_have_these_exit_codes";
-    let mut bless = cargo(&["test", "-q", "-p", "ordain-cli", "--bin", "ordain", test]);
+    let mut bless = cargo(&["test", "-q", "--workspace", "--bin", "ordain", test]);
     run_command(bless.env("ORDAIN_BLESS", "1"))
 }
 

@@ -240,7 +240,7 @@ impl Gate {
             ruling.drop_permit();
         }
         guards.extend(ruling.guard());
-        // Nobody decides about an action that does not wait. Whoever wants to see it asks for it.
+        // Nobody decides about an action that does not wait. It is there for all who ask for the action.
         let view = if ruling.decision().outcome == Outcome::Hold {
             let packets = Packets::of(caller);
             let intent = request.as_deref().and_then(intent_of);

@@ -38,7 +38,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Of an action that waits for nobody, in the answer to whoever submitted it.
+    /// The view in the answer to a submission that waits for nobody.
     pub(crate) fn none() -> Self {
         Self { document: ViewDocument::none(), digest: String::new() }
     }

@@ -36,7 +36,7 @@ use tower::ServiceExt;
 #[derive(Clone)]
 pub struct App(Arc<Parts>);
 
-/// What the application is made of.
+/// The parts of the application.
 #[derive(Clone)]
 pub struct Parts {
     /// The host of the URL by which others reach the server.
