@@ -82,7 +82,8 @@ impl Gate {
         let is_late = now_ms > used.deadline_ms.saturating_add(GRACE_MS);
         // "Nobody knows" keeps the lock, so the worker may always say it. Everything else by another caller, or after
         // the deadline, is a person's word, and an owner's key signs it.
-        let authorized = if own && (!is_late || report.outcome == UseOutcome::Unknown) {
+        let by_worker = own && caller.signed.is_empty();
+        let authorized = if by_worker && (!is_late || report.outcome == UseOutcome::Unknown) {
             Authorized::default()
         } else {
             self.authorize_settlement(caller, permit_id, report).await?

@@ -61,7 +61,10 @@ pub(super) fn all(
 pub(super) fn one(client: &Client, shown: &ActionStatus, json: bool) -> Result<Outcome, Failure> {
     if !signing::on_terminal() {
         let failure = Failure::Usage("standard input is not a terminal".to_owned());
-        let hint = format!("run this on a terminal, or `ordain permit outcome {}`", shown.action_id);
+        let hint = format!(
+            "run this on a terminal, or `ordain permit outcome {} succeeded|failed`",
+            shown.action_id
+        );
         return Err(failure.with_hint(hint));
     }
     let signer = Signer::find(client)?;
