@@ -88,7 +88,7 @@ async fn keys_of(scene: &Scene, kind: &str) -> Vec<String> {
     let entries = scene.gate.store().entries(0, 1_000).await.unwrap();
     let events =
         entries.iter().map(|row| serde_json::from_slice::<Json>(&row.bytes).unwrap()["event"].clone());
-    let last = events.filter(|event| event["kind"] == kind).last().unwrap();
+    let last = events.rev().find(|event| event["kind"] == kind).unwrap();
     serde_json::from_value(last["effect_keys"].clone()).unwrap()
 }
 
