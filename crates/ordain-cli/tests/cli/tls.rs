@@ -48,7 +48,8 @@ fn a_client_trusts_the_authorities_it_is_told_and_says_what_is_wrong() {
     // The authorities of the machine are those of its files.
     with(&[], &[("SSL_CERT_FILE", "ca.pem")]).ended(0);
     let unknown = "its certificate has an unknown issuer";
-    with(&[], &[])
+    // A machine may have no authorities of its own.
+    with(&[], &[("SSL_CERT_FILE", "other.pem")])
         .ended(1)
         .says_all(&[unknown, "hint: name the authority that signed it with `--cacert FILE`"]);
     let not_in = "hint: the authority that signed it is not in `other.pem`";
@@ -186,7 +187,8 @@ fn a_job_asks_a_server_over_tls() {
     let mut setup =
         guarded.command(&["setup", "claude", "--project", "--json", "--actor", "agent-1", "--server", &url]);
     setup.arg("--token-file").arg(&token);
-    ran(&mut setup).ended(1).says("unknown issuer");
+    room.write("other.pem", &Authority::new("others").pem());
+    ran(setup.env("SSL_CERT_FILE", room.path("other.pem"))).ended(1).says("unknown issuer");
     let done = ran(setup.env("ORDAIN_CACERT", &ca)).ended(0).json();
     assert!(done["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true), "{done}");
     let settings: Json = serde_json::from_str(&room.read(".claude/settings.local.json")).unwrap();
