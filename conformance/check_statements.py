@@ -62,6 +62,11 @@ def broken_rules(approval: dict, keys: list) -> list:
     if session and not (1 <= session["number"] <= SESSION_SIGNATURES
                         and 0 <= approval["at_ms"] - session["started_at_ms"] <= SESSION_MS):
         broken.append("AP12")
+    # Scopes have whole numbers and plain names, so sorted keys are their canonical form.
+    scope = approval.get("scope")
+    text = json.dumps(scope, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    if scope is not None and signature["scope"] != f"sha256:{hashlib.sha256(text.encode()).hexdigest()}":
+        broken.append("AP13")
     return broken
 
 

@@ -58,8 +58,9 @@ impl Signer {
         // The last lines before the passphrase: however long the rest was, they are on the screen.
         let columns = terminal.size().columns.saturating_sub(1);
         for line in about {
-            let line = crate::wording::cut(&printable(line), columns);
-            terminal.say(&format!("{line}\n")).map_err(terminal_failure)?;
+            for part in about_lines(line, columns) {
+                terminal.say(&format!("{part}\n")).map_err(terminal_failure)?;
+            }
         }
         let key = self.unlock(&mut terminal)?;
         texts.into_iter().map(|text| signed(text, &key)).collect()
@@ -82,6 +83,15 @@ impl Signer {
         let Some(signature) = key.sign(statement.as_bytes(), since_boot_ms()) else { return Ok(None) };
         with_signature(statement, &public_text(&self.file), &signature).map(Some)
     }
+}
+
+/// One line, unless it says that something may be repeated: then all of it is shown.
+fn about_lines(line: &str, columns: usize) -> Vec<String> {
+    let line = printable(line);
+    if line.starts_with(crate::gate::repeat::GRANT) {
+        return crate::page::wrapped(&line, columns);
+    }
+    vec![crate::wording::cut(&line, columns)]
 }
 
 /// The client for one owner act. A gate with an owner gets a statement about the act, signed at this terminal.

@@ -251,7 +251,11 @@ async fn decide_again(
         Some(document) => Some(typed(&gate.shared_document(document).await?)?),
         None => None,
     };
-    let again = Again { proposal: recorded.proposal, evidence, approvals, keys, pins };
+    let grant = match &inputs.grant {
+        Some(grant) => Some(gate.shared_document(&grant.grant_document).await?),
+        None => None,
+    };
+    let again = Again { proposal: recorded.proposal, evidence, approvals, keys, pins, grant };
     let now = again.decide(&loaded, &inputs)?;
     let (was, now) = compared(was, now, decision_document, other.is_some());
     Ok((was, now, inputs, again.proposal))
@@ -264,6 +268,7 @@ pub(crate) struct Again {
     pub(crate) approvals: Vec<Vec<u8>>,
     pub(crate) keys: ApproverKeys,
     pub(crate) pins: Option<Pins>,
+    pub(crate) grant: Option<Vec<u8>>,
 }
 
 impl Again {
@@ -280,8 +285,13 @@ impl Again {
             Some(document) => Some(typed(&find(document)?)?),
             None => None,
         };
+        let grant = match &inputs.grant {
+            Some(grant) => Some(find(&grant.grant_document)?),
+            None => None,
+        };
         Ok(Self {
             pins,
+            grant,
             proposal: find(&inputs.proposal_document)?,
             evidence: inputs.evidence_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
             approvals: inputs.approval_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
@@ -292,8 +302,8 @@ impl Again {
     pub(crate) fn decide(&self, loaded: &Loaded, inputs: &Inputs) -> Result<Judged, GateError> {
         let proposal = Value::read(&self.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let (evidence, approvals) = (&self.evidence, &self.approvals);
-        let (keys, pins) = (&self.keys, self.pins.as_ref());
-        judge(loaded, inputs, &Texts { proposal: &proposal, evidence, approvals, keys, pins })
+        let (keys, pins, grant) = (&self.keys, self.pins.as_ref(), self.grant.as_deref());
+        judge(loaded, inputs, &Texts { proposal: &proposal, evidence, approvals, keys, pins, grant })
     }
 }
 

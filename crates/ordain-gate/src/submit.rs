@@ -10,6 +10,7 @@ use super::limits::{EVIDENCE_BYTES_MAX, HOLD_MS_MAX};
 use super::open::Gate;
 use super::policy::Loaded;
 use super::records::{Action, Control, Evidence, Stored, Versioned};
+use super::standing::{Candidate, UsedGrant};
 use super::status::Shown;
 use super::transaction::{Reading, Step, Writing};
 use super::undo::OwnUndo;
@@ -58,6 +59,8 @@ pub(crate) struct Case {
     pub(crate) undoes: Option<ActionId>,
     /// Whether an ALLOW comes with a permit. A call that is only observed gets none.
     pub(crate) mints: bool,
+    /// The grant that may stand in for approvals.
+    pub(crate) grant: Option<Candidate>,
     /// When it is judged.
     pub(crate) now_ms: u64,
 }
@@ -81,6 +84,8 @@ pub(crate) struct NewAction {
     pub(crate) documents: Vec<Vec<u8>>,
     request_document: Option<String>,
     superseded: Option<(ActionId, Action)>,
+    /// The grant that allowed it.
+    grant: Option<UsedGrant>,
 }
 
 impl Gate {
@@ -175,6 +180,7 @@ impl Gate {
             evidence,
             undoes: None,
             mints: true,
+            grant: None,
             now_ms,
         })
     }
@@ -208,6 +214,7 @@ impl Gate {
             evidence,
             undoes,
             mints,
+            grant,
             now_ms,
             ..
         } = case;
@@ -232,14 +239,25 @@ impl Gate {
         // A proposal that arrived as it is recorded was read already.
         let reread = if proposal == incoming.bytes { None } else { Some(Value::read(&proposal)?) };
         let document = reread.as_ref().unwrap_or(incoming.document);
-        let inputs = Inputs::of(&action, document, &loaded, &control_body, now_ms);
+        let mut inputs = Inputs::of(&action, document, &loaded, &control_body, now_ms);
+        let mut keys = None;
+        if let Some(grant) = &grant {
+            inputs.grant = Some(grant.input(&action, &control_body));
+            inputs.keys_document = control_body.keys.map(|keys| keys.document);
+            keys = Some(self.approver_keys(&control_body)?);
+        }
+        let keys = keys.as_deref().unwrap_or(&NO_KEYS);
         let pins = loaded.pins.of(&inputs);
-        let texts = Texts { proposal: document, evidence: &evidence, approvals: &[], keys: &NO_KEYS, pins };
+        let granted = grant.as_ref().map(Candidate::document);
+        let texts =
+            Texts { proposal: document, evidence: &evidence, approvals: &[], keys, pins, grant: granted };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         if !mints {
             ruling.drop_permit();
         }
         guards.extend(ruling.guard());
+        let grant = grant.filter(|_| ruling.uses_grant()).map(Candidate::used);
+        guards.extend(grant.as_ref().map(UsedGrant::guard));
         // Nobody decides about an action that does not wait. Whoever wants to see it asks for it.
         let view = if ruling.decision().outcome == Outcome::Hold {
             let packets = Packets::of(caller);
@@ -263,6 +281,7 @@ impl Gate {
             documents,
             request_document,
             superseded,
+            grant,
         })
     }
 
@@ -328,6 +347,7 @@ impl NewAction {
             project: self.action.project.clone(),
         });
         let ruled = self.ruling.write(writing, &self.id, &mut self.action, self.held_until_ms)?;
+        self.grant.map_or(Ok(()), |grant| grant.write(writing))?;
         if let Some((old_id, mut old)) = self.superseded {
             let (action_id, by_action_id) = (old_id.to_string(), self.id.clone());
             writing.event(Event::Superseded { action_id, by_action_id });
