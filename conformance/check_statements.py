@@ -40,6 +40,8 @@ def is_signed_with(key: dict, approval: dict) -> bool:
 def broken_rules(approval: dict, keys: list) -> list:
     signature, session = approval["signature"], approval["signature"].get("session")
     known = [key for key in keys if key["key_id"] == signature["key_id"]]
+    # Scopes have whole numbers and plain names, so sorted keys are their canonical form.
+    scope = json.dumps(approval.get("scope"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     holds = {
         "AP7": (signature["scope"] == "once" or re.fullmatch(r"sha256:[0-9a-f]{64}", signature["scope"]))
         and signature["assurance"] in ("recent", "presence") and (session is not None) == (signature["assurance"] == "recent"),
@@ -48,7 +50,8 @@ def broken_rules(approval: dict, keys: list) -> list:
         "AP10": all(key["principal"] == approval["approver"] for key in known),
         "AP11": all(is_signed_with(key, approval) for key in known),
         "AP12": not session or (1 <= session["number"] <= SESSION_SIGNATURES
-                                and 0 <= approval["at_ms"] - session["started_at_ms"] <= SESSION_MS)}
+                                and 0 <= approval["at_ms"] - session["started_at_ms"] <= SESSION_MS),
+        "AP13": "scope" not in approval or signature["scope"] == "sha256:" + hashlib.sha256(scope.encode()).hexdigest()}
     return [rule for rule, fits in holds.items() if not fits]
 
 if __name__ == "__main__":

@@ -456,6 +456,20 @@ def recent_approval() -> dict:
     return doc
 
 
+def scoped_approval() -> dict:
+    doc = signed_approval()
+    doc["scope"] = {
+        "covers": "deed",
+        "deed": hash_of("the deed of a call"),
+        "max_uses": 5,
+        "permits": {"crm-updates": hash_of("the text of a permit")},
+        "until_ms": doc["at_ms"] + 43200000,
+    }
+    doc["signature"]["scope"] = hash_of(doc["scope"])
+    sign_approval(doc)
+    return doc
+
+
 def rejection() -> dict:
     return approval(approver="bob", verdict="reject", reason="The record is under a legal hold.")
 
@@ -827,6 +841,7 @@ CASES = [
          facts=APPROVER_KEYS),
     Case("approval", "AP12", both(put("/signature/session/number", 21), sign_approval), accept=recent_approval,
          facts=APPROVER_KEYS),
+    Case("approval", "AP13", put("/scope/max_uses", 20), accept=scoped_approval, facts=APPROVER_KEYS),
     Case("approval", "SCHEMA", put("/on_behalf_of", "carol")),
     #
     Case("decision", "DC1", put("/decision_schema_version", "1.0.0")),

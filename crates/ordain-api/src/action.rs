@@ -7,6 +7,7 @@ use crate::view::ViewDocument;
 use ordain_spec::action::{ActionType, KernelRequest, Proposal, RiskEnvelope, Target};
 use ordain_spec::approval::{Approval, Verdict};
 use ordain_spec::decision::{Decision, Outcome};
+use ordain_spec::standing::StandingScope;
 use ordain_spec::statement::Signed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,6 +153,10 @@ pub struct VerdictRequest {
     /// The signed statement of the verdict, where the policies ask for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
+    /// How far the approval goes beyond this action; the signed statement names its hash. Without it, it is for this action
+    /// once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<StandingScope>,
 }
 
 /// The answer to a caller that wants to act at once.

@@ -3,12 +3,15 @@
 use crate::limits::{NAME_CHARACTERS_MAX, NAME_PATTERN};
 use base64ct::{Base64UrlUnpadded, Encoding};
 use ordain_canon::{Canonicalizer, ContentHash};
+use ordain_spec::Sha256;
 use ordain_spec::approval::Verdict;
+use ordain_spec::standing::{Covers, StandingScope};
 use ordain_spec::statement::{
-    ActStatement, ApprovalStatement, ApproverKey, Assurance, ONCE, Passkey, Session, Signed, reason_hash,
+    ActStatement, ApprovalStatement, ApproverKey, Assurance, Passkey, Session, Signed, reason_hash,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The header that carries the signed statements of an owner act: base64url of a JSON array of [`Signed`].
 pub const STATEMENT_HEADER: &str = "ordain-statement";
@@ -109,6 +112,35 @@ pub struct SigningTerms {
     pub not_after_ms: u64,
     /// Goes into the statement as it is.
     pub nonce: String,
+    /// On what terms the same call may be repeated, where the policies let approvers say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<StandingTerms>,
+}
+
+/// On what terms an approver may say that calls with the same deed are approved too.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StandingTerms {
+    /// The deed of the action.
+    pub deed: Sha256,
+    /// How many later calls at most.
+    pub max_uses: u64,
+    /// The permits that ask for approvals, and the hash of each one's text.
+    pub permits: BTreeMap<String, Sha256>,
+    /// Until when at most, in milliseconds since 1970.
+    pub until_ms: u64,
+}
+
+impl StandingTerms {
+    /// The widest scope that they allow until a time.
+    pub fn scope(&self, until_ms: u64) -> StandingScope {
+        StandingScope {
+            covers: Covers::Deed,
+            deed: self.deed.clone(),
+            max_uses: self.max_uses,
+            permits: self.permits.clone(),
+            until_ms: until_ms.min(self.until_ms),
+        }
+    }
 }
 
 /// Everything that the statement of an owner act needs besides its author and its subject.
@@ -166,6 +198,8 @@ pub struct Approving<'a> {
     pub assurance: Assurance,
     /// The session of a key that stays unlocked; of a signature that is `recent`.
     pub session: Option<&'a Session>,
+    /// The hash of the scope, or `once`.
+    pub scope: &'a str,
 }
 
 impl SigningTerms {
@@ -178,7 +212,7 @@ impl SigningTerms {
             proposal_hash: self.proposal_hash.clone(),
             view_digest: approving.view_digest.to_owned(),
             verdict: approving.verdict,
-            scope: ONCE.to_owned(),
+            scope: approving.scope.to_owned(),
             assurance: approving.assurance,
             session: approving.session.cloned(),
             reason_hash: reason_hash(approving.reason),

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version that is written.
-pub const ENTRY_SCHEMA_VERSION: &str = "0.6.0";
+pub const ENTRY_SCHEMA_VERSION: &str = "0.7.0";
 
 /// One entry of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,17 @@ pub struct ReplacedGate {
     pub origin: String,
     /// The last signed head of its ledger, a signed note.
     pub checkpoint: String,
+}
+
+/// One use of a standing grant.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantUse {
+    /// The grant.
+    pub grant_id: String,
+    /// Which use of it, counted from 1.
+    #[serde(rename = "use")]
+    pub number: u64,
 }
 
 /// One event. A `*_document` is the hash of a document in the store.
@@ -89,6 +100,9 @@ pub enum Event {
         inputs_document: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at_ms: Option<u64>,
+        /// The standing grant that it is an ALLOW by.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<GrantUse>,
     },
     /// Somebody said yes.
     Approved {
@@ -107,6 +121,17 @@ pub enum Event {
         /// By which it is found when the same is proposed again: one for each effect.
         effect_keys: Vec<String>,
     },
+    /// The approvers of an action signed that calls with the same deed are approved too.
+    Granted {
+        action_id: String,
+        grant_id: String,
+        deed: String,
+        max_uses: u64,
+        until_ms: u64,
+        grant_document: String,
+    },
+    /// And no longer.
+    GrantRevoked { grant_id: String },
     /// A held proposal was replaced by another.
     Superseded { action_id: String, by_action_id: String },
     /// Nobody answered in time.
@@ -252,6 +277,8 @@ impl Event {
             Self::Decided { .. } => "decided",
             Self::Approved { .. } => "approved",
             Self::Rejected { .. } => "rejected",
+            Self::Granted { .. } => "granted",
+            Self::GrantRevoked { .. } => "grant_revoked",
             Self::Superseded { .. } => "superseded",
             Self::Expired { .. } => "expired",
             Self::PermitMinted { .. } => "permit_minted",
@@ -280,7 +307,7 @@ impl Event {
         }
     }
 
-    /// Whether it changes the gate's own state: its policies, keys, tokens and approved tools,
+    /// Whether it changes the gate's own state: its policies, keys, tokens, grants and approved tools,
     /// and whether it is halted.
     pub fn changes_gate(&self) -> bool {
         match self {
@@ -297,7 +324,9 @@ impl Event {
             | Self::TokenRevoked { .. }
             | Self::ServerListed { .. }
             | Self::ServerPinned { .. }
-            | Self::ToolBlocked { .. } => true,
+            | Self::ToolBlocked { .. }
+            | Self::Granted { .. }
+            | Self::GrantRevoked { .. } => true,
             Self::Submitted { .. }
             | Self::Decided { .. }
             | Self::Approved { .. }
@@ -325,6 +354,7 @@ impl Event {
             | Self::Decided { action_id, .. }
             | Self::Approved { action_id, .. }
             | Self::Rejected { action_id, .. }
+            | Self::Granted { action_id, .. }
             | Self::Superseded { action_id, .. }
             | Self::Expired { action_id }
             | Self::Observed { action_id, .. }
@@ -334,6 +364,7 @@ impl Event {
             | Self::Applied { action_id, .. }
             | Self::Undone { action_id, .. } => Some(action_id),
             Self::Opened { .. }
+            | Self::GrantRevoked { .. }
             | Self::EvidenceReceived { .. }
             | Self::Drafted { .. }
             | Self::PolicyChanged { .. }
@@ -371,6 +402,7 @@ impl Event {
             | Self::Rejected { approval_document, earlier_document, .. } => {
                 [approval_document].into_iter().chain(earlier_document).map(String::as_str).collect()
             }
+            Self::Granted { grant_document, .. } => vec![grant_document],
             Self::PermitMinted { permit_document, .. } => vec![permit_document],
             Self::Observed { decision_document, .. } => vec![decision_document],
             Self::PermitSettled { report_document, .. } => vec![report_document],
@@ -386,6 +418,7 @@ impl Event {
                 vec![pins_document]
             }
             Self::Opened { .. }
+            | Self::GrantRevoked { .. }
             | Self::Superseded { .. }
             | Self::Expired { .. }
             | Self::Applied { .. }

@@ -14,6 +14,7 @@ mod entry;
 mod events;
 mod evidence;
 mod gate;
+mod grant;
 mod ledger;
 mod note;
 mod permit;
@@ -36,11 +37,11 @@ pub use action::{
 };
 pub use approver::{
     ActTerms, ApproverKeyList, Approving, NewApproverKey, OwnerAct, PasskeyOffer, STATEMENT_HEADER,
-    STATEMENTS_MAX, SigningTerms, read_statement_header, statement_header,
+    STATEMENTS_MAX, SigningTerms, StandingTerms, read_statement_header, statement_header,
 };
 pub use document::{VerifyReport, VerifyResult, VerifyViolation};
 pub use dossier::{DOSSIER_SCHEMA_VERSION, Dossier, DossierEntry};
-pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, LedgerEntry, ReplacedGate};
+pub use entry::{ENTRY_SCHEMA_VERSION, Entry, Event, GrantUse, LedgerEntry, ReplacedGate};
 pub use error::FieldError;
 pub use events::{EventsQuery, GateEvent, ViewQuery};
 pub use evidence::EvidenceReceipt;
@@ -48,6 +49,7 @@ pub use gate::{
     EndedObservation, GateStatus, Halt, KeyStatus, NewObservation, Observation, PolicyOnRecord, PolicyPush,
     PolicyPushed, ReasonRequest,
 };
+pub use grant::{GrantList, GrantState, GrantStatus};
 pub use ledger::{Audit, ConsistencyProof, Damage, DocumentOnRecord, EntryPage};
 pub use note::{DraftRequest, FailedDraft, NoteFinding, NoteValidation};
 pub use openapi::openapi;

@@ -173,6 +173,8 @@ operation_ids! {
     CreateToken = "create_token",
     ListTokens = "list_tokens",
     RevokeToken = "revoke_token",
+    ListGrants = "list_grants",
+    RevokeGrant = "revoke_grant",
     CreateSession = "create_session",
     EndSession = "end_session",
     RegisterProject = "register_project",
@@ -305,6 +307,8 @@ mod tests {
             ("halt", Presence::NotNeeded),
             // So does the end of an observation.
             ("end_observation", Presence::NotNeeded),
+            // A grant that is gone leaves its calls held.
+            ("revoke_grant", Presence::NotNeeded),
             // A session may look. Its decisions are signed.
             ("create_session", Presence::NotNeeded),
             ("end_session", Presence::NotNeeded),

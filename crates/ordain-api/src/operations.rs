@@ -12,6 +12,7 @@ use crate::gate::{
     EndedObservation, GateStatus, KeyStatus, NewObservation, PolicyOnRecord, PolicyPush, PolicyPushed,
     ReasonRequest,
 };
+use crate::grant::{GrantList, GrantStatus};
 use crate::ledger::{Audit, ConsistencyProof, DocumentOnRecord, EntryPage};
 use crate::limits::{ACT_BODY_BYTES_MAX, BODY_BYTES_MAX, POLICY_BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX};
 use crate::note::{DraftRequest, FailedDraft, NoteValidation};
@@ -423,6 +424,24 @@ pub static OPERATIONS: &[Operation] = &[
         summary: "Revoke a token, at once and everywhere",
         access: Access::Roles(&[Role::Operator]),
         answers: &[json(200, "Revoked", schema::<TokenStatus>), UNKNOWN],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::ListGrants,
+        path: "/v1/grants",
+        summary: "List standing grants, the newest first",
+        access: Access::Roles(SEES_ALL),
+        answers: &[json(200, "Grants", schema::<GrantList>)],
+        ..PLAIN
+    },
+    Operation {
+        id: OperationId::RevokeGrant,
+        method: Method::Delete,
+        path: "/v1/grants/{id}",
+        summary: "Take a standing grant back, at once and everywhere",
+        access: Access::Roles(&[Role::Approver, Role::Operator]),
+        answers: &[json(200, "Revoked", schema::<GrantStatus>), UNKNOWN],
+        presence: Presence::NotNeeded,
         ..PLAIN
     },
     Operation {

@@ -15,7 +15,7 @@ const WIDTH_MAX: usize = 100;
 /// The commands of the program, by what people come for. A command that is not here is listed last.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["demo", "init", "doctor", "help"]),
-    ("Propose and decide", &["submit", "status", "approve", "reject", "watch"]),
+    ("Propose and decide", &["submit", "status", "approve", "reject", "watch", "grant"]),
     ("Agents", &["setup", "hook", "scan", "pause", "mcp", "work"]),
     ("Policies", &["policy", "decide", "replay"]),
     ("Record", &["ledger", "report", "dossier", "permit", "evidence"]),
@@ -40,6 +40,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("evidence add", &["ordain evidence add packet.json"]),
     ("gate forget", &["ordain gate forget ."]),
     ("gate list", &["ordain gate list"]),
+    ("grant list", &["ordain grant list", "ordain grant list --all"]),
+    ("grant revoke", &["ordain grant revoke grant_0123456789abcdef"]),
     ("halt", &["ordain halt --reason \"the agent loops\""]),
     ("hash", &["ordain hash --kind plan plan.json"]),
     ("help", &["ordain help approve", "ordain help ledger verify"]),

@@ -71,11 +71,13 @@ impl Signer {
         }
         // The last lines before the passphrase: however long the rest was, they are on the screen.
         let size = terminal.size();
+        let columns = size.columns.saturating_sub(1);
         let room = size.rows.saturating_sub(ABOUT_ROWS_FREE).max(ABOUT_ROWS_MIN);
         let left_out = if about.len() > room { about.len() - room + 1 } else { 0 };
         for line in about.iter().take(about.len() - left_out) {
-            let line = crate::wording::cut(&printable(line), size.columns.saturating_sub(1));
-            terminal.say(&format!("{line}\n")).map_err(terminal_failure)?;
+            for part in about_lines(line, columns) {
+                terminal.say(&format!("{part}\n")).map_err(terminal_failure)?;
+            }
         }
         if left_out > 0 {
             terminal.say(&format!("  and {left_out} more\n")).map_err(terminal_failure)?;
@@ -99,6 +101,15 @@ impl Signer {
         let Some(signature) = key.sign(statement.as_bytes(), since_boot_ms()) else { return Ok(None) };
         with_signature(statement, &public_text(&self.file), &signature).map(Some)
     }
+}
+
+/// One line, unless it says that something may be repeated: then all of it is shown.
+fn about_lines(line: &str, columns: usize) -> Vec<String> {
+    let line = printable(line);
+    if line.starts_with(crate::gate::repeat::GRANT) {
+        return crate::page::wrapped(&line, columns);
+    }
+    vec![crate::wording::cut(&line, columns)]
 }
 
 /// The client for one owner act. A gate with an owner gets a statement about the act, signed at this terminal; the

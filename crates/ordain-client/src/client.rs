@@ -7,12 +7,12 @@ use ordain_api::{
     ActAnswer, ActQuery, ActTerms, ActionPage, ActionQuery, ActionStatus, ActionsQuery, ApproverKeyList,
     Audit, BlockedTool, ConsistencyProof, ConsistencyQuery, CreatedToken, DocumentOnRecord, Dossier,
     DraftRequest, EndSessionQuery, EndedObservation, EndedSessions, EntriesQuery, EntryPage, EventsQuery,
-    EvidenceReceipt, FailedDraft, GateEvent, GateStatus, Health, Jwks, KernelUseRequest, KeyStatus,
-    ListingAnswer, ListingReport, NewApproverKey, NewObservation, NewPins, NewProject, NewSession, NewToken,
-    NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus, PolicyOnRecord, PolicyPush,
-    PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectList, ProjectStatus, ProofQuery, Ready,
-    ReasonRequest, RegisteredProject, ServerList, ServerStatus, Session, SubmitQuery, TokenList, TokenStatus,
-    UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult, ViewQuery,
+    EvidenceReceipt, FailedDraft, GateEvent, GateStatus, GrantList, GrantStatus, Health, Jwks,
+    KernelUseRequest, KeyStatus, ListingAnswer, ListingReport, NewApproverKey, NewObservation, NewPins,
+    NewProject, NewSession, NewToken, NoteValidation, OperationId, OutcomeReport, OwnerAct, PermitStatus,
+    PolicyOnRecord, PolicyPush, PolicyPushed, PolicyQuery, Problem, ProblemCode, ProjectList, ProjectStatus,
+    ProofQuery, Ready, ReasonRequest, RegisteredProject, ServerList, ServerStatus, Session, SubmitQuery,
+    TokenList, TokenStatus, UseReceipt, UseRequest, VerdictRequest, VerifyQuery, VerifyResult, ViewQuery,
 };
 use ordain_spec::statement::{ApproverKey, Signed};
 use ordain_spec::{Kind, note};
@@ -402,6 +402,16 @@ impl Client {
     /// Forgets a project, or gives nothing if there is none with this id.
     pub fn forget_project(&self, project_id: &str) -> Result<Option<RegisteredProject>, ClientError> {
         known(self.ask(OperationId::ForgetProject, Some(project_id), String::new()))
+    }
+
+    /// The standing grants, the newest first.
+    pub fn grants(&self) -> Result<GrantList, ClientError> {
+        self.ask(OperationId::ListGrants, None, String::new())
+    }
+
+    /// Takes a grant back, or gives nothing if there is none with this id.
+    pub fn revoke_grant(&self, id: &str) -> Result<Option<GrantStatus>, ClientError> {
+        known(self.ask(OperationId::RevokeGrant, Some(id), String::new()))
     }
 
     /// All tokens, without their secrets.

@@ -78,6 +78,7 @@ fn call_all(client: &Client) {
         reason: String::new(),
         view_digest: "sha256:0".to_owned(),
         signed: None,
+        scope: None,
     };
     let report = OutcomeReport {
         number: 1,
@@ -142,6 +143,8 @@ fn call_all(client: &Client) {
     let _ = client.create_token(&token);
     let _ = client.tokens();
     let _ = client.revoke_token("t");
+    let _ = client.grants();
+    let _ = client.revoke_grant("g");
     let _ = client.create_session(&NewSession { code: "c".to_owned() });
     let _ = client.end_session(true);
     let _ = client.register_project(&NewProject { path: "/shop".to_owned(), worktrees_of: None });

@@ -9,8 +9,9 @@ mod policy;
 mod shown;
 
 pub use judge::{
-    Case, Check, Examined, Judgement, ShellEffects, decide, decide_derived, decide_own_undo, decide_pinned,
-    decide_text, derive_shell, explain, mcp_server_of, nearest,
+    Case, Check, Examined, Judgement, ShellEffects, Standing, StandingOffer, decide, decide_derived,
+    decide_own_undo, decide_pinned, decide_standing, decide_text, derive_shell, explain, mcp_server_of,
+    nearest, standing_document,
 };
 pub use observed::{ObservedClaims, verify_observed};
 pub use permit::{

@@ -6,6 +6,8 @@ pub const APPROVAL_MS_MAX: u64 = 24 * 3_600_000;
 pub const APPROVALS_MAX: usize = 16;
 /// Uses that `@max_executions` may grant.
 pub const EXECUTIONS_MAX: u64 = 1_000_000;
+/// How long a permit holds that a standing grant came to.
+pub const STANDING_PERMIT_MS: u64 = 5 * 60_000;
 /// How long a permit holds when the proposal has no window.
 pub const WINDOW_MS_DEFAULT: u64 = 5 * 60_000;
 /// Preconditions that are compared.

@@ -135,6 +135,7 @@ impl Gate {
         {
             return self.join(caller, incoming, case, joined, called, sources).await;
         }
+        case.grant = self.candidate(&hold).await?;
         let called = Some((called, hold, effect_keys, effects));
         self.act_new(caller, incoming, act, case, called, sources, known, reading).await
     }
@@ -210,7 +211,7 @@ impl Gate {
     /// The action that a call with this deed joins: one that is open, one that is approved and unused, or one
     /// that somebody rejected, until its window ends.
     async fn joined(&self, hold: &Versioned<DeedHold>, act: &Act<'_>) -> Result<Option<Joined>, GateError> {
-        let Some(DeedHold { action_id, until_ms }) = &hold.body else { return Ok(None) };
+        let Some(DeedHold { action_id, until_ms, .. }) = &hold.body else { return Ok(None) };
         let known = Versioned::<Action>::read(&self.store, action_id.as_str()).await?;
         let Some(action) = known.body.clone() else { return Ok(None) };
         let now_ms = self.clock.now_ms();
@@ -332,7 +333,8 @@ impl Gate {
             }
             if let Some(hold) = hold {
                 let action_id = ActionId::new(recorded.id.clone());
-                writing.put(hold.id.as_str(), &DeedHold { action_id, until_ms: held_until_ms })?;
+                let grant = hold.body.and_then(|before| before.grant);
+                writing.put(hold.id.as_str(), &DeedHold { action_id, until_ms: held_until_ms, grant })?;
             }
             writing.put(recorded.id.as_str(), &recorded.action)?;
             sources.map_or(Ok(()), |sources| sources.write(writing))?;

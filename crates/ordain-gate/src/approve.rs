@@ -11,6 +11,7 @@ use super::nonce::NonceOf;
 use super::open::Gate;
 use super::owner::Authorized;
 use super::records::{Action, Control, RecordedApproval};
+use super::standing::NewGrant;
 use super::status::Shown;
 use super::transaction::{Reading, Step, document};
 use super::view::{Beside, Packets, view};
@@ -102,6 +103,9 @@ impl Gate {
             }
             .into());
         }
+        if let Some(problem) = scope_problem(request) {
+            return Err(GateError::invalid("/scope", problem));
+        }
         let mut approval = Approval {
             proposal_hash: Sha256::from(action.proposal_document),
             approver: NonEmpty::of(caller.principal.clone()),
@@ -110,6 +114,7 @@ impl Gate {
             view_digest: sha256(&shown.digest)?,
             at_ms: now_ms,
             how: Some(caller.how).filter(|how| *how != How::Local),
+            scope: request.scope.clone(),
             signature: None,
         };
         let authorized = Authorized::by(request.signed.clone());
@@ -119,6 +124,7 @@ impl Gate {
                 self.check_not_counted(signed).await?;
             }
         }
+        let given_at_ms = approval.at_ms;
         let (approval_document, approval_bytes) = document(&approval)?;
         let rejection = (request.verdict == Verdict::Reject)
             .then(|| EarlierRejection::of(ActionId::new(action_id), &approval));
@@ -131,15 +137,32 @@ impl Gate {
         let inputs = Inputs::with(&action, &proposal, &loaded, &control_body, now_ms, shell);
         let keys = &*self.approver_keys(&control_body)?;
         let pins = loaded.pins.of(&inputs);
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals: &approvals, keys, pins };
+        let texts = Texts {
+            proposal: &proposal,
+            evidence: &evidence,
+            approvals: &approvals,
+            keys,
+            pins,
+            grant: None,
+        };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         check_counts(caller, action_id, request.verdict, ruling.decision())?;
         check_alone(request, ruling.decision())?;
+        let granted = match &request.scope {
+            None => None,
+            Some(scope) => {
+                let (control, at_ms) = (&control_body, given_at_ms);
+                let hold =
+                    self.check_scope(scope, &ruling, control, action_id, &action, &proposal, at_ms).await?;
+                self.new_grant(hold, &ruling, action_id, &action, &proposal, &given, &approvals, now_ms)?
+            }
+        };
         let mut guards = vec![known.guard(), control.guard()];
         guards.extend(ruling.guard());
         guards.extend(authorized.guards());
         // Approvals do not change it, and whoever was shown it may go on.
         let effects = if rejection.is_some() { effects.into_effects(&mut guards) } else { Vec::new() };
+        guards.extend(granted.iter().flat_map(NewGrant::guards));
         let answer = Shown::to(caller, &action.actor);
         let (action_id, verdict) = (action_id.to_owned(), request.verdict);
         let held_until_ms = action.expires_at_ms.unwrap_or(now_ms);
@@ -160,6 +183,7 @@ impl Gate {
             }
             let ruled = ruling.write(writing, &action_id, &mut action, held_until_ms)?;
             writing.put(action_id.as_str(), &action)?;
+            granted.map_or(Ok(()), |granted| granted.write(writing))?;
             let minted = ruled.minted.as_deref();
             Ok(answer.status(&action_id, &action, ruled.decision, given, shown, minted, writing.at_ms))
         }))
@@ -180,8 +204,12 @@ impl Gate {
         let Statement::Approval(statement) = statement else {
             return Err(refused("the statement is about an owner act, not about an approval".to_owned()));
         };
-        if statement.scope != ONCE {
-            return Err(refused(format!("the statement has the scope `{}`, not `{ONCE}`", statement.scope)));
+        let scope = match &approval.scope {
+            None => ONCE.to_owned(),
+            Some(scope) => scope.hash()?.to_string(),
+        };
+        if statement.scope != scope {
+            return Err(refused(format!("the statement has the scope `{}`, not `{scope}`", statement.scope)));
         }
         approval.at_ms = statement.at_ms;
         approval.how = None;
@@ -284,6 +312,16 @@ fn check_alone(request: &VerdictRequest, decision: &Decision) -> Result<(), Gate
         return Err(GateError::Presence(problem));
     }
     Ok(())
+}
+
+/// A scope is for approvals, and only a signature can give it.
+fn scope_problem(request: &VerdictRequest) -> Option<&'static str> {
+    request.scope.as_ref()?;
+    match (request.verdict, &request.signed) {
+        (Verdict::Reject, _) => Some("a rejection has no scope"),
+        (Verdict::Approve, None) => Some("an approval for more than one action must be signed"),
+        (Verdict::Approve, Some(_)) => None,
+    }
 }
 
 fn sha256(text: &str) -> Result<Sha256, GateError> {

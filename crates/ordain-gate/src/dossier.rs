@@ -38,7 +38,9 @@ impl Gate {
             let Some(entry) = self.entry(index).await? else { continue };
             self.gather(&mut gathered, &asking, index, &entry, Some(&action)).await?;
             for (announcing, event) in self.announcing(index, &entry).await? {
-                self.gather(&mut gathered, &asking, announcing, &event, None).await?;
+                // A grant is about the same actor's calls, and so for whoever may see this one.
+                let action = matches!(event.event, Event::Granted { .. }).then_some(&action);
+                self.gather(&mut gathered, &asking, announcing, &event, action).await?;
             }
         }
         let (views, hidden) = views(&status);
@@ -92,7 +94,7 @@ impl Gate {
         Ok(())
     }
 
-    /// The entries before one that announce what it rests on: policies, evidence, keys.
+    /// The entries before one that announce what it rests on: policies, evidence, keys, grants.
     async fn announcing(&self, index: u64, entry: &Entry) -> Result<Vec<(u64, Entry)>, GateError> {
         let mut found = Vec::new();
         match &entry.event {
@@ -104,11 +106,13 @@ impl Gate {
                 let named = [inputs.files_document]
                     .into_iter()
                     .chain(inputs.keys_document)
-                    .chain(inputs.pins_document);
+                    .chain(inputs.pins_document)
+                    .chain(inputs.grant.map(|grant| grant.grant_document));
                 for hash in named.chain(inputs.evidence_documents) {
                     for place in self.naming(&hash).await?.into_iter().filter(|place| *place < index) {
                         let Some(entry) = self.entry(place).await? else { continue };
-                        if entry.event.action_id().is_none() {
+                        let is_grant = matches!(entry.event, Event::Granted { .. });
+                        if entry.event.action_id().is_none() || is_grant {
                             found.push((place, entry));
                             break;
                         }

@@ -187,7 +187,8 @@ impl Check<'_> {
         let mut rejected: Option<&[String]> = None;
         for (index, entry) in &entries {
             let index = *index;
-            if entry.event.action_id().is_some_and(|id| id != self.dossier.action_id) {
+            let is_grant = matches!(entry.event, Event::Granted { .. });
+            if !is_grant && entry.event.action_id().is_some_and(|id| id != self.dossier.action_id) {
                 self.wrong(format!("entry {index} is about another action"));
             }
             match &entry.event {
@@ -204,6 +205,7 @@ impl Check<'_> {
                 | Event::ServerListed { pins_document: Some(document), .. } => {
                     announced.insert(document);
                 }
+                Event::Granted { grant_document, .. } => drop(announced.insert(grant_document)),
                 Event::KeyRotated { .. } => {}
                 Event::Submitted { proposal_document, .. } => proposal = Some(proposal_document),
                 Event::Approved { approval_document, .. } | Event::Rejected { approval_document, .. } => {
@@ -302,10 +304,13 @@ impl Check<'_> {
         if policies.last().is_none_or(|(files, _)| !inputs.files_document.is(files)) {
             return Err("decides by policies that no entry before it puts in force".to_owned());
         }
-        let mut rests_on =
-            inputs.evidence_documents.iter().chain(&inputs.keys_document).chain(&inputs.pins_document);
+        let grant = inputs.grant.as_ref().map(|grant| &grant.grant_document);
+        let rests_on = inputs.evidence_documents.iter().chain(&inputs.keys_document);
+        let mut rests_on = rests_on.chain(&inputs.pins_document).chain(grant);
         if rests_on.any(|hash| !announced.contains(hash.to_string().as_str())) {
-            return Err("decides by evidence, keys or pins that no entry before it announces".to_owned());
+            return Err(
+                "decides by evidence, keys, pins or a grant that no entry before it announces".to_owned()
+            );
         }
         Ok(inputs)
     }
@@ -330,8 +335,9 @@ impl Check<'_> {
         }
         let dossier = self.dossier;
         let is_there = |hash: &ContentHash| dossier.documents.contains_key(&hash.to_string());
-        let rests_on =
-            [inputs.proposal_document, inputs.files_document].into_iter().chain(inputs.keys_document);
+        let rests_on = [inputs.proposal_document, inputs.files_document].into_iter();
+        let grant = inputs.grant.as_ref().map(|grant| grant.grant_document);
+        let rests_on = rests_on.chain(inputs.keys_document).chain(grant);
         let mut rests_on =
             rests_on.chain(inputs.evidence_documents.clone()).chain(inputs.approval_documents.clone());
         if !rests_on.all(|hash| is_there(&hash)) {

@@ -3,15 +3,18 @@
 
 use super::effects::EffectKeys;
 use super::fold::{EntryDocuments, Fold};
+use super::ids::GrantId;
 use super::judge::Inputs;
 use super::limits::CLOCKS_APART_MS_MAX;
 use super::observe::observed_until;
 use super::records::Action;
+use super::transaction;
 use ordain_api::{ActionState, Entry, Event};
-use ordain_canon::Value;
+use ordain_canon::{ContentHash, Value};
 use ordain_spec::action::{Deed, Proposal, SOURCE_SENSORS, project_name};
 use ordain_spec::approval::Approval;
-use ordain_spec::decision::Outcome;
+use ordain_spec::decision::{Decision, Outcome, gate};
+use ordain_spec::standing::common_scope;
 
 impl Fold {
     /// The claims of an entry that the entries before it do not bear out.
@@ -29,6 +32,7 @@ impl Fold {
                 if decision.outcome != *outcome {
                     doubts.push(format!("decides on `{action_id}` otherwise than its document says"));
                 }
+                doubts.extend(self.doubts_of_grant(action_id, &entry.event, inputs, decision));
                 doubts
             }
             (
@@ -84,6 +88,15 @@ impl Fold {
                     Vec::new()
                 }
             }
+            (Event::Granted { .. }, _) => self.doubts_of_new_grant(index, &entry.event, documents),
+            (Event::GrantRevoked { grant_id }, _) => {
+                let known = self.grants.get(grant_id.as_str());
+                if known.is_some_and(|grant| grant.revoked.is_none()) {
+                    Vec::new()
+                } else {
+                    vec![format!("takes back the grant `{grant_id}`, which does not count")]
+                }
+            }
             (Event::PermitMinted { action_id, permit_id, key_id, .. }, _) => {
                 let mut doubts = Vec::new();
                 let allowed = self.actions.get(action_id).is_some_and(|action| {
@@ -109,6 +122,89 @@ impl Fold {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// An ALLOW by a grant names it and takes its next use; the grant counts, and is for the deed of this call.
+    fn doubts_of_grant(
+        &self,
+        action_id: &str,
+        event: &Event,
+        inputs: &Inputs,
+        decision: &Decision,
+    ) -> Vec<String> {
+        let Event::Decided { grant: used, .. } = event else { return Vec::new() };
+        let told = decision.reasons.iter().any(|reason| reason.rule_id == gate::STANDING.name());
+        let by_grant = told && decision.outcome == Outcome::Allow;
+        if by_grant != used.is_some() {
+            return vec![format!(
+                "decides on `{action_id}` by a grant, and takes no use of it, or the other way round"
+            )];
+        }
+        let Some(input) = &inputs.grant else {
+            return if by_grant {
+                vec![format!("decides on `{action_id}` by a grant that its inputs do not name")]
+            } else {
+                Vec::new()
+            };
+        };
+        let Some(grant) = self.grants.get(input.grant_id.as_str()) else {
+            return vec![format!(
+                "decides on `{action_id}` by the grant `{}`, which nobody gave",
+                input.grant_id
+            )];
+        };
+        let action = self.actions.get(action_id);
+        let project = action.and_then(|action| action.project.as_ref());
+        let project = project.map(|project| project.project_id.as_str());
+        let project = project_name(self.origin.as_deref().unwrap_or_default(), project);
+        let claims = [
+            (input.grant_document == grant.document, "with another document"),
+            (input.used == grant.used, "as if it had been used more or less often"),
+            (grant.revoked.is_none(), "which was taken back"),
+            (input.project == project, "of another project"),
+            (action.is_some_and(|action| action.submitted_by == input.principal), "for another principal"),
+            (self.deeds_of_actions.get(action_id) == Some(&grant.deed), "for another deed"),
+            (used.is_none() || *used == inputs.grant_use(), "as another use"),
+        ];
+        let doubtful = claims.into_iter().filter(|(holds, _)| !holds);
+        let id = &input.grant_id;
+        doubtful.map(|(_, how)| format!("decides on `{action_id}` by the grant `{id}`, {how}")).collect()
+    }
+
+    /// A grant comes with the ALLOW of an action, from exactly its approvals, all of which go that far.
+    fn doubts_of_new_grant(&self, index: u64, event: &Event, documents: &EntryDocuments) -> Vec<String> {
+        let Event::Granted { action_id, grant_id, deed, max_uses, until_ms, grant_document } = event else {
+            return Vec::new();
+        };
+        let Some(document) = &documents.grant else {
+            return vec![format!("gives `{grant_id}`, whose document cannot be read")];
+        };
+        let just_allowed = self.actions.get(action_id).is_some_and(|action| {
+            let approvals: Vec<_> = action.approvals.iter().map(|approval| approval.document).collect();
+            let given = document.approvals.iter().map(|approval| transaction::document(approval));
+            let given: Vec<_> = given.filter_map(|it| it.ok().map(|(hash, _)| hash)).collect();
+            action.state == ActionState::Allowed && action.decided_index < index && given == approvals
+        });
+        let scope = common_scope(&document.approvals);
+        let claims = [
+            (just_allowed, "without the approvals of an ALLOW just before it"),
+            (document.action_id == *action_id, "with the document of another action"),
+            (self.deeds_of_actions.get(action_id) == Some(deed), "for another deed than the action has"),
+            (
+                scope.is_some_and(|scope| {
+                    scope.deed.as_str() == deed && scope.max_uses == *max_uses && scope.until_ms == *until_ms
+                }),
+                "wider than its approvers signed",
+            ),
+            (
+                ContentHash::parse(grant_document)
+                    .is_some_and(|hash| GrantId::of(&hash).as_str() == grant_id),
+                "under the id of another document",
+            ),
+            (!self.grants.contains_key(grant_id.as_str()), "a second time"),
+        ];
+        let doubtful = claims.into_iter().filter(|(holds, _)| !holds);
+        doubtful.map(|(_, how)| format!("gives `{grant_id}` {how}")).collect()
     }
 
     /// A call that joined an action must have the deed that was approved.
@@ -158,7 +254,10 @@ impl Fold {
             ),
             (
                 inputs.keys_document
-                    == self.keys_in_force.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
+                    == self
+                        .keys_in_force
+                        .filter(|_| !action.approvals.is_empty() || inputs.grant.is_some())
+                        .map(|keys| keys.document),
                 "by other keys of approvers than were in force",
             ),
             (inputs.undoes == action.undoes, "as if somebody took back a change, or the other way round"),

@@ -78,7 +78,8 @@ fn tells(caller: &Caller, event: &Event) -> bool {
         | Event::ProjectForgotten { .. }
         | Event::ServerListed { .. }
         | Event::ServerPinned { .. }
-        | Event::ToolBlocked { .. } => sees_all_actions(caller),
+        | Event::ToolBlocked { .. }
+        | Event::GrantRevoked { .. } => sees_all_actions(caller),
         Event::EvidenceReceived { .. }
         | Event::Drafted { .. }
         | Event::TokenCreated { .. }
@@ -87,6 +88,7 @@ fn tells(caller: &Caller, event: &Event) -> bool {
         | Event::Decided { .. }
         | Event::Approved { .. }
         | Event::Rejected { .. }
+        | Event::Granted { .. }
         | Event::Observed { .. }
         | Event::Superseded { .. }
         | Event::Expired { .. }

@@ -3,7 +3,7 @@
 use super::documents::Attached;
 use super::effects::{EarlierRejection, EffectKeys};
 use super::error::GateError;
-use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
+use super::ids::{ActionId, EvidenceId, GrantId, KeyId, PermitId, TokenId};
 use super::judge::{Inputs, state_of};
 use super::observe::{ended, started};
 use super::outcome::state_after;
@@ -11,8 +11,9 @@ use super::owner::session_id;
 use super::permits::Minted;
 use super::records::{
     Action, CountedSession, CountedStatement, DeedHold, Effect, EffectUse, Evidence, Key, KeysInForce,
-    Permit, PolicyInForce, RecordedApproval, Token,
+    Permit, PolicyInForce, RecordedApproval, RevokedGrant, StandingGrant, Token,
 };
+use super::standing::GrantDocument;
 use ordain_api::{ActionState, Entry, Event, Halt, Observation, Settled, Use, UseOutcome};
 use ordain_canon::ContentHash;
 use ordain_spec::approval::Approval;
@@ -31,6 +32,7 @@ pub(crate) struct Fold {
     pub(crate) permits: BTreeMap<String, FoldedPermit>,
     pub(crate) effects: BTreeMap<String, Effect>,
     pub(crate) deeds: BTreeMap<String, DeedHold>,
+    pub(crate) grants: BTreeMap<GrantId, StandingGrant>,
     pub(crate) evidence: BTreeMap<EvidenceId, Evidence>,
     /// The packets alone.
     pub(crate) packets: BTreeSet<ContentHash>,
@@ -91,6 +93,7 @@ pub(crate) struct EntryDocuments {
     pub(crate) report: Option<Settled>,
     pub(crate) approval: Option<Approval>,
     pub(crate) call: Option<Vec<u8>>,
+    pub(crate) grant: Option<GrantDocument>,
 }
 
 /// Finds the documents of entries that are read one after the other.
@@ -145,6 +148,9 @@ impl DocumentReader {
             }
             Event::Approved { approval_document, .. } | Event::Rejected { approval_document, .. } => {
                 documents.approval = self.typed(store, approval_document).await?;
+            }
+            Event::Granted { grant_document, .. } => {
+                documents.grant = self.typed(store, grant_document).await?;
             }
             Event::Observed { decision_document, .. } => {
                 documents.decision = self.typed(store, decision_document).await?;
@@ -214,7 +220,10 @@ impl Fold {
                 };
                 self.actions.insert(action_id, action);
             }
-            Event::Decided { action_id, outcome, decision_document, expires_at_ms, .. } => {
+            Event::Decided { action_id, outcome, decision_document, expires_at_ms, grant, .. } => {
+                if let Some(grant) = grant.and_then(|used| self.grants.get_mut(used.grant_id.as_str())) {
+                    grant.used += 1;
+                }
                 let Some(action) = self.actions.get_mut(&action_id) else { return };
                 let is_first = action.decided_index == 0;
                 action.state = state_of(outcome);
@@ -229,7 +238,8 @@ impl Fold {
                 }
                 let deed = self.deeds_of_actions.get(&action_id).filter(|_| is_first);
                 if let (Some(deed), Some(until_ms)) = (deed, expires_at_ms) {
-                    let hold = DeedHold { action_id: ActionId::new(action_id), until_ms };
+                    let grant = self.deeds.get(deed).and_then(|hold| hold.grant.clone());
+                    let hold = DeedHold { action_id: ActionId::new(action_id), until_ms, grant };
                     self.deeds.insert(deed.clone(), hold);
                 }
             }
@@ -245,6 +255,32 @@ impl Fold {
                         let effect = self.effects.entry(key.id().to_owned()).or_default();
                         effect.add_rejection(rejection.clone());
                     }
+                }
+            }
+            Event::Granted { action_id, grant_id, deed, max_uses, until_ms, grant_document } => {
+                let grant_id = GrantId::new(grant_id);
+                if let Some(hold) = self.deeds.get_mut(&deed) {
+                    hold.grant = Some(grant_id.clone());
+                }
+                let actor = self.actions.get(&action_id).map(|action| action.actor.clone());
+                let grant = StandingGrant {
+                    action_id: ActionId::new(action_id),
+                    actor: actor.unwrap_or_default(),
+                    approvers: documents.grant.map(|grant| grant.approvers()).unwrap_or_default(),
+                    deed,
+                    document: hash(&grant_document),
+                    granted_at_ms: at_ms,
+                    granted_index: index,
+                    max_uses,
+                    revoked: None,
+                    until_ms,
+                    used: 0,
+                };
+                self.grants.insert(grant_id, grant);
+            }
+            Event::GrantRevoked { grant_id } => {
+                if let Some(grant) = self.grants.get_mut(grant_id.as_str()) {
+                    grant.revoked = Some(RevokedGrant { at_ms, by });
                 }
             }
             Event::Superseded { action_id, by_action_id } => {

@@ -4,12 +4,13 @@
 use super::audit::{NamedNote, audit};
 use super::error::GateError;
 use super::fold::{DocumentReader, Fold};
-use super::ids::{EvidenceId, KeyId, TokenId};
+use super::ids::{EvidenceId, GrantId, KeyId, TokenId};
 use super::index::{BLOCK, Block, id_of, rows_of};
 use super::limits::RECORD_DAMAGE_MAX;
 use super::open::Gate;
 use super::records::{
-    Action, Control, CountedSession, CountedStatement, DeedHold, Effect, Evidence, IdOf, Key, Stored, Token,
+    Action, Control, CountedSession, CountedStatement, DeedHold, Effect, Evidence, IdOf, Key, StandingGrant,
+    Stored, Token,
 };
 use super::signatures::SignatureAudit;
 use ordain_api::limits::PAGE_MAX;
@@ -69,6 +70,7 @@ pub async fn check_records(store: &Store) -> Result<Vec<Damage>, GateError> {
     check.effects(&fold).await?;
     check.evidence(&fold).await?;
     check.deeds(&fold).await?;
+    check.grants(&fold).await?;
     check.tokens(&fold).await?;
     check.keys(&fold).await?;
     check.statements(&fold).await?;
@@ -298,6 +300,18 @@ impl Check<'_> {
             format!("the deed `{id}` leads to another action on record than on the ledger")
         };
         self.compare("deed", &found, &fold.deeds, |_| None, difference);
+        Ok(())
+    }
+
+    async fn grants(&mut self, fold: &Fold) -> Result<(), GateError> {
+        let found = self.found::<StandingGrant>().await?;
+        let difference = |id: &GrantId, grant: &StandingGrant, should: &StandingGrant| {
+            if grant.used == should.used {
+                return format!("the grant `{id}` is recorded otherwise than on the ledger");
+            }
+            format!("the grant `{id}` has {} uses on record and {} on the ledger", grant.used, should.used)
+        };
+        self.compare("grant", &found, &fold.grants, |grant| Some(grant.granted_index), difference);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Ids in records, each a type of its own.
 
+use ordain_canon::ContentHash;
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::fmt;
@@ -73,6 +74,21 @@ id_type! {
 id_type! {
     /// An evidence packet.
     EvidenceId
+}
+
+id_type! {
+    /// A standing grant.
+    GrantId
+}
+
+impl GrantId {
+    /// The id of the grant with this document.
+    pub(crate) fn of(document: &ContentHash) -> Self {
+        const DIGITS: usize = 16;
+        let hash = document.to_string();
+        let digits = hash.strip_prefix("sha256:").and_then(|digits| digits.get(..DIGITS));
+        Self(format!("grant_{}", digits.unwrap_or_default()))
+    }
 }
 
 impl PermitId {

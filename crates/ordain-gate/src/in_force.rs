@@ -7,10 +7,10 @@
 
 use super::error::GateError;
 use super::fold::{EntryDocuments, Fold, FoldedServer, ServerKey};
-use super::ids::{KeyId, TokenId};
+use super::ids::{GrantId, KeyId, TokenId};
 use super::limits::TRIES_MAX;
 use super::open::Gate;
-use super::records::{CONTROL_ID, Control, Key, KeysInForce, Stored, Token, Versioned};
+use super::records::{CONTROL_ID, Control, Key, KeysInForce, StandingGrant, Stored, Token, Versioned};
 use super::signatures::SignatureAudit;
 use super::transaction::{busy, changes_of};
 use ordain_api::Entry;
@@ -56,6 +56,11 @@ impl LedgerState {
     /// All tokens that are on the ledger.
     pub(super) fn tokens(&self) -> &BTreeMap<TokenId, Token> {
         &self.fold.tokens
+    }
+
+    /// A standing grant as it is on the ledger, but for its uses.
+    pub(super) fn grant(&self, id: &GrantId) -> Option<&StandingGrant> {
+        self.fold.grants.get(id)
     }
 
     /// Whether what an entry put in force still is: what is from before the first owner has lost its force.

@@ -85,7 +85,8 @@ pub(crate) fn terms(entry: &Entry, attached: &[Vec<u8>]) -> BTreeSet<Term> {
         Event::Approved { .. } | Event::Rejected { .. } => {
             terms.insert(Term::Approver(entry.by.clone()));
         }
-        Event::Superseded { action_id, .. }
+        Event::Granted { action_id, .. }
+        | Event::Superseded { action_id, .. }
         | Event::Expired { action_id }
         | Event::PermitSpent { action_id, .. }
         | Event::PermitSettled { action_id, .. }

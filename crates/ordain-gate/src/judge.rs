@@ -6,10 +6,14 @@ use super::open::Gate;
 use super::permits::Minted;
 use super::policy::Loaded;
 use super::records::{Action, Control, Permit};
+use super::standing::GrantInput;
 use super::transaction::{Reading, Writing, document};
-use ordain_api::{ActionState, Event};
+use ordain_api::{ActionState, Event, GrantUse};
 use ordain_canon::{ContentHash, Value};
-use ordain_decision::{Case, Grant, ShellEffects, decide_own_undo, decide_pinned, derive_shell};
+use ordain_decision::{
+    Case, Grant, ShellEffects, Standing, StandingOffer, decide_own_undo, decide_pinned, decide_standing,
+    derive_shell,
+};
 use ordain_spec::decision::{Decision, Outcome};
 use ordain_spec::mcp::Pins;
 use ordain_spec::statement::{ApproverKeys, Assurance};
@@ -24,8 +28,11 @@ pub(crate) struct Inputs {
     pub(crate) approval_documents: Vec<ContentHash>,
     pub(crate) evidence_documents: Vec<ContentHash>,
     pub(crate) files_document: ContentHash,
+    /// The grant that may stand in for approvals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grant: Option<GrantInput>,
     pub(crate) halted: bool,
-    /// The keys of approvers in force. Without approvals they do not matter.
+    /// The keys of approvers in force. Without approvals or a grant they do not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) keys_document: Option<ContentHash>,
     pub(crate) now_ms: u64,
@@ -65,6 +72,7 @@ impl Inputs {
         Self {
             proposal_document: action.proposal_document,
             files_document: loaded.files_document,
+            grant: None,
             evidence_documents: action.evidence_documents.clone(),
             approval_documents: action.approval_documents(),
             keys_document: control.keys.filter(|_| !action.approvals.is_empty()).map(|keys| keys.document),
@@ -92,6 +100,8 @@ pub(crate) struct Texts<'t> {
     pub(crate) approvals: &'t [Vec<u8>],
     pub(crate) keys: &'t ApproverKeys,
     pub(crate) pins: Option<&'t Pins>,
+    /// The document of the grant.
+    pub(crate) grant: Option<&'t [u8]>,
 }
 
 /// An answer of the kernel.
@@ -101,6 +111,10 @@ pub(crate) struct Judged {
     pub(crate) grant: Option<Grant>,
     /// With a HOLD: how sure the approvals that are missing must be.
     pub(crate) assurance: Option<Assurance>,
+    /// How far approvers may say that the same deed may be repeated.
+    pub(crate) standing: Option<StandingOffer>,
+    /// The use of a grant that an ALLOW takes.
+    pub(crate) grant_use: Option<GrantUse>,
     pub(crate) decision_document: ContentHash,
     pub(crate) inputs_document: ContentHash,
     /// Both documents.
@@ -120,9 +134,21 @@ pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
         halted: inputs.halted,
         workspace: None,
     };
-    let judgement = match (&inputs.undoes, &inputs.shell) {
-        (Some(undoes), _) => decide_own_undo(&case, undoes.as_str()),
-        (None, shell) => decide_pinned(&case, shell.as_ref(), texts.pins),
+    let shell = inputs.shell.as_ref();
+    let granted = texts.grant.map(Value::read).transpose();
+    let granted = granted.map_err(|error| GateError::Damaged(error.to_string()))?;
+    let judgement = match (&inputs.undoes, &inputs.grant, &granted) {
+        (Some(undoes), _, _) => decide_own_undo(&case, undoes.as_str()),
+        (None, Some(grant), Some(document)) => {
+            let GrantInput { grant_id, principal, project, used, .. } = grant;
+            let standing =
+                Standing { grant_id: grant_id.as_str(), document, used: *used, project, principal };
+            decide_standing(&case, shell, texts.pins, &standing)
+        }
+        (None, None, None) => decide_pinned(&case, shell, texts.pins),
+        (None, _, _) => {
+            return Err(GateError::Damaged("the inputs of a decision lack the grant they name".to_owned()));
+        }
     };
     let (decision_document, decision_bytes) = document(&judgement.decision)?;
     let (inputs_document, inputs_bytes) = document(inputs)?;
@@ -131,6 +157,8 @@ pub(crate) fn judge(loaded: &Loaded, inputs: &Inputs, texts: &Texts<'_>) -> Resu
         decision: judgement.decision,
         grant: judgement.grant,
         assurance: judgement.assurance,
+        standing: judgement.standing,
+        grant_use: inputs.grant_use().filter(|_| judgement.by_grant),
         decision_document,
         inputs_document,
         documents: vec![decision_bytes, inputs_bytes],
@@ -188,6 +216,16 @@ impl Ruling {
         self.minted.as_ref().map(|(minted, _)| minted.as_ref())
     }
 
+    /// How far its approvers may say that the same deed may be repeated.
+    pub(crate) fn standing(&self) -> Option<&StandingOffer> {
+        self.judged.standing.as_ref()
+    }
+
+    /// Whether it is an ALLOW by a grant.
+    pub(crate) fn uses_grant(&self) -> bool {
+        self.judged.grant_use.is_some()
+    }
+
     /// Leaves an ALLOW without its permit.
     pub(crate) fn drop_permit(&mut self) {
         self.minted = None;
@@ -224,6 +262,7 @@ impl Ruling {
             decision_document: judged.decision_document.to_string(),
             inputs_document: judged.inputs_document.to_string(),
             expires_at_ms: action.expires_at_ms,
+            grant: judged.grant_use,
         });
         let minted = self.minted.map(|(minted, _)| minted);
         if let Some(minted) = &minted {

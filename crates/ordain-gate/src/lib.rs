@@ -41,6 +41,7 @@ mod permits;
 mod session;
 mod sources;
 mod spend;
+mod standing;
 mod status;
 mod submit;
 mod sweep;

@@ -74,7 +74,7 @@ impl Asking<'_> {
                 let own = action.is_some_and(|action| Shown::to(self.caller, &action.actor).shows_token());
                 if over || own { Given::Whole(text.to_owned()) } else { Given::Nothing }
             }
-            "proposal" | "request" | "call" | "evidence" | "note" if !self.holds_store() => {
+            "proposal" | "request" | "call" | "grant" | "evidence" | "note" if !self.holds_store() => {
                 self.redacted(text)
             }
             _ => Given::Whole(text.to_owned()),
@@ -114,6 +114,7 @@ pub(crate) fn kind_of(event: &Event, hash: &str) -> &'static str {
             "earlier"
         }
         Event::Approved { .. } | Event::Rejected { .. } => "approval",
+        Event::Granted { .. } => "grant",
         Event::PermitMinted { .. } => "permit",
         Event::PermitSettled { .. } => "report",
         Event::EvidenceReceived { .. } => "evidence",

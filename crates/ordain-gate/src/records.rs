@@ -3,7 +3,7 @@
 
 use super::effects::{EarlierRejection, EffectKeys};
 use super::error::GateError;
-use super::ids::{ActionId, EvidenceId, KeyId, PermitId, TokenId};
+use super::ids::{ActionId, EvidenceId, GrantId, KeyId, PermitId, TokenId};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{ActionState, Halt, Observation, ProjectName, Role, Use};
 use ordain_canon::ContentHash;
@@ -207,6 +207,9 @@ pub(crate) struct DeedHold {
     pub(crate) action_id: ActionId,
     /// Until when it is joined.
     pub(crate) until_ms: u64,
+    /// The last grant for the deed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grant: Option<GrantId>,
 }
 
 impl Stored for DeedHold {
@@ -214,6 +217,39 @@ impl Stored for DeedHold {
     type Id = str;
     fn state(&self) -> &'static str {
         "held"
+    }
+}
+
+/// A standing grant, by its id. Its document has the signatures.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct StandingGrant {
+    pub(crate) action_id: ActionId,
+    pub(crate) actor: String,
+    pub(crate) approvers: Vec<String>,
+    pub(crate) deed: String,
+    pub(crate) document: ContentHash,
+    pub(crate) granted_at_ms: u64,
+    pub(crate) granted_index: u64,
+    pub(crate) max_uses: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) revoked: Option<RevokedGrant>,
+    pub(crate) until_ms: u64,
+    /// How often it was used.
+    pub(crate) used: u64,
+}
+
+/// When a grant was taken back, and by whom.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct RevokedGrant {
+    pub(crate) at_ms: u64,
+    pub(crate) by: String,
+}
+
+impl Stored for StandingGrant {
+    const KIND: &'static str = "grant";
+    type Id = GrantId;
+    fn state(&self) -> &'static str {
+        if self.revoked.is_some() { "revoked" } else { "granted" }
     }
 }
 

@@ -335,7 +335,11 @@ async fn decide_again(
         Some(document) => Some(typed(&gate.shared_document(document).await?)?),
         None => None,
     };
-    let again = Again { proposal: recorded.proposal, evidence, approvals, keys, pins };
+    let grant = match &inputs.grant {
+        Some(grant) => Some(gate.shared_document(&grant.grant_document).await?),
+        None => None,
+    };
+    let again = Again { proposal: recorded.proposal, evidence, approvals, keys, pins, grant };
     let by_others = other.is_some();
     let now = compared(&was, again.decide(&loaded, &inputs)?, decision_document, by_others);
     Ok(DecidedAgain { was, now, inputs, proposal: again.proposal, loaded, by_others })
@@ -348,6 +352,7 @@ pub(crate) struct Again {
     pub(crate) approvals: Vec<Vec<u8>>,
     pub(crate) keys: ApproverKeys,
     pub(crate) pins: Option<Pins>,
+    pub(crate) grant: Option<Vec<u8>>,
 }
 
 impl Again {
@@ -364,8 +369,13 @@ impl Again {
             Some(document) => Some(typed(&find(document)?)?),
             None => None,
         };
+        let grant = match &inputs.grant {
+            Some(grant) => Some(find(&grant.grant_document)?),
+            None => None,
+        };
         Ok(Self {
             pins,
+            grant,
             proposal: find(&inputs.proposal_document)?,
             evidence: inputs.evidence_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
             approvals: inputs.approval_documents.iter().map(&mut find).collect::<Result<_, _>>()?,
@@ -376,8 +386,8 @@ impl Again {
     pub(crate) fn decide(&self, loaded: &Loaded, inputs: &Inputs) -> Result<Judged, GateError> {
         let proposal = Value::read(&self.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
         let (evidence, approvals) = (&self.evidence, &self.approvals);
-        let (keys, pins) = (&self.keys, self.pins.as_ref());
-        judge(loaded, inputs, &Texts { proposal: &proposal, evidence, approvals, keys, pins })
+        let (keys, pins, grant) = (&self.keys, self.pins.as_ref(), self.grant.as_deref());
+        judge(loaded, inputs, &Texts { proposal: &proposal, evidence, approvals, keys, pins, grant })
     }
 }
 

@@ -169,7 +169,7 @@ impl Gate {
         let keys = &*self.approver_keys(control)?;
         let approvals = &documents.approvals;
         let pins = loaded.pins.of(&inputs);
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys, pins };
+        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys, pins, grant: None };
         let judged = judge(loaded, &inputs, &texts)?;
         let Some(grant) = judged.grant.as_ref().filter(|_| judged.decision.outcome == Outcome::Allow) else {
             let message = format!("`{}` was allowed, and would not be allowed now", permit.id);

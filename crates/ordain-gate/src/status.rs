@@ -16,11 +16,12 @@ use super::transaction::Reading;
 use super::view::{Beside, Packets, View, view};
 use ordain_api::limits::PAGE_MAX;
 use ordain_api::{
-    ActionState, ActionStatus, GateStatus, KeyStatus, PermitStatus, Role, SigningTerms, TokenStatus, Use,
+    ActionState, ActionStatus, GateStatus, KeyStatus, PermitStatus, Role, SigningTerms, StandingTerms,
+    TokenStatus, Use,
 };
 use ordain_canon::Value;
 use ordain_spec::approval::Approval;
-use ordain_spec::decision::Decision;
+use ordain_spec::decision::{Decision, Outcome};
 use ordain_spec::limits::STATEMENT_MS_MAX;
 use ordain_spec::statement::Assurance;
 use ordain_store::{Query, Record};
@@ -132,7 +133,8 @@ impl Gate {
             self.status_of(caller, action_id, &action, &loaded, &control, Packets::of(caller)).await?;
         status.signing = self.signing_terms(caller, &control, &loaded, &action, &status).await?;
         if status.state == ActionState::Held && caller.is(Role::Approver) && control.keys.is_none() {
-            let wanted = self.assurance_wanted(&control, &loaded, &action, self.clock.now_ms()).await?;
+            let now_ms = self.clock.now_ms();
+            let (wanted, _) = self.wanted_of_approvers(&control, &loaded, action_id, &action, now_ms).await?;
             status.needs_owner = wanted.needs_signature();
         }
         Ok(status)
@@ -159,18 +161,21 @@ impl Gate {
         let nonce = control.nonce(of, not_after_ms)?;
         let proposal_hash = action.proposal_document.to_string();
         let origin = control.origin.clone();
-        let assurance = self.assurance_wanted(control, loaded, action, at_ms).await?;
-        Ok(Some(SigningTerms { origin, proposal_hash, assurance, at_ms, not_after_ms, nonce }))
+        let (assurance, standing) =
+            self.wanted_of_approvers(control, loaded, &status.action_id, action, at_ms).await?;
+        Ok(Some(SigningTerms { origin, proposal_hash, assurance, at_ms, not_after_ms, nonce, standing }))
     }
 
-    /// How sure the approvals of a held action must be, by the policies of now. Where it would not be held, the most.
-    async fn assurance_wanted(
+    /// How sure the approvals of a held action must be, by the policies of now; where it would not be held, the most. And
+    /// on what terms they may hold for later calls.
+    async fn wanted_of_approvers(
         &self,
         control: &Control,
         loaded: &Loaded,
+        action_id: &str,
         action: &Action,
         now_ms: u64,
-    ) -> Result<Assurance, GateError> {
+    ) -> Result<(Assurance, Option<StandingTerms>), GateError> {
         let documents = self.action_documents(action).await?;
         let proposal =
             Value::read(&documents.proposal).map_err(|error| GateError::Damaged(error.to_string()))?;
@@ -179,9 +184,12 @@ impl Gate {
         let approvals = &documents.approvals;
         let inputs = Inputs::of(action, &proposal, loaded, control, now_ms);
         let pins = loaded.pins.of(&inputs);
-        let texts = Texts { proposal: &proposal, evidence: &evidence, approvals, keys: &keys, pins };
+        let texts =
+            Texts { proposal: &proposal, evidence: &evidence, approvals, keys: &keys, pins, grant: None };
         let judged = judge(loaded, &inputs, &texts)?;
-        Ok(judged.assurance.unwrap_or(Assurance::Presence))
+        let offer = judged.standing.filter(|_| judged.decision.outcome == Outcome::Hold);
+        let standing = self.standing_terms(offer, control, action_id, action, &proposal, now_ms).await?;
+        Ok((judged.assurance.unwrap_or(Assurance::Presence), standing))
     }
 
     /// A cheap look at an action, for a caller that waits for a change: two that are equal were of the same

@@ -11,6 +11,7 @@ use super::limits::{EVIDENCE_BYTES_MAX, HOLD_MS_MAX};
 use super::open::Gate;
 use super::policy::Loaded;
 use super::records::{Action, Control, Evidence, Stored, Versioned};
+use super::standing::{Candidate, UsedGrant};
 use super::status::Shown;
 use super::transaction::{Reading, Step, Writing};
 use super::undo::OwnUndo;
@@ -62,6 +63,8 @@ pub(crate) struct Case {
     pub(crate) shell: Option<ShellEffects>,
     /// Whether an ALLOW comes with a permit. A call that is only observed gets none.
     pub(crate) mints: bool,
+    /// The grant that may stand in for approvals.
+    pub(crate) grant: Option<Candidate>,
     /// When it is judged.
     pub(crate) now_ms: u64,
 }
@@ -85,6 +88,8 @@ pub(crate) struct NewAction {
     pub(crate) documents: Vec<Vec<u8>>,
     request_document: Option<String>,
     superseded: Option<(ActionId, Action)>,
+    /// The grant that allowed it.
+    grant: Option<UsedGrant>,
 }
 
 impl Gate {
@@ -180,6 +185,7 @@ impl Gate {
             undoes: None,
             shell: None,
             mints: true,
+            grant: None,
             now_ms,
         })
     }
@@ -214,6 +220,7 @@ impl Gate {
             undoes,
             shell,
             mints,
+            grant,
             now_ms,
             ..
         } = case;
@@ -242,14 +249,25 @@ impl Gate {
         if shell.is_some() && mints {
             EffectKeys::of(&loaded, document, shell.as_ref()).check_count()?;
         }
-        let inputs = Inputs::with(&action, document, &loaded, &control_body, now_ms, shell);
+        let mut inputs = Inputs::with(&action, document, &loaded, &control_body, now_ms, shell);
+        let mut keys = None;
+        if let Some(grant) = &grant {
+            inputs.grant = Some(grant.input(&action, &control_body));
+            inputs.keys_document = control_body.keys.map(|keys| keys.document);
+            keys = Some(self.approver_keys(&control_body)?);
+        }
+        let keys = keys.as_deref().unwrap_or(&NO_KEYS);
         let pins = loaded.pins.of(&inputs);
-        let texts = Texts { proposal: document, evidence: &evidence, approvals: &[], keys: &NO_KEYS, pins };
+        let granted = grant.as_ref().map(Candidate::document);
+        let texts =
+            Texts { proposal: document, evidence: &evidence, approvals: &[], keys, pins, grant: granted };
         let mut ruling = self.rule(reading, &loaded, &inputs, &texts).await?;
         if !mints {
             ruling.drop_permit();
         }
         guards.extend(ruling.guard());
+        let grant = grant.filter(|_| ruling.uses_grant()).map(Candidate::used);
+        guards.extend(grant.as_ref().map(UsedGrant::guard));
         // Nobody decides about an action that does not wait. It is there for all who ask for the action.
         let view = if ruling.decision().outcome == Outcome::Hold {
             let packets = Packets::of(caller);
@@ -273,6 +291,7 @@ impl Gate {
             documents,
             request_document,
             superseded,
+            grant,
         })
     }
 
@@ -338,6 +357,7 @@ impl NewAction {
             project: self.action.project.clone(),
         });
         let ruled = self.ruling.write(writing, &self.id, &mut self.action, self.held_until_ms)?;
+        self.grant.map_or(Ok(()), |grant| grant.write(writing))?;
         if let Some((old_id, mut old)) = self.superseded {
             let (action_id, by_action_id) = (old_id.to_string(), self.id.clone());
             writing.event(Event::Superseded { action_id, by_action_id });

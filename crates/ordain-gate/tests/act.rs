@@ -133,6 +133,7 @@ async fn time_passes_within_a_step() {
             reason: String::new(),
             view_digest: status.view_digest.clone(),
             signed: None,
+            scope: None,
         };
         gate.give_verdict(&Caller::local(lead), "c2", &request).await.unwrap();
     }

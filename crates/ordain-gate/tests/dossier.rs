@@ -64,6 +64,7 @@ async fn lived() -> (Scene, Dossier, Vec<NoteVerifier>) {
         reason: "checked",
         assurance: Assurance::Presence,
         session: None,
+        scope: ordain_spec::statement::ONCE,
     };
     let statement = Statement::Approval(terms.statement(&approving, 0));
     let request = VerdictRequest {
@@ -71,6 +72,7 @@ async fn lived() -> (Scene, Dossier, Vec<NoteVerifier>) {
         reason: "checked".to_owned(),
         view_digest: shown.view_digest.clone(),
         signed: Some(Signed::sign(&statement, &ann).unwrap()),
+        scope: None,
     };
     let allowed =
         scene.gate.give_verdict(&Caller::local("ann").with_agents(["agent"]), "wanted", &request).await;

@@ -124,6 +124,7 @@ async fn approve(scene: &Scene, caller: &Caller, status: &ActionStatus) -> Resul
         reason: String::new(),
         view_digest: view.view_digest,
         signed: None,
+        scope: None,
     };
     scene.gate.give_verdict(caller, &status.action_id, &say).await
 }
@@ -249,6 +250,7 @@ async fn a13_an_approver_is_told_what_another_one_rejected() {
         reason: String::new(),
         view_digest: submitted.view_digest.clone(),
         signed: None,
+        scope: None,
     };
     let blind = scene.gate.give_verdict(&Caller::local("bob"), "second", &say).await;
     assert!(matches!(&blind, Err(GateError::Conflict(Conflict::View { .. }))), "{blind:?}");

@@ -132,6 +132,7 @@ async fn nobody_approves_under_another_name() {
         reason: String::new(),
         view_digest: status.view_digest,
         signed: None,
+        scope: None,
     };
     let refused = scene.gate.give_verdict(&approver, "p1", &say).await.unwrap_err().to_string();
     assert!(refused.contains("own proposal"), "{refused}");

@@ -47,6 +47,7 @@ async fn verdict(
         reason: "checked",
         assurance,
         session: session.as_ref(),
+        scope: ordain_spec::statement::ONCE,
     };
     let terms = status.signing.clone().unwrap();
     let statement = Statement::Approval(terms.statement(&approving, 5));
@@ -55,6 +56,7 @@ async fn verdict(
         reason: "checked".to_owned(),
         view_digest: status.view_digest.clone(),
         signed: Some(Signed::sign(&statement, key).unwrap()),
+        scope: None,
     };
     (status, request)
 }

@@ -1,8 +1,8 @@
 //! The router: one handler for each operation of the table.
 
 use crate::api::{
-    actions, approvers, control, documents, events, evidence, ledger, notes, permits, projects, server,
-    servers, sessions, tokens, wait,
+    actions, approvers, control, documents, events, evidence, grants, ledger, notes, permits, projects,
+    server, servers, sessions, tokens, wait,
 };
 use crate::app::App;
 use crate::console;
@@ -57,6 +57,8 @@ fn handler(operation: &Operation) -> MethodRouter<App> {
         OperationId::CreateToken => on(method, tokens::create),
         OperationId::ListTokens => on(method, tokens::list),
         OperationId::RevokeToken => on(method, tokens::revoke),
+        OperationId::ListGrants => on(method, grants::list),
+        OperationId::RevokeGrant => on(method, grants::revoke),
         OperationId::CreateSession => on(method, sessions::create),
         OperationId::EndSession => on(method, sessions::end),
         OperationId::RegisterProject => on(method, projects::register),

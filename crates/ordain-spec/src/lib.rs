@@ -18,6 +18,8 @@ pub mod approval;
 
 pub mod statement;
 
+pub mod standing;
+
 pub mod decision;
 
 pub mod profile;

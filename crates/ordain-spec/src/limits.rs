@@ -44,5 +44,9 @@ pub const STATEMENT_MS_MAX: u64 = 3_600_000;
 pub const SESSION_MS_MAX: u64 = 15 * 60 * 1_000;
 /// How many signatures a key makes after it was unlocked once.
 pub const SESSION_SIGNATURES_MAX: u64 = 20;
+/// How long an approval may stand for later calls.
+pub const STANDING_MS_MAX: u64 = 24 * 3_600_000;
+/// How many later calls an approval may stand for.
+pub const STANDING_USES_MAX: u64 = 20;
 /// The largest number that every JSON can hold.
 pub const WHOLE_MAX: u64 = (1 << 53) - 1;

@@ -13,6 +13,7 @@ pub(crate) mod doctor;
 pub(crate) mod dossier;
 pub(crate) mod evidence;
 pub(crate) mod gate;
+pub(crate) mod grant;
 pub(crate) mod halt;
 pub(crate) mod hash;
 pub(crate) mod help;
@@ -130,6 +131,8 @@ pub(crate) enum Command {
     Reject(reject::Reject),
     /// Watch what waits, and approve it with a key that stays unlocked for a while
     Watch(watch::Watch),
+    /// List and take back approvals that hold for repeated calls
+    Grant(grant::Grant),
     /// Enrol, list and revoke the keys of people who approve
     Approver(approver::Approver),
     /// Show, verify and spend permits, and report outcomes
@@ -234,6 +237,7 @@ impl Command {
             Self::Pause(args) => pause::run(args, json),
             Self::Scan(args) => scan::run(args, json),
             Self::Token(args) => token::run(args, json),
+            Self::Grant(args) => grant::run(args, json),
             Self::Keys(args) => keys::run(args, json),
             Self::Serve(args) => serve::run(args, json),
             Self::Service(args) => service::run(args, json),

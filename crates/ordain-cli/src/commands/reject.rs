@@ -4,6 +4,7 @@ use super::{approve, status};
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::ids;
+use crate::gate::repeat::Reach;
 use crate::gateway::{Gateway, Purpose};
 use clap::Args;
 use ordain_api::{ActionStatus, VerdictRequest};
@@ -45,7 +46,8 @@ pub(crate) fn run(args: &Reject, json: bool) -> Result<Outcome, Failure> {
     let verdict = match &shown {
         Some(shown) if args.sign => {
             check_view(shown, args.view.as_deref())?;
-            let verdict = approve::signed(client, shown, Verdict::Reject, &args.reason, started)?;
+            let verdict =
+                approve::signed(client, shown, Verdict::Reject, Reach::Once, &args.reason, started)?;
             if verdict.signed.is_none() {
                 let failure = Failure::Usage("nothing can be signed here; nothing was rejected".to_owned());
                 return Err(
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &Reject, json: bool) -> Result<Outcome, Failure> {
         _ => {
             let digest = args.view.clone().or(shown.map(|shown| shown.view_digest));
             let (reason, view_digest) = (args.reason.clone(), digest.unwrap_or_default());
-            VerdictRequest { verdict: Verdict::Reject, reason, view_digest, signed: None }
+            VerdictRequest { verdict: Verdict::Reject, reason, view_digest, signed: None, scope: None }
         }
     };
     approve::record(client, id, &verdict, json)

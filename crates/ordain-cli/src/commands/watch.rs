@@ -7,6 +7,7 @@ use crate::clock::now_ms;
 use crate::display;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::deciding::{self, Answer};
+use crate::gate::repeat::Reach;
 use crate::gate::screen::Screen;
 use crate::gate::settling::UnknownUse;
 use crate::gate::{held, poll};
@@ -296,9 +297,11 @@ impl Watching<'_> {
         };
         let answer = deciding::decide(&mut self.terminal, &screen, &mut ask)?;
         let request = match answer {
-            Answer::Approve => match recent {
-                Some(terms) => self.approved_by_letters(&shown, terms, started)?,
-                None => Some(approve::signed(client, &shown, Verdict::Approve, "", started)).transpose()?,
+            Answer::Approve(reach) => match recent {
+                Some(terms) => self.approved_by_letters(&shown, terms, reach, started)?,
+                None => {
+                    Some(approve::signed(client, &shown, Verdict::Approve, reach, "", started)).transpose()?
+                }
             },
             Answer::Reject(reason) => Some(rejection(&shown, reason)),
             Answer::Skip | Answer::Leave => None,
@@ -336,18 +339,21 @@ impl Watching<'_> {
         &mut self,
         shown: &ActionStatus,
         terms: &SigningTerms,
+        reach: Reach,
         started: Instant,
     ) -> Result<Option<VerdictRequest>, Failure> {
+        let scope = approve::scope_of(shown, reach)?;
         let session = self.session(terms, started);
         let given = Given {
             verdict: Verdict::Approve,
             reason: "",
             assurance: Assurance::Recent,
             session: Some(&session),
+            scope: scope.as_ref(),
         };
-        let statement = statement(&self.signer, shown, terms, given, started);
+        let statement = statement(&self.signer, shown, terms, given, started)?;
         self.say(&signing::shown_statement(&statement)?)?;
-        self.say(&format!("{}\n", printable(&about(Verdict::Approve, shown))))?;
+        self.say(&format!("{}\n", printable(&about(Verdict::Approve, shown, scope.as_ref()))))?;
         let letters = three_letters()?;
         let Some(remaining) = self.key.remaining(since_boot_ms()) else { return Ok(None) };
         let prompt = format!("Type {letters} to approve this, or Enter to leave it: ");
@@ -362,6 +368,7 @@ impl Watching<'_> {
             reason: String::new(),
             view_digest,
             signed: Some(signed),
+            scope,
         }))
     }
 

@@ -2,6 +2,7 @@
 //!
 //! The whole view has a pager of its own: a variable that a project's file sets must not run a program here.
 
+use super::repeat::Reach;
 use super::screen::Screen;
 use crate::display;
 use crate::exit::Failure;
@@ -11,7 +12,7 @@ use ordain_presence::Terminal;
 /// The answer of a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
-    Approve,
+    Approve(Reach),
     Reject(String),
     Skip,
     /// Nothing more is to be asked.
@@ -22,7 +23,9 @@ pub(crate) enum Answer {
 pub(crate) type Ask<'a> = &'a mut dyn FnMut(&mut Terminal, &str) -> Result<Option<String>, Failure>;
 
 /// The question below the screen.
-pub(crate) const PROMPT: &str = "[a]pprove [r]eject [v]iew all [s]kip [q]uit: ";
+const PROMPT: &str = "[a]pprove [r]eject [v]iew all [s]kip [q]uit: ";
+/// The same where exact repetitions may be approved too.
+const PROMPT_WITH_GRANT: &str = "[a]pprove [g]rant [r]eject [v]iew all [s]kip [q]uit: ";
 /// The same where no approval can count.
 const PROMPT_WITHOUT_APPROVAL: &str = "[r]eject [v]iew all [s]kip [q]uit: ";
 /// Before everything is shown, to somebody who answers without it.
@@ -41,14 +44,26 @@ pub(crate) fn decide(terminal: &mut Terminal, screen: &Screen, ask: Ask<'_>) -> 
     loop {
         let shown = screen.fitted(terminal.size());
         say(terminal, &format!("\n{}", shown.text))?;
-        let prompt = if screen.can_be_approved { PROMPT } else { PROMPT_WITHOUT_APPROVAL };
+        let prompt = match (screen.can_be_approved, screen.offers_repeat) {
+            (false, _) => PROMPT_WITHOUT_APPROVAL,
+            (true, false) => PROMPT,
+            (true, true) => PROMPT_WITH_GRANT,
+        };
         let Some(answer) = ask(terminal, prompt)? else { return Ok(Answer::Leave) };
         match answer.to_lowercase().as_str() {
-            "a" | "approve" | "y" | "yes" if !screen.can_be_approved => {
+            "a" | "approve" | "y" | "yes" | "g" | "grant" if !screen.can_be_approved => {
                 say(terminal, "Nobody owns this gate, so nobody can sign an approval.\n")?;
             }
-            "a" | "approve" | "y" | "yes" if shown.is_whole || seen_all => return Ok(Answer::Approve),
-            "a" | "approve" | "y" | "yes" => {
+            "a" | "approve" | "y" | "yes" if shown.is_whole || seen_all => {
+                return Ok(Answer::Approve(Reach::Once));
+            }
+            "g" | "grant" if screen.offers_repeat && (shown.is_whole || seen_all) => {
+                return Ok(Answer::Approve(Reach::Repeat));
+            }
+            "g" | "grant" if !screen.offers_repeat => {
+                say(terminal, "Its policies do not let it be repeated. Nothing was approved.\n")?;
+            }
+            "a" | "approve" | "y" | "yes" | "g" | "grant" => {
                 say(terminal, LONGER)?;
                 seen_all = page(terminal, screen, ask)?;
             }

@@ -7,6 +7,7 @@ pub(crate) mod held;
 pub(crate) mod ids;
 pub(crate) mod page;
 pub(crate) mod poll;
+pub(crate) mod repeat;
 pub(crate) mod screen;
 pub(crate) mod settling;
 pub(crate) mod summary;

@@ -7,7 +7,7 @@ use crate::clock::{date, now_ms, when, when_exactly};
 use crate::page::{Column, PLAIN, Page, Row};
 use crate::report::{GREEN, RED, YELLOW};
 use crate::view;
-use crate::wording::{short_hash, word};
+use crate::wording::{count, short_hash, word};
 use anstyle::Style;
 use ordain_api::{ActionState, ActionStatus, PermitStatus};
 use ordain_spec::approval::Verdict;
@@ -50,7 +50,12 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
                 let (view, policy) = (short_hash(&seen.view_digest), short_hash(&seen.policy_hash));
                 format!("; saw {which} view {view} under the policies {policy}, entry {}", seen.index)
             });
-            page.item(&format!("{who} {verdict} on {when}{reason}{}", saw.unwrap_or_default()));
+            let reach = approval.scope.as_ref().map(|scope| {
+                let until = date(scope.until_ms);
+                format!("; and the same call again, at most {} until {until}", count(scope.max_uses, "time"))
+            });
+            let reach = reach.unwrap_or_default();
+            page.item(&format!("{who} {verdict} on {when}{reason}{reach}{}", saw.unwrap_or_default()));
         }
     }
     if let Some(it) = &status.permit {

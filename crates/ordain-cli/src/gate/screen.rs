@@ -1,6 +1,7 @@
 //! The screen on which a person decides. It fits the terminal, so that what is approved is never scrolled away.
 
 use super::fields::fields;
+use super::repeat;
 use super::summary::{risk, summary};
 use crate::clock::{date, relative};
 use crate::display;
@@ -69,6 +70,8 @@ pub(crate) struct Screen {
     digest: String,
     /// Whether an approval could count.
     pub(super) can_be_approved: bool,
+    /// Whether exact repetitions may be approved too.
+    pub(crate) offers_repeat: bool,
 }
 
 /// The screen as it fits the terminal.
@@ -118,6 +121,12 @@ impl Screen {
             None => ("Parameters", written(&parameters)),
         };
         let mut facts = facts(status, key, now_ms);
+        let signs = matches!(key, SigningKey::Key { .. });
+        let offered = repeat::offered(status).filter(|_| signs);
+        let offers_repeat = offered.is_some();
+        if let Some(scope) = offered {
+            facts.push(Fact { label: "grant", style: Style::new(), text: repeat::offer(&scope) });
+        }
         if had_patch && diff.is_none() {
             let text = "no diff was sent, or there was no room for one; compare the patch set by its hash";
             facts.push(Fact { label: "warning", style: YELLOW, text: text.to_owned() });
@@ -135,6 +144,7 @@ impl Screen {
             reasons: status.decision.reasons.iter().map(|reason| reason.message.clone()).collect(),
             digest: status.view_digest.clone(),
             can_be_approved: !status.needs_owner,
+            offers_repeat,
         }
     }
 

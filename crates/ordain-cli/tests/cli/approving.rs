@@ -1,9 +1,10 @@
 //! Held actions are approved in one go or one by one, rejections can be signed, and an owner takes back what
 //! their agent changed.
 
-use crate::harness::{Kind, Project, Ran, count, os_user, proposal, ran};
+use crate::harness::{Guarded, Kind, Project, Ran, count, os_user, proposal, ran};
 use crate::presence::{ASKED, PASSPHRASE, detached, on_terminal};
 use ordain_canon::ContentHash;
+use ordain_hooks::Agent;
 use serde_json::{Value as Json, json};
 
 /// A project for one person and one agent, which that person owns.
@@ -106,6 +107,52 @@ fn watched() -> Project {
     let steps = [("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE), ("[y/N] ", "y")];
     on_terminal(&project, &steps, &["init", "--claim"]).ended(0);
     project
+}
+
+/// A hook repeats a call without a new approval as long as its approver signed. Everything else is held.
+#[test]
+fn one_signature_approves_exact_repetitions_until_it_is_taken_back() {
+    let guarded = Guarded::of(owned_solo());
+    let project = &guarded.project;
+    let pins = guarded.pins(Agent::Claude, 0);
+    project.write("notes.txt", "a\n");
+    let bash = |command: &str| guarded.event("Bash", json!({"command": command}));
+    let runs = |command: &str| {
+        let before = bash(command);
+        guarded.ask(&pins, &before).ended(0);
+        let mut after: Json = serde_json::from_str(&before).unwrap();
+        after["hook_event_name"] = json!("PostToolUse");
+        after["tool_response"] = json!({"stdout": "", "interrupted": false});
+        guarded.ask(&pins, &after.to_string()).ended(0);
+    };
+    let is_held =
+        |command: &str| guarded.ask(&pins, &bash(command)).ended(2).says("held; repeat the identical call");
+    is_held("rm notes.txt");
+    let steps = [(ASKED, "g"), ("Passphrase: ", PASSPHRASE)];
+    let said = on_terminal(project, &steps, &["approve"]).ended(0);
+    said.says_all(&[
+        "at most 20 times",
+        "[g]rant",
+        "without asking you",
+        "`ordain grant revoke` takes it back",
+    ]);
+    // The approval of the first call, and then the grant.
+    runs("rm notes.txt");
+    runs("rm notes.txt");
+    runs("rm notes.txt");
+    is_held("rm  notes.txt");
+    is_held("rm notes.txt ./notes.txt");
+    let listed = project.run(&["grant", "list"]).ended(0).says_all(&["2 of 20", "rm notes.txt"]);
+    let id = listed.stdout.split_whitespace().find(|word| word.starts_with("grant_")).unwrap();
+    let states = project.run(&["status", "--json"]).lines();
+    let by_grant = |status: &&Json| status["decision"].to_string().contains(&format!("by the grant `{id}`"));
+    assert_eq!(states.iter().filter(by_grant).count(), 2, "{states:?}");
+    project.run(&["grant", "revoke", id]).ended(0).says("2 of 20 uses were taken");
+    project.run(&["grant", "list"]).ended(0).says("no call may be repeated");
+    project.run(&["grant", "list", "--all"]).ended(0).says("taken back by");
+    is_held("rm notes.txt");
+    project.run(&["grant", "revoke", "grant_0"]).ended(1).says("no grant `grant_0`");
+    project.sound();
 }
 
 #[test]

@@ -16,8 +16,8 @@ const PERMIT_ALL: &str = "@id(\"all\") permit (principal, action, resource);\n";
 const GUESS: &str = "correct horse battery stable";
 
 /// Commands that only have others below them.
-const GROUPS: [&str; 12] = [
-    "approver", "evidence", "gate", "keys", "ledger", "mcp", "note", "permit", "policy", "sandbox",
+const GROUPS: [&str; 13] = [
+    "approver", "evidence", "gate", "grant", "keys", "ledger", "mcp", "note", "permit", "policy", "sandbox",
     "service", "token",
 ];
 
@@ -159,6 +159,8 @@ const CASES: &[(&str, &[&str])] = &[
             "submit delete-3.json --supersedes held-1",
         ],
     ),
+    ("grant list", &["grant list --all"]),
+    ("grant revoke", &["grant revoke grant_0123456789abcdef"]),
     ("token create", &["token create USER --role operator --role approver"]),
     ("token list", &["token list"]),
     ("token revoke", &["token revoke 1"]),
@@ -431,6 +433,7 @@ fn an_agent_with_its_owners_shell_gets_nothing_that_is_held_or_denied() {
         "observation_started",
         "observed",
         "approved",
+        "granted",
     ] {
         assert_eq!(count(since, kind), 0, "{kind}");
     }

@@ -77,6 +77,7 @@ fn owned() -> Project {
             reason: "checked",
             assurance: Assurance::Presence,
             session: None,
+            scope: ordain_spec::statement::ONCE,
         };
         let statement = Statement::Approval(status.signing.unwrap().statement(&approving, 0));
         let request = VerdictRequest {
@@ -84,6 +85,7 @@ fn owned() -> Project {
             reason: "checked".to_owned(),
             view_digest: status.view_digest.clone(),
             signed: Some(Signed::sign(&statement, &key(ALICE)).unwrap()),
+            scope: None,
         };
         let status = gate.give_verdict(&alice, "p2", &request).await.unwrap();
         assert_eq!(status.state.name(), "allowed");

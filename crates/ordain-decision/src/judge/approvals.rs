@@ -237,6 +237,11 @@ impl Demand<'_> {
         self.people.len() >= self.count
     }
 
+    /// The permit that asks; none if the proposal does.
+    pub(crate) fn policy(&self) -> Option<&str> {
+        self.policy
+    }
+
     fn policies(&self) -> Vec<&str> {
         self.policy.into_iter().collect()
     }

@@ -41,7 +41,7 @@ impl Answer {
         self.errors.extend(verdicts.errors.into_iter().map(|(id, message)| (id, message, at)));
     }
 
-    fn allows(&self) -> bool {
+    pub(super) fn allows(&self) -> bool {
         self.unpermitted.is_empty() && self.forbids.is_empty() && self.errors.is_empty()
     }
 }
@@ -92,7 +92,8 @@ impl<'a> Judge<'a> {
         let number = |more: usize| {
             people.iter().map(|people| approved.count_in(people, more)).min().unwrap_or_default()
         };
-        self.seen = number(0);
+        // Policies that look at the number of approvals see those of this action alone, and no grant.
+        self.seen = if self.granted.is_some() { 0 } else { number(0) };
         let now = self.ask(subjects, asker, self.seen);
         let wanted = |answer: &Answer| Demands::of(set, proposal, &answer.permit_ids, approved);
         let wanted_now = wanted(&now);
@@ -162,7 +163,12 @@ impl<'a> Judge<'a> {
         now
     }
 
-    fn ask(&mut self, subjects: &[Subject<'_>], asker: &mut Asker<'_>, approvals: usize) -> Answer {
+    pub(super) fn ask(
+        &mut self,
+        subjects: &[Subject<'_>],
+        asker: &mut Asker<'_>,
+        approvals: usize,
+    ) -> Answer {
         let mut answer = Answer::default();
         for at in 0..subjects.len() {
             match asker.ask(at, approvals) {

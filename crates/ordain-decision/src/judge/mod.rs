@@ -8,13 +8,14 @@ mod misses;
 mod pins;
 mod reasons;
 mod shell;
+mod standing;
 mod subject;
 
 use crate::limits::WINDOW_MS_DEFAULT;
 use crate::permit::Grant;
 use crate::policy::schema::action_name;
 use crate::policy::{PolicySet, name_fault};
-use approvals::{Approved, Given};
+use approvals::{Approved, Demands, Given};
 use ask::Answer;
 use misses::Examiner;
 use ordain_canon::{
@@ -29,6 +30,7 @@ use ordain_spec::mcp::Pins;
 use ordain_spec::statement::{ApproverKeys, Assurance};
 use ordain_spec::{Facts, Kind, Nullable, RuleId, Sha256, verify_value};
 use reasons::Reasons;
+use standing::{Granted, uncovered};
 use std::collections::BTreeSet;
 use subject::{Asker, Subject, rollback, subjects, table_effects};
 
@@ -36,6 +38,7 @@ pub use misses::{Check, Examined, nearest};
 pub use pins::mcp_server_of;
 pub(crate) use shell::SHELL;
 pub use shell::{ShellEffects, derive_shell};
+pub use standing::{Standing, StandingOffer, standing_document};
 
 /// Everything that a decision depends on.
 #[derive(Clone, Copy)]
@@ -68,6 +71,10 @@ pub struct Judgement {
     pub grant: Option<Grant>,
     /// With a HOLD: how sure the approvals that are missing must be.
     pub assurance: Option<Assurance>,
+    /// With an ALLOW or a HOLD: how far its approvers may say that the same deed may be repeated.
+    pub standing: Option<StandingOffer>,
+    /// Whether it is an ALLOW by a standing grant, one of whose uses it takes.
+    pub by_grant: bool,
     /// How many policies were evaluated.
     pub evaluated: usize,
 }
@@ -131,12 +138,40 @@ pub fn decide_derived(case: &Case<'_>, derived: &ShellEffects) -> Judgement {
 /// The same where it is known which tools of MCP servers an owner approved: a call of another one is denied.
 /// `derived` is there for a shell command, and `pins` for a server of which something is approved.
 pub fn decide_pinned(case: &Case<'_>, derived: Option<&ShellEffects>, pins: Option<&Pins>) -> Judgement {
-    let mut judge = Judge::new(case);
-    judge.derived = derived.cloned();
-    let mode = mcp_server_of(case.document).map(|server| case.policies.pin_mode(server));
-    if let Some(problem) = mode.and_then(|mode| pins::problem(case.document, mode, pins)) {
-        judge.reasons.deny(gate::PINNED, "/parameters/mcp", problem);
+    let mut judge = Judge::pinned(case, derived, pins);
+    judge.judge_document(case.document);
+    judge.finish()
+}
+
+/// The same where a standing grant could stand in for approvals that nobody gave. It never makes more of a proposal
+/// than its approvals would: what is allowed or denied without it is decided without it.
+pub fn decide_standing(
+    case: &Case<'_>,
+    derived: Option<&ShellEffects>,
+    pins: Option<&Pins>,
+    standing: &Standing<'_>,
+) -> Judgement {
+    let alone = decide_pinned(case, derived, pins);
+    if alone.decision.outcome != Outcome::Hold || !case.approvals.is_empty() {
+        return alone;
     }
+    let problem = match Granted::of(standing, case) {
+        Err(problem) => problem,
+        Ok(granted) => {
+            let mut judge = Judge::pinned(case, derived, pins);
+            judge.granted = Some(granted);
+            judge.judge_document(case.document);
+            let problem = judge.granted_problem.take().or_else(|| judge.reasons.first(gate::NOT_COUNTED));
+            let judgement = judge.finish();
+            if judgement.decision.outcome == Outcome::Allow {
+                return Judgement { by_grant: true, ..judgement };
+            }
+            problem.unwrap_or_else(|| "its approvals are not enough".to_owned())
+        }
+    };
+    let mut judge = Judge::pinned(case, derived, pins);
+    let message = format!("the grant `{}` does not count: {problem}", standing.grant_id);
+    judge.reasons.tell(gate::STANDING, message);
     judge.judge_document(case.document);
     judge.finish()
 }
@@ -179,6 +214,11 @@ struct Judge<'a> {
     undoes: Option<String>,
     /// The effects of a shell command, where they were derived before.
     derived: Option<ShellEffects>,
+    /// The grant that stands in for the approvals.
+    granted: Option<Granted<'a>>,
+    /// Why it does not.
+    granted_problem: Option<String>,
+    standing: Option<StandingOffer>,
 }
 
 impl<'a> Judge<'a> {
@@ -206,7 +246,20 @@ impl<'a> Judge<'a> {
             explaining: None,
             undoes: None,
             derived: None,
+            granted: None,
+            granted_problem: None,
+            standing: None,
         }
+    }
+
+    fn pinned(case: &'a Case<'a>, derived: Option<&ShellEffects>, pins: Option<&Pins>) -> Self {
+        let mut judge = Self::new(case);
+        judge.derived = derived.cloned();
+        let mode = mcp_server_of(case.document).map(|server| case.policies.pin_mode(server));
+        if let Some(problem) = mode.and_then(|mode| pins::problem(case.document, mode, pins)) {
+            judge.reasons.deny(gate::PINNED, "/parameters/mcp", problem);
+        }
+        judge
     }
 
     fn facts(&self) -> Facts<'a> {
@@ -304,9 +357,9 @@ impl<'a> Judge<'a> {
             set,
             proposal.actor.as_str(),
             &approvers,
-            &hash,
+            self.granted.as_ref().map_or(&hash, |granted| &granted.proposal_hash),
             &Given {
-                documents: self.case.approvals,
+                documents: self.granted.as_ref().map_or(self.case.approvals, |granted| granted.approvals),
                 keys: self.case.approver_keys,
                 now_ms: self.case.now_ms,
                 asked: self.asked_of_approvers(&asker),
@@ -329,8 +382,48 @@ impl<'a> Judge<'a> {
             self.explaining = Some(told.collect());
         }
         self.check_effects(&proposal, &subjects, &answer);
+        self.check_standing(&proposal, document, derived.as_ref(), &subjects, &mut asker, &approved, &answer);
         if self.reasons.outcome() == Outcome::Allow {
             self.grant(&proposal, document, hash, &answer);
+        }
+    }
+
+    /// G18: whether the grant meets what is asked; without one, whether the approvers may make one.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a proposal that was judged")]
+    fn check_standing(
+        &mut self,
+        proposal: &Proposal,
+        document: &Value<'_>,
+        derived: Option<&ShellEffects>,
+        subjects: &[Subject<'_>],
+        asker: &mut Asker<'_>,
+        approved: &Approved<'_>,
+        answer: &Answer,
+    ) {
+        let set = self.case.policies;
+        let uncovered = uncovered(proposal, document, derived);
+        let demands = Demands::of(set, proposal, &answer.permit_ids, approved);
+        let Some(granted) = &self.granted else {
+            let mut offer = if uncovered.is_some() { None } else { standing::offer(set, &demands) };
+            // Policies that look at the number of approvals do not see a grant.
+            if offer.is_some() && set.reads.context("approvals") && !self.ask(subjects, asker, 0).allows() {
+                offer = None;
+            }
+            self.standing = offer;
+            return;
+        };
+        let problem = uncovered.map(str::to_owned).or_else(|| granted.problem(set, &demands));
+        match problem {
+            None if self.reasons.outcome() == Outcome::Allow => {
+                let message = granted.told(approved);
+                self.reasons.tell(gate::STANDING, message);
+            }
+            None => {}
+            Some(problem) => {
+                // Only its judge sees this, and decides without the grant.
+                self.reasons.deny(gate::APPROVALS, "", problem.clone());
+                self.granted_problem = Some(problem);
+            }
         }
     }
 
@@ -441,6 +534,8 @@ impl<'a> Judge<'a> {
         let permits = answer.permit_ids.iter().filter_map(|id| set.statement(id));
         let now_ms = self.case.now_ms;
         let window = proposal.time_window.as_ref();
+        let valid_until_ms =
+            window.map_or(now_ms.saturating_add(WINDOW_MS_DEFAULT), |window| window.valid_until_ms);
         self.grant = Some(Grant {
             actor: proposal.actor.as_str().to_owned(),
             proposal_id: proposal.proposal_id.clone(),
@@ -452,9 +547,14 @@ impl<'a> Judge<'a> {
             policy_hash: set.hash(),
             decided_at_ms: now_ms,
             valid_from_ms: window.map_or(now_ms, |window| window.valid_from_ms),
-            valid_until_ms: window
-                .map_or(now_ms.saturating_add(WINDOW_MS_DEFAULT), |window| window.valid_until_ms),
-            max_executions: permits.map(|permit| permit.terms.max_executions).min().unwrap_or(1),
+            valid_until_ms: match &self.granted {
+                Some(granted) => valid_until_ms.min(granted.permit_until_ms(now_ms)),
+                None => valid_until_ms,
+            },
+            max_executions: match &self.granted {
+                Some(_) => 1,
+                None => permits.map(|permit| permit.terms.max_executions).min().unwrap_or(1),
+            },
             max_duration_ms: window.map(|window| window.max_duration_ms),
             max_affected_records: proposal
                 .risk_envelope
@@ -501,6 +601,7 @@ impl<'a> Judge<'a> {
         };
         let grant = self.grant.filter(|_| outcome == Outcome::Allow);
         let assurance = self.assurance.filter(|_| outcome == Outcome::Hold);
-        Judgement { decision, grant, assurance, evaluated: self.evaluated }
+        let standing = self.standing.filter(|_| outcome != Outcome::Deny);
+        Judgement { decision, grant, assurance, standing, by_grant: false, evaluated: self.evaluated }
     }
 }

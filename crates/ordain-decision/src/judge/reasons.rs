@@ -70,6 +70,12 @@ impl Reasons {
         path.is_empty() || self.all.iter().chain(&self.permits).any(|reason| reason.path == path)
     }
 
+    /// The first reason with this rule.
+    pub(crate) fn first(&self, rule: RuleId) -> Option<String> {
+        let name = rule.name();
+        self.all.iter().find(|reason| reason.rule_id == name).map(|reason| reason.message.clone())
+    }
+
     pub(crate) fn outcome(&self) -> Outcome {
         match (self.denied, self.waiting) {
             (true, _) => Outcome::Deny,

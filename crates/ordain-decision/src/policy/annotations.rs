@@ -5,6 +5,7 @@ use super::problem::Problem;
 use crate::limits::{APPROVALS_MAX, EXECUTIONS_MAX};
 use cedar_policy::{Effect, Policy};
 use ordain_spec::action::ApprovalClass;
+use ordain_spec::limits::{STANDING_MS_MAX, STANDING_USES_MAX};
 use ordain_spec::statement::Assurance;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +24,19 @@ pub(crate) struct Terms {
     pub(crate) assurance: Assurance,
     pub(crate) effects: Vec<String>,
     pub(crate) max_executions: u64,
+    /// How far its approvers may say that the same deed may be repeated.
+    pub(crate) standing: Option<StandingTerms>,
 }
 
-const KNOWN: [&str; 7] = ["id", "reason", "approval", "approvers", "assurance", "effects", "max_executions"];
+/// The bounds of standing grants for a permit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StandingTerms {
+    pub(crate) uses: u64,
+    pub(crate) ms: u64,
+}
+
+const KNOWN: [&str; 8] =
+    ["id", "reason", "approval", "approvers", "assurance", "effects", "max_executions", "standing"];
 /// Own annotations of a folder's owner start with this.
 const OWN_PREFIX: &str = "x_";
 
@@ -40,7 +51,7 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
         ));
     }
     if policy.effect() == Effect::Forbid {
-        for name in ["approval", "approvers", "assurance", "effects", "max_executions"] {
+        for name in ["approval", "approvers", "assurance", "effects", "max_executions", "standing"] {
             if annotations.contains_key(name) {
                 wrong(format!("`@{name}` says nothing on a `forbid`; it belongs to a `permit`"));
             }
@@ -100,6 +111,20 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
             1
         }
     };
+    let standing = match get("standing").map(parse_standing) {
+        None => None,
+        Some(Ok(terms)) => Some(terms),
+        Some(Err(message)) => {
+            wrong(message);
+            None
+        }
+    };
+    if get("standing").is_some() && !(approvals > 0 && assurance.needs_signature()) {
+        wrong(
+            "`@standing` needs approvals that are signed: `@approval(\"…\")` with `@assurance(\"recent\")` or `\"presence\"`"
+                .to_owned(),
+        );
+    }
     Terms {
         reason: get("reason").map(str::trim).filter(|reason| !reason.is_empty()).map(str::to_owned),
         class,
@@ -109,12 +134,42 @@ pub(crate) fn terms(policy: &Policy, people: &People, refuse: &mut dyn FnMut(Pro
         assurance,
         effects,
         max_executions,
+        standing,
     }
 }
 
 fn list(text: &str) -> Vec<String> {
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
     names.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// `uses=N, hours=N`: both in any order, each at most once; what is missing is as large as it can be.
+fn parse_standing(text: &str) -> Result<StandingTerms, String> {
+    const HOUR_MS: u64 = 3_600_000;
+    let wrong = || {
+        format!(
+            "`@standing(\"{text}\")` must be `uses=N` with N from 1 to {STANDING_USES_MAX}, `hours=N` with N from 1 to {}, or both \
+             with a comma",
+            STANDING_MS_MAX / HOUR_MS
+        )
+    };
+    let (mut uses, mut hours) = (None, None);
+    for part in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
+        let (name, number) = part.split_once('=').ok_or_else(wrong)?;
+        let number: u64 = number.trim().parse().map_err(|_| wrong())?;
+        let (place, largest) = match name.trim() {
+            "uses" => (&mut uses, STANDING_USES_MAX),
+            "hours" => (&mut hours, STANDING_MS_MAX / HOUR_MS),
+            _ => return Err(wrong()),
+        };
+        if !(1..=largest).contains(&number) || place.replace(number).is_some() {
+            return Err(wrong());
+        }
+    }
+    Ok(StandingTerms {
+        uses: uses.unwrap_or(STANDING_USES_MAX),
+        ms: hours.map_or(STANDING_MS_MAX, |hours| hours * HOUR_MS),
+    })
 }
 
 fn parse_approval(text: &str) -> Result<(ApprovalClass, usize), String> {

@@ -86,6 +86,7 @@ impl Scene {
             reason: "because".to_owned(),
             view_digest: status.view_digest.clone(),
             signed: None,
+            scope: None,
         };
         self.gate.give_verdict(&Caller::local(who), &status.action_id, &say).await
     }

@@ -76,6 +76,7 @@ pub(crate) async fn recent_verdict(
         reason: "checked",
         assurance: Assurance::Recent,
         session: Some(&session),
+        scope: ordain_spec::statement::ONCE,
     };
     let statement = Statement::Approval(terms.statement(&approving, 5));
     VerdictRequest {
@@ -83,6 +84,7 @@ pub(crate) async fn recent_verdict(
         reason: "checked".to_owned(),
         view_digest: status.view_digest.clone(),
         signed: Some(Signed::sign(&statement, key).unwrap()),
+        scope: None,
     }
 }
 

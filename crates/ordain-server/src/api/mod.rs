@@ -6,6 +6,7 @@ pub(crate) mod control;
 pub(crate) mod documents;
 pub(crate) mod events;
 pub(crate) mod evidence;
+pub(crate) mod grants;
 pub(crate) mod ledger;
 pub(crate) mod notes;
 pub(crate) mod permits;

@@ -120,6 +120,8 @@ const MAY: &[(&str, &str, &str)] = &[
     ("POST", "/v1/tokens", "operator"),
     ("GET", "/v1/tokens", "operator auditor"),
     ("DELETE", "/v1/tokens/{id}", "operator"),
+    ("GET", "/v1/grants", "approver operator auditor"),
+    ("DELETE", "/v1/grants/{id}", "approver operator"),
     ("POST", "/v1/projects", "operator"),
     ("GET", "/v1/projects", "operator auditor approver"),
     ("DELETE", "/v1/projects/{id}", "operator"),

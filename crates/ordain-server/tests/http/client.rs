@@ -43,6 +43,7 @@ fn from_a_proposal_to_its_outcome() {
                 reason: String::new(),
                 view_digest: status.view_digest,
                 signed: None,
+                scope: None,
             };
             client.record_verdict("p1", &verdict).unwrap();
         }

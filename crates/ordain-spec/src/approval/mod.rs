@@ -3,6 +3,7 @@
 mod rules;
 
 use crate::schema::{NonEmpty, Sha256};
+use crate::standing::StandingScope;
 use crate::statement::{
     ApprovalStatement, Assurance, How, Session, SignatureMethod, Signed, Statement, StatementError,
     reason_hash,
@@ -37,6 +38,10 @@ pub struct Approval {
     /// How the approver was authenticated, where nothing was signed. Without it, as an OS user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub how: Option<How>,
+    /// How far it goes beyond this action; without it, it is for this action once. The signature covers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-rule" = "AP13"))]
+    pub scope: Option<StandingScope>,
     /// The signature, with the fields of the signed statement that the approval lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-rule" = "AP7"))]

@@ -1,6 +1,6 @@
-//! AP1–AP12, in order.
+//! AP1–AP13, in order.
 
-use super::Approval;
+use super::{Approval, Verdict};
 use crate::facts::Facts;
 use crate::kind::Kind;
 use crate::limits::STATEMENT_MS_MAX;
@@ -27,6 +27,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: AP.rule(10), title: "the key is the approver's", section: "approvals", category: Category::Reference, check: key_is_the_approvers },
     Rule { id: AP.rule(11), title: "the signature fits the statement", section: "approvals", category: Category::Integrity, check: signature_fits },
     Rule { id: AP.rule(12), title: "a key that stays unlocked signs a few times, and not for long", section: "approvals", category: Category::Time, check: session_is_short },
+    Rule { id: AP.rule(13), title: "an approval for more than one action says how far it goes, and that is signed", section: "approvals", category: Category::Reference, check: scope_is_signed },
 ];
 
 /// AP4.
@@ -119,5 +120,26 @@ fn session_violation(approval: Node<'_, '_>) -> Option<String> {
 fn session_is_short(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
     if let Some(problem) = session_violation(approval) {
         found.at(approval.get("signature").get("session"), problem);
+    }
+}
+
+/// AP13. Without a signature anybody could widen a scope, and a scope without an end would be a policy.
+fn scope_is_signed(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
+    let place = approval.get("scope");
+    if place.value().is_none() {
+        return;
+    }
+    let Some(typed) = approval.value().and_then(|value| value.to_typed::<Approval>().ok()) else { return };
+    let Some(scope) = &typed.scope else { return };
+    if let Some(problem) = scope.violation(typed.at_ms) {
+        found.at(place, problem);
+    }
+    if typed.verdict == Verdict::Reject {
+        found.at(place, "is the scope of a rejection");
+    }
+    let named = typed.signature.as_ref().map(|signature| signature.scope.as_str());
+    let hash = scope.hash().map(|hash| hash.to_string());
+    if named.is_none() || named != hash.as_deref().ok() {
+        found.at(place, "is not the scope that the signed statement names");
     }
 }

@@ -1,4 +1,4 @@
-//! G1–G16: the rules of the gate, beyond those of a proposal and its evidence. The decision kernel checks them.
+//! G1–G18: the rules of the gate, beyond those of a proposal and its evidence. The decision kernel checks them.
 
 use crate::rule::RuleId;
 
@@ -70,6 +70,8 @@ pub const NOT_COUNTED: RuleId = RuleId::Gate(15);
 pub const OWN_UNDO: RuleId = RuleId::Gate(16);
 /// A tool of an MCP server is the approved one.
 pub const PINNED: RuleId = RuleId::Gate(17);
+/// A standing grant stands in for approvals.
+pub const STANDING: RuleId = RuleId::Gate(18);
 
 /// All of them.
 #[rustfmt::skip]
@@ -91,6 +93,7 @@ pub static GATES: &[Gate] = &[
     Gate { id: NOT_COUNTED, title: "every approval that was given counts", about: "Says why an approval was not counted: for another proposal, too old, by the actor, by the same person twice, by somebody\nwho may not." },
     Gate { id: OWN_UNDO, title: "an owner takes back what their agent changed", about: "The person who answers for an agent undoes its changes of files with their own authority: with a signature of an\nowner's key, or as the OS user of a gate that nobody owns. Policies are not asked. The paths are among those that the change touched." },
     Gate { id: PINNED, title: "a tool of an MCP server is the one that an owner approved", about: "A call through `ordain mcp gateway` names the definition of its tool that the client was shown, and the command that started\nthe server. `mcp.toml` of the policies says whether they must be the approved ones; `ordain mcp diff` shows the difference, and\n`ordain mcp approve` approves. A blocked tool is denied in any case." },
+    Gate { id: STANDING, title: "a standing grant stands in for the approvals", about: "With an ALLOW, the people who approved the same deed before also signed that it may be repeated: the reason names the grant\nand which of its uses this is. With a HOLD it says why a grant does not count: its time or its uses are over, the permit has\nanother text, or a key or an approver is gone. Then the action waits as ever." },
 ];
 
 /// The effect of a reason with this rule on an outcome. With an ALLOW or a HOLD, [`PERMIT`] only informs.
@@ -98,7 +101,7 @@ pub fn weight(rule_id: &str, permitted: bool) -> Weight {
     let is = |id: RuleId| id.name() == rule_id;
     if is(APPROVALS) {
         Weight::Waits
-    } else if is(NOT_COUNTED) || is(OWN_UNDO) || is(PERMIT) && permitted {
+    } else if is(NOT_COUNTED) || is(OWN_UNDO) || is(STANDING) || is(PERMIT) && permitted {
         Weight::Tells
     } else {
         Weight::Denies
@@ -116,11 +119,11 @@ mod tests {
             assert!(gate.title.split(' ').count() >= 3 && !gate.title.ends_with('.'), "{}", gate.title);
             assert!(gate.about.ends_with('.'), "{}", gate.about);
         }
-        assert_eq!(GATES.len(), 17);
+        assert_eq!(GATES.len(), 18);
     }
 
     #[test]
-    fn four_rules_do_not_simply_deny() {
+    fn five_rules_do_not_simply_deny() {
         let others: Vec<_> = GATES.iter().filter(|gate| gate.effect() != "denies").collect();
         let others: Vec<_> = others.iter().map(|gate| (gate.id, gate.effect())).collect();
         let expected = [
@@ -128,6 +131,7 @@ mod tests {
             (APPROVALS, "waits"),
             (NOT_COUNTED, "tells"),
             (OWN_UNDO, "tells"),
+            (STANDING, "tells"),
         ];
         assert_eq!(others, expected);
     }

@@ -1,11 +1,13 @@
 //! `ordain approve` without an id: everything that waits, one after the other, signed with one passphrase.
 
 use super::{
-    CLAIM, Given, TAKES_PASSPHRASE, about, rejection, settle, signing_key, statement, status, submit,
+    CLAIM, Given, TAKES_PASSPHRASE, about, rejection, scope_of, settle, signing_key, statement, status,
+    submit,
 };
 use crate::clock::now_ms;
 use crate::exit::{Failure, Outcome};
 use crate::gate::deciding::{self, Answer};
+use crate::gate::repeat::Reach;
 use crate::gate::screen::Screen;
 use crate::gate::settling::UnknownUse;
 use crate::gate::{held, ids};
@@ -18,6 +20,7 @@ use ordain_api::{ActionState, ActionStatus, VerdictRequest};
 use ordain_client::Client;
 use ordain_presence::Terminal;
 use ordain_spec::approval::Verdict;
+use ordain_spec::standing::StandingScope;
 use ordain_spec::statement::{Assurance, Signed};
 use serde_json::json;
 use std::io::Write;
@@ -65,7 +68,7 @@ pub(super) fn run(gateway: &Gateway, reason: &str, json: bool) -> Result<Outcome
         let screen = Screen::of(status, &signing_key(signer.as_ref(), TAKES_PASSPHRASE), now_ms());
         let screen = screen.numbered(number + 1, waiting.len());
         match deciding::decide(&mut terminal, &screen, &mut deciding::patiently)? {
-            Answer::Approve => chosen.push(status),
+            Answer::Approve(reach) => chosen.push((status, reach)),
             Answer::Reject(reason) => {
                 let done = client.record_verdict(&status.action_id, &rejection(status, reason));
                 let done = done.map_err(Failure::from);
@@ -114,15 +117,21 @@ fn list(waiting: &[ActionStatus], unknown: &[UnknownUse], json: bool) -> Result<
 struct Prepared<'a> {
     shown: &'a ActionStatus,
     signed: Result<Option<Signed>, Failure>,
+    scope: Option<StandingScope>,
 }
 
 /// Approves each by itself. If one fails, the others are still approved.
-fn approve(client: &Client, chosen: &[&ActionStatus], reason: &str, json: bool) -> Result<Outcome, Failure> {
+fn approve(
+    client: &Client,
+    chosen: &[(&ActionStatus, Reach)],
+    reason: &str,
+    json: bool,
+) -> Result<Outcome, Failure> {
     let mut worst = Outcome::Ok;
-    for Prepared { shown, signed } in sign(client, chosen, reason)? {
+    for Prepared { shown, signed, scope } in sign(client, chosen, reason)? {
         let done = signed.and_then(|signed| {
             let (reason, view_digest) = (reason.to_owned(), shown.view_digest.clone());
-            let verdict = VerdictRequest { verdict: Verdict::Approve, reason, view_digest, signed };
+            let verdict = VerdictRequest { verdict: Verdict::Approve, reason, view_digest, signed, scope };
             client.record_verdict(&shown.action_id, &verdict).map_err(|error| super::refused(client, error))
         });
         worst = worst.max(done.as_ref().map_or_else(Failure::outcome, submit::outcome));
@@ -134,31 +143,39 @@ fn approve(client: &Client, chosen: &[&ActionStatus], reason: &str, json: bool) 
 /// Signs all of them with one passphrase, each with the terms of now.
 fn sign<'a>(
     client: &Client,
-    chosen: &[&'a ActionStatus],
+    chosen: &[(&'a ActionStatus, Reach)],
     reason: &str,
 ) -> Result<Vec<Prepared<'a>>, Failure> {
-    let unsigned = |shown: &&'a ActionStatus| Prepared { shown, signed: Ok(None) };
+    let unsigned = |(shown, _): &(&'a ActionStatus, Reach)| Prepared { shown, signed: Ok(None), scope: None };
     let Some(signer) = Signer::find(client)? else { return Ok(chosen.iter().map(unsigned).collect()) };
     let started = Instant::now();
-    let given = Given { verdict: Verdict::Approve, reason, assurance: Assurance::Presence, session: None };
     let mut statements = Vec::new();
     let mut lines = Vec::new();
     let mut prepared: Vec<Prepared<'a>> = Vec::new();
-    for shown in chosen {
-        let now = fresh(client, shown);
-        if let Ok(now) = &now
+    for (shown, reach) in chosen {
+        let now = fresh(client, shown).and_then(|now| Ok((scope_of(&now, *reach)?, now)));
+        let mut granted = None;
+        if let Ok((scope, now)) = &now
             && let Some(terms) = &now.signing
         {
-            statements.push(statement(&signer, now, terms, given, started));
-            lines.push(about(Verdict::Approve, now));
+            let given = Given {
+                verdict: Verdict::Approve,
+                reason,
+                assurance: Assurance::Presence,
+                session: None,
+                scope: scope.as_ref(),
+            };
+            statements.push(statement(&signer, now, terms, given, started)?);
+            lines.push(about(Verdict::Approve, now, scope.as_ref()));
+            granted.clone_from(scope);
         }
-        prepared.push(Prepared { shown, signed: now.map(|_| None) });
+        prepared.push(Prepared { shown, signed: now.map(|_| None), scope: granted });
     }
     if statements.is_empty() {
         return Ok(prepared);
     }
     let mut made = signer.sign(&statements, &lines)?.into_iter();
-    for Prepared { shown, signed } in &mut prepared {
+    for Prepared { shown, signed, .. } in &mut prepared {
         if let Ok(place) = signed
             && shown.signing.is_some()
         {

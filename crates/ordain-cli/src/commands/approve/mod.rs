@@ -9,6 +9,7 @@ use crate::clock::now_ms;
 use crate::exit::{self, Failure, Outcome};
 use crate::gate::deciding::{self, Answer};
 use crate::gate::ids;
+use crate::gate::repeat::{self, Reach};
 use crate::gate::screen::{Screen, SigningKey};
 use crate::gate::summary::summary;
 use crate::gateway::{Gateway, Purpose};
@@ -20,13 +21,14 @@ use ordain_api::{ActionState, ActionStatus, Approving, ProblemCode, SigningTerms
 use ordain_client::{Client, ClientError};
 use ordain_presence::Terminal;
 use ordain_spec::approval::Verdict;
-use ordain_spec::statement::{Assurance, Session, Statement};
+use ordain_spec::standing::StandingScope;
+use ordain_spec::statement::{Assurance, ONCE, Session, Statement};
 use std::time::Instant;
 
 #[derive(Args)]
 #[command(after_help = exit::help_with("\
 Shows the action on one screen of your terminal and asks: approve, reject with a reason, view all of it, or skip it. Your \
-passphrase signs an approval. Without an id it goes through everything that waits for you; one passphrase signs all that you \
+passphrase signs an approval. Where the policies allow it, `g` approves the action and exact repetitions of it for a while. Without an id it goes through everything that waits for you; one passphrase signs all that you \
 approve, each with a statement of its own.
 
 If nobody knows whether an action was done, it asks an owner: it happened, it did not, or nobody can tell. The answer takes the \
@@ -69,7 +71,8 @@ pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
     let id = &ids::action_id(client, id)?;
     if let Some(view_digest) = args.view.clone() {
         let reason = args.reason.clone();
-        let verdict = VerdictRequest { verdict: Verdict::Approve, reason, view_digest, signed: None };
+        let verdict =
+            VerdictRequest { verdict: Verdict::Approve, reason, view_digest, signed: None, scope: None };
         return record(client, id, &verdict, json);
     }
     let started = Instant::now();
@@ -77,9 +80,10 @@ pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
     if status.state == ActionState::Unknown {
         return settle::one(client, &status, json);
     }
+    let mut reach = Reach::Once;
     if status.state == ActionState::Held {
         match asked(client, &status, args.full)? {
-            Answer::Approve => {}
+            Answer::Approve(wanted) => reach = wanted,
             Answer::Reject(reason) => return record(client, id, &rejection(&status, reason), json),
             Answer::Skip | Answer::Leave => {
                 let hint = status.needs_owner.then_some(CLAIM);
@@ -88,7 +92,7 @@ pub(crate) fn run(args: &Approve, json: bool) -> Result<Outcome, Failure> {
             }
         }
     }
-    let verdict = signed(client, &status, Verdict::Approve, &args.reason, started)?;
+    let verdict = signed(client, &status, Verdict::Approve, reach, &args.reason, started)?;
     record(client, id, &verdict, json)
 }
 
@@ -99,7 +103,7 @@ pub(super) const CLAIM: &str =
 /// A rejection of what was shown. It lets nothing through, and so takes no signature.
 pub(super) fn rejection(status: &ActionStatus, reason: String) -> VerdictRequest {
     let view_digest = status.view_digest.clone();
-    VerdictRequest { verdict: Verdict::Reject, reason, view_digest, signed: None }
+    VerdictRequest { verdict: Verdict::Reject, reason, view_digest, signed: None, scope: None }
 }
 
 /// The key that would sign an answer.
@@ -118,20 +122,32 @@ pub(super) fn signed(
     client: &Client,
     status: &ActionStatus,
     verdict: Verdict,
+    reach: Reach,
     reason: &str,
     started: Instant,
 ) -> Result<VerdictRequest, Failure> {
     let view_digest = status.view_digest.clone();
     let signer = if signing::on_terminal() { Signer::find(client)? } else { None };
+    let mut scope = None;
     let signed = match (&status.signing, signer) {
         (Some(terms), Some(signer)) => {
-            let given = Given { verdict, reason, assurance: Assurance::Presence, session: None };
-            let about = [about(verdict, status)];
-            signer.sign(&[statement(&signer, status, terms, given, started)], &about)?.pop()
+            scope = scope_of(status, reach)?;
+            let given = Given {
+                verdict,
+                reason,
+                assurance: Assurance::Presence,
+                session: None,
+                scope: scope.as_ref(),
+            };
+            let about = [about(verdict, status, scope.as_ref())];
+            signer.sign(&[statement(&signer, status, terms, given, started)?], &about)?.pop()
         }
         _ => None,
     };
-    Ok(VerdictRequest { verdict, reason: reason.to_owned(), view_digest, signed })
+    if signed.is_none() && reach == Reach::Repeat {
+        return Err(Failure::Usage("only a signature lets a call be repeated".to_owned()));
+    }
+    Ok(VerdictRequest { verdict, reason: reason.to_owned(), view_digest, signed, scope })
 }
 
 /// The verdict of a person about an action.
@@ -142,6 +158,20 @@ pub(super) struct Given<'a> {
     pub(super) assurance: Assurance,
     /// The signer with a key that stays unlocked.
     pub(super) session: Option<&'a Session>,
+    /// How far it goes beyond this action.
+    pub(super) scope: Option<&'a StandingScope>,
+}
+
+/// The scope of an approval that goes as far as its approver said.
+pub(super) fn scope_of(status: &ActionStatus, reach: Reach) -> Result<Option<StandingScope>, Failure> {
+    if reach == Reach::Once {
+        return Ok(None);
+    }
+    let changed = || {
+        let problem = format!("the policies do not let `{}` be repeated any more", status.action_id);
+        Failure::Server(problem).with_hint("look at it again")
+    };
+    repeat::offered(status).map(Some).ok_or_else(changed)
 }
 
 /// The statement of a verdict about what was shown.
@@ -151,8 +181,12 @@ pub(super) fn statement(
     terms: &SigningTerms,
     given: Given<'_>,
     started: Instant,
-) -> Statement {
-    let Given { verdict, reason, assurance, session } = given;
+) -> Result<Statement, Failure> {
+    let Given { verdict, reason, assurance, session, scope } = given;
+    let scope = match scope {
+        None => ONCE.to_owned(),
+        Some(scope) => scope.hash().map_err(|error| Failure::Server(error.to_string()))?.to_string(),
+    };
     let approving = Approving {
         principal: signer.principal(),
         action_id: &status.action_id,
@@ -161,8 +195,9 @@ pub(super) fn statement(
         reason,
         assurance,
         session,
+        scope: &scope,
     };
-    Statement::Approval(terms.statement(&approving, signing::elapsed_ms(started)))
+    Ok(Statement::Approval(terms.statement(&approving, signing::elapsed_ms(started))))
 }
 
 /// Records a verdict, and shows where the action stands now.
@@ -186,7 +221,10 @@ pub(super) fn refused(client: &Client, error: ClientError) -> Failure {
 }
 
 /// The last line before a passphrase: what is signed.
-pub(super) fn about(verdict: Verdict, status: &ActionStatus) -> String {
+pub(super) fn about(verdict: Verdict, status: &ActionStatus, scope: Option<&StandingScope>) -> String {
+    if let Some(scope) = scope {
+        return format!("{}{}: {}", repeat::GRANT, status.action_id, repeat::sentence(status, scope));
+    }
     let verb = match verdict {
         Verdict::Approve => "approve",
         Verdict::Reject => "reject",

@@ -5,7 +5,7 @@ use crate::commands::{dossier, status};
 use crate::exit::Failure;
 use crate::gate::page::wants;
 use crate::gateway::Gateway;
-use crate::wording::word;
+use crate::wording::{count, word};
 use ordain_api::{ActionState, ActionStatus, Dossier, Entry, Event};
 use ordain_canon::time::moment;
 use ordain_spec::approval::Verdict;
@@ -134,10 +134,19 @@ impl Single {
                 }
                 None => "not signed".to_owned(),
             };
+            let reach = match &approval.scope {
+                Some(scope) => format!(
+                    "this action, and the same call again: at most {} until {}",
+                    count(scope.max_uses, "time"),
+                    moment(scope.until_ms)
+                ),
+                None => "this action".to_owned(),
+            };
             page.part(&shown.approver);
             page.facts(&[
                 ("Verdict", verdict),
                 ("When", Cell::Text(moment(shown.at_ms))),
+                ("Covers", Cell::Text(reach)),
                 ("Reason", Cell::Text(approval.reason.clone())),
                 ("Signature", Cell::Text(signed)),
                 ("Policies then", Cell::Code(shown.policy_hash.clone())),
