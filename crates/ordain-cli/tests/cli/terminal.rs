@@ -52,7 +52,10 @@ fn an_open_gate_is_claimed_and_not_made_again() {
     }
     let said = on_terminal(&project, &[], &["init", "--keep"]).ended(1);
     has_command(&said, "ordain init --claim");
-    detached(&project, &["init", "--solo", "shop dir"]).ended(0).says("run `ordain init 'shop dir' --claim`");
+    let elsewhere = Project::empty();
+    detached(&elsewhere, &["init", "--solo", "shop dir"])
+        .ended(0)
+        .says("run `ordain init 'shop dir' --claim`");
     let steps = [NEW_KEY[0], NEW_KEY[1], ("[y/N] ", "y")];
     on_terminal(&project, &steps, &["init", "--claim"]).ended(0).says("owns this gate");
     detached(&project, &["init", "--keep"]).ended(1).says_all(&["belongs to `", "ordain doctor"]);
