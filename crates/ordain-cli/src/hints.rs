@@ -76,7 +76,7 @@ fn parts(hint: &str) -> Vec<Part> {
     }
     let mut parts = Vec::new();
     let mut text = String::new();
-    // What a sentence says behind its command was taken over already.
+    // Bytes that a sentence has behind its command, and that were taken over already.
     let mut taken = 0;
     for (at, piece) in pieces.iter().enumerate() {
         if at % 2 == 0 {

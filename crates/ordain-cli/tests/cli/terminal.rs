@@ -1,4 +1,4 @@
-//! What people meet at a terminal: prompts, hints whose commands can be copied, and mistakes that are told early.
+//! The things that people meet at a terminal: prompts, hints whose commands can be copied, and mistakes that are told early.
 
 use crate::approving::{about_file, owned_solo};
 use crate::harness::{Kind, Project, Ran, os_user, ran};
@@ -278,7 +278,7 @@ fn messages_and_tables_fit_the_terminal() {
     assert!(said.stdout.contains("needs a signature"), "{}", said.stdout);
 }
 
-/// Whoever reads the log of a server as JSON lines reads there why it did not start.
+/// A reader of the server's log as JSON lines reads there why it did not start.
 #[test]
 fn a_wrong_command_line_of_a_server_is_a_line_of_its_log() {
     let project = open_solo();
