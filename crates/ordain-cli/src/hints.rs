@@ -37,8 +37,8 @@ pub(crate) fn lines(hint: &str, used: usize, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A message in lines that fit, the first of them beginning in the column `used`. Lines are broken at spaces alone: a path
-/// or an id that is longer than a line stays whole.
+/// A message in lines that fit, the first of them beginning in the column `used`. Lines are broken at spaces alone:
+/// a path or an id that is longer than a line stays whole.
 pub(crate) fn fitted(text: &str, used: usize, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for (number, text) in text.split('\n').enumerate() {

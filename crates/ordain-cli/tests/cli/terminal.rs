@@ -1,4 +1,5 @@
-//! The things that people meet at a terminal: prompts, hints whose commands can be copied, and mistakes that are told early.
+//! The things that people meet at a terminal: prompts, hints whose commands can be copied, and mistakes that are
+//! told early.
 
 use crate::approving::{about_file, owned_solo};
 use crate::harness::{Kind, Project, Ran, os_user, ran};
