@@ -37,8 +37,8 @@ pub(crate) fn lines(hint: &str, used: usize, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A message in lines that fit, the first of them beginning in the column `used`. Only spaces are taken for a new line: a
-/// path or an id that is longer than a line stays whole.
+/// A message in lines that fit, the first of them beginning in the column `used`. Lines are broken at spaces alone:
+/// a path or an id that is longer than a line stays whole.
 pub(crate) fn fitted(text: &str, used: usize, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for (number, text) in text.split('\n').enumerate() {
@@ -76,7 +76,7 @@ fn parts(hint: &str) -> Vec<Part> {
     }
     let mut parts = Vec::new();
     let mut text = String::new();
-    // What a sentence says behind its command was taken over already.
+    // Bytes that a sentence has behind its command, and that were taken over already.
     let mut taken = 0;
     for (at, piece) in pieces.iter().enumerate() {
         if at % 2 == 0 {

@@ -29,7 +29,7 @@ pub(crate) struct OwnKey {
 }
 
 impl OwnKey {
-    /// Unlocks the key of this user, and makes one if there is none. Whoever has one already is told whose it is.
+    /// Unlocks the key of this user, and makes one if there is none. Somebody who has one is told whose it is.
     pub(crate) fn unlock_or_make() -> Result<Self, Failure> {
         protect_process()?;
         let mut terminal = Terminal::open().map_err(terminal_failure)?;

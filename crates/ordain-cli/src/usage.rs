@@ -46,7 +46,7 @@ fn is_logged() -> bool {
         && has("--json")
 }
 
-/// Of several commands with similar names, the most similar one stands last, and nobody reads on.
+/// The most similar of several names stands last otherwise, and nobody reads on.
 fn put_best_first(error: &mut clap::Error) {
     let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) else { return };
     let names = names.iter().rev().cloned().collect();

@@ -45,7 +45,7 @@ struct Findings {
     owners: Vec<String>,
     /// The id of this user's own key.
     fingerprint: Option<String>,
-    /// What that key is to the gate; nothing if there is no key, or the gate cannot be asked.
+    /// The part of that key at the gate; nothing if there is no key, or the gate cannot be asked.
     key_is: Option<KeyIs>,
     agents: Vec<AgentState>,
     open_points: Vec<OpenPoint>,
@@ -58,7 +58,7 @@ struct OpenPoint {
     hint: String,
 }
 
-/// What the key of this user is to the gate.
+/// The part of this user's key at the gate.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum KeyIs {

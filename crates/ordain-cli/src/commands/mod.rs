@@ -164,11 +164,11 @@ pub(crate) enum Command {
     /// The gate lives in the state directory, outside of every workspace: $XDG_STATE_HOME/ordain or
     /// ~/.local/state/ordain.
     ///
-    /// With `--solo` reading, editing and ordinary commands pass: to look, search, commit, build and test. What deletes,
-    /// installs, sends or cannot be read takes your signature, what pushes or publishes your passphrase; secrets and guard
-    /// files are denied. With `--team` agents may look at everything, change listed paths after one approval, delete and
-    /// run commands after two, and pay up to a limit after two of finance; everything else is denied. Nothing is
-    /// overwritten.
+    /// With `--solo` reading, editing and ordinary commands pass: to look, search, commit, build and test. Calls that
+    /// delete, install, send or cannot be read take your signature, and those that push or publish your passphrase;
+    /// secrets and guard files are denied. With `--team` agents may look at everything, change listed paths after one
+    /// approval, delete and run commands after two, and pay up to a limit after two of finance; everything else is
+    /// denied. Nothing is overwritten.
     Init(init::Init),
     /// List, register, move and back up gates
     Gate(gate::Gate),

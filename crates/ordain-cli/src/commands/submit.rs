@@ -112,7 +112,7 @@ fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) ->
 /// The name of the file with the proposal where nobody knows it.
 const SOME_FILE: &str = "proposal.json";
 
-/// What to do next. `file` has the proposal, where that is known.
+/// Says what to do next. `file` has the proposal, where that is known.
 fn next(page: &mut Page, status: &ActionStatus, client: &Client, file: Option<&Path>) {
     // A change of files is carried out by the command that proposed it, with the permit that it gets.
     let target = status.view.get("proposal").and_then(|proposal| proposal.get("target"));

@@ -407,7 +407,8 @@ fn an_agent_with_its_owners_shell_gets_nothing_that_is_held_or_denied() {
     assert!(own_world.path().join("ordain/registry.json").exists());
     // A terminal of its own, with a passphrase that is not the owner's, and with a key of its own.
     for arguments in [&["approve", "held-1"][..], &["policy", "push"], &["undo"]] {
-        let steps = [("[q]uit: ", "a"), ("Passphrase: ", GUESS)];
+        let guess = ("Passphrase: ", GUESS);
+        let steps = [("[q]uit: ", "a"), guess, guess, guess];
         let steps = if arguments[0] == "approve" { &steps[..] } else { &steps[1..] };
         let refused = on_terminal(project, steps, arguments);
         assert_ne!(refused.code, 0, "{arguments:?}: {}", refused.all());

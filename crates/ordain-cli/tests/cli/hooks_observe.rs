@@ -27,7 +27,7 @@ fn an_owner_has_one_hook_observed_and_no_agent_can() {
     // Without a terminal and without the passphrase nothing is written.
     detached(project, &["setup", "claude", "--project", "--observe", "1h"]).ended(64);
     assert!(!project.path(SETTINGS).exists());
-    let wrong = [("Passphrase: ", "correct horse battery stable")];
+    let wrong = [("Passphrase: ", "correct horse battery stable"); 3];
     assert_ne!(on_terminal(project, &wrong, &["setup", "claude", "--project", "--observe", "1h"]).code, 0);
     assert!(!project.path(SETTINGS).exists());
     assert_eq!(count(&project.entries(), "observation_started"), 0);

@@ -1,4 +1,5 @@
-//! What people meet at a terminal: prompts, hints whose commands can be copied, and mistakes that are told early.
+//! The things that people meet at a terminal: prompts, hints whose commands can be copied, and mistakes that are
+//! told early.
 
 use crate::approving::{about_file, owned_solo};
 use crate::harness::{Kind, Project, Ran, os_user, ran};
@@ -52,7 +53,10 @@ fn an_open_gate_is_claimed_and_not_made_again() {
     }
     let said = on_terminal(&project, &[], &["init", "--keep"]).ended(1);
     has_command(&said, "ordain init --claim");
-    detached(&project, &["init", "--solo", "shop dir"]).ended(0).says("run `ordain init 'shop dir' --claim`");
+    let elsewhere = Project::empty();
+    detached(&elsewhere, &["init", "--solo", "shop dir"])
+        .ended(0)
+        .says("run `ordain init 'shop dir' --claim`");
     let steps = [NEW_KEY[0], NEW_KEY[1], ("[y/N] ", "y")];
     on_terminal(&project, &steps, &["init", "--claim"]).ended(0).says("owns this gate");
     detached(&project, &["init", "--keep"]).ended(1).says_all(&["belongs to `", "ordain doctor"]);
@@ -275,7 +279,7 @@ fn messages_and_tables_fit_the_terminal() {
     assert!(said.stdout.contains("needs a signature"), "{}", said.stdout);
 }
 
-/// Whoever reads the log of a server as JSON lines reads there why it did not start.
+/// A reader of the server's log as JSON lines reads there why it did not start.
 #[test]
 fn a_wrong_command_line_of_a_server_is_a_line_of_its_log() {
     let project = open_solo();

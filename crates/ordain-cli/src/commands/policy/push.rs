@@ -58,7 +58,7 @@ pub(super) fn run(args: &PolicyPush, json: bool) -> Result<Outcome, Failure> {
     }
     let push = ordain_api::PolicyPush { files: folder.files, from: from.clone() };
     let about = about(&changes)?;
-    // Whoever signs sees the lines first; the statement has a hash of them.
+    // The signer sees the lines first; the statement has a hash of them.
     if !json && std::io::stdout().is_terminal() && gateway.client().gate()?.owned {
         show_changes(&changes, json)?;
     }
