@@ -51,7 +51,8 @@ def broken_rules(approval: dict, keys: list) -> list:
         "AP11": all(is_signed_with(key, approval) for key in known),
         "AP12": not session or (1 <= session["number"] <= SESSION_SIGNATURES
                                 and 0 <= approval["at_ms"] - session["started_at_ms"] <= SESSION_MS),
-        "AP13": "scope" not in approval or signature["scope"] == "sha256:" + hashlib.sha256(scope.encode()).hexdigest()}
+        "AP13": signature["scope"] == "sha256:" + hashlib.sha256(scope.encode()).hexdigest() if "scope" in approval
+        else not signature["scope"].startswith("sha256:")}
     return [rule for rule, fits in holds.items() if not fits]
 
 if __name__ == "__main__":

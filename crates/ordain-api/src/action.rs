@@ -153,8 +153,8 @@ pub struct VerdictRequest {
     /// The signed statement of the verdict, where the policies ask for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
-    /// How far the approval goes beyond this action; the signed statement names its hash. Without it, it is for this action
-    /// once.
+    /// How far the approval goes beyond this action; the signed statement names its hash. Without it, it is for this
+    /// action once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<StandingScope>,
 }

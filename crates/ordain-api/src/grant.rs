@@ -12,7 +12,7 @@ pub struct GrantStatus {
     pub actor: String,
     /// The people who signed it, each of whom may revoke it.
     pub approvers: Vec<String>,
-    /// What it covers: calls with this deed.
+    /// The deed of the calls that it covers.
     pub deed: String,
     /// Its id.
     pub grant_id: String,
@@ -22,7 +22,7 @@ pub struct GrantStatus {
     pub granted_at_ms: u64,
     /// How many calls it covers.
     pub max_uses: u64,
-    /// Who revoked it.
+    /// The principal that revoked it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
     /// Whether it still counts.

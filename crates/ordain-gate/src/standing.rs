@@ -1,5 +1,5 @@
-//! Standing grants: approvals that hold for later calls with the same deed. The approvers sign how far; the kernel counts
-//! their signatures anew for each call; the uses are counted here, in the transaction of the decision.
+//! Standing grants: approvals that hold for later calls with the same deed. The approvers sign how far; the kernel
+//! counts their signatures anew for each call; the uses are counted here, in the transaction of the decision.
 
 use super::caller::Caller;
 use super::documents::typed;
@@ -321,7 +321,7 @@ impl Gate {
         Ok(Some(NewGrant { known, hold, grant, document }))
     }
 
-    /// Takes a grant back, at once and on every node. Whoever signed it may do so, and owners and operators. Again it
+    /// Takes a grant back, at once and on every node. Those who signed it may do so, and owners and operators. Again it
     /// changes nothing.
     pub async fn revoke_grant(&self, caller: &Caller, grant_id: &str) -> Result<GrantStatus, GateError> {
         let attempt = |_| async {
@@ -338,8 +338,10 @@ impl Gate {
                 || grant.approvers.contains(&caller.principal)
                 || owns(&caller.principal);
             if !may {
-                let problem =
-                    format!("`{}` did not sign the grant `{grant_id}`, and is no owner", caller.principal);
+                let problem = format!(
+                    "`{}` did not sign the grant `{grant_id}`, and does not own the gate",
+                    caller.principal
+                );
                 return Err(GateError::Forbidden(problem));
             }
             let id = known.id.clone();

@@ -166,8 +166,8 @@ impl Gate {
         Ok(Some(SigningTerms { origin, proposal_hash, assurance, at_ms, not_after_ms, nonce, standing }))
     }
 
-    /// How sure the approvals of a held action must be, by the policies of now; where it would not be held, the most. And
-    /// on what terms they may hold for later calls.
+    /// How sure the approvals of a held action must be, by the policies of now; where it would not be held, the most.
+    /// And on what terms they may hold for later calls.
     async fn wanted_of_approvers(
         &self,
         control: &Control,

@@ -1,4 +1,5 @@
-//! Standing grants: an approval may hold for exact repetitions, as far as its approvers signed. An agent gains nothing by it.
+//! Standing grants: an approval may hold for exact repetitions, as far as its approvers signed. An agent gains nothing
+//! by it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 mod scene;
@@ -166,7 +167,7 @@ fn again(call: &Json, id: &str) -> Json {
     call
 }
 
-/// What a decision says about grants.
+/// The part of a decision about grants.
 fn told(status: &ActionStatus) -> Vec<String> {
     let reasons = status.decision.reasons.iter();
     reasons.filter(|reason| reason.rule_id == "G18").map(|reason| reason.message.clone()).collect()
@@ -212,7 +213,7 @@ async fn an_exact_repetition_is_allowed_by_the_grant_and_counted() {
     let listed = granting.scene.gate.grants().await.unwrap();
     assert_eq!((listed.len(), listed[0].used, listed[0].state), (1, 2, GrantState::UsedUp));
     granting.check().await;
-    // What was allowed by it can be proven, and by others who have only the dossier.
+    // Each use of it can be proven, also by others who have only the dossier.
     let dossier = granting.scene.gate.dossier(&granting.scene.operator, "c3").await.unwrap();
     assert_eq!(dossier.withheld, [""; 0]);
     let mut bytes = ordain_canon::Canonicalizer::new().value(&dossier).unwrap().to_vec();
@@ -263,7 +264,7 @@ async fn another_folder_argument_space_actor_or_principal_is_held() {
     let elsewhere = granting.agent.clone().about_project(project);
     let elsewhere = granting.act_as(&elsewhere, &again(&call("c1"), "elsewhere")).await.unwrap();
     assert_eq!(elsewhere.outcome, Outcome::Hold);
-    // A submission is no call: nobody repeats it.
+    // Nobody repeats a submission: only calls join.
     let submitted = granting.scene.submit(&again(&call("c1"), "submitted")).await;
     assert_eq!(submitted.state, ActionState::Held);
     assert_eq!(granting.scene.gate.grants().await.unwrap()[0].used, 0);
@@ -398,7 +399,7 @@ async fn a_halt_denies_and_a_revoked_key_or_approver_holds() {
     granting.scene.gate.revoke_approver_key(&caller, &key_id).await.unwrap();
     let said = granting.is_held(&again(&bobs, "c8")).await;
     assert!(said[0].contains("is revoked"), "{said:?}");
-    // And one of ann's, who is no lead any more.
+    // And one of ann's, who left the leads.
     let mut files = policies();
     let entities = files.get_mut("entities.json").unwrap();
     *entities = entities.replace(
@@ -569,7 +570,7 @@ async fn a_recent_signature_grants_where_the_policy_asks_for_no_more() {
     granting.check().await;
 }
 
-/// What cannot be read in full, runs code or names what nobody could resolve is never covered.
+/// A command that cannot be read in full, runs code or names things that nobody could resolve is never covered.
 #[tokio::test]
 async fn opaque_commands_and_unresolved_content_are_offered_nothing() {
     let granting = Granting::new().await;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The version of grants that is written.
 pub const STANDING_SCHEMA_VERSION: &str = "0.1.0";
 
-/// What a scope covers.
+/// The calls that a scope covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Covers {
@@ -21,11 +21,11 @@ pub enum Covers {
     Deed,
 }
 
-/// How far an approval goes beyond the action that it is about. Of several approvals the narrowest counts.
+/// How far an approval goes beyond the action that it is about. The narrowest of several counts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StandingScope {
-    /// What it covers.
+    /// The calls that it covers.
     #[schemars(extend("x-rule" = "AP13"))]
     pub covers: Covers,
     /// The deed of the action.
@@ -63,7 +63,7 @@ impl StandingScope {
         self.permits.is_empty().then(|| "names no permit".to_owned())
     }
 
-    /// What two scopes have in common; `None` where they are about different deeds.
+    /// The common part of two scopes; `None` where they are about different deeds.
     #[must_use]
     pub fn narrowed(&self, other: &Self) -> Option<Self> {
         if self.deed != other.deed || self.covers != other.covers {

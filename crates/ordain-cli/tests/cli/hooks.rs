@@ -145,7 +145,10 @@ fn a_call_waits_until_an_equal_one_is_settled() {
     let unknown = guarded.project.run(&["status", "--state", "unknown", "--json"]).lines();
     let id = unknown[0]["action_id"].as_str().unwrap().to_owned();
     let said = reason(&guarded.ask(&pins, &call()).ended(2).stdout);
-    assert!(said.contains("which does the same, is unknown") && said.contains("`ordain approve`"), "{said}");
+    assert!(
+        said.contains("which has the same effect, is unknown") && said.contains("`ordain approve`"),
+        "{said}"
+    );
     // Another command is none of its business.
     guarded.ask(&pins, &guarded.event("Bash", json!({"command": "touch other.txt"}))).ended(0);
     let waiting = guarded.pins(Agent::Claude, 60);

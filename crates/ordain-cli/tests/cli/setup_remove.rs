@@ -45,7 +45,7 @@ fn without_the_key_the_gate_or_the_store_nothing_is_removed() {
     let words: Vec<&str> = inner.get_args().map(|word| word.to_str().unwrap()).collect();
     stays(&guarded, &with, detached(&guarded.project, &words));
     let command = guarded.command(&["setup", "claude", "--project", "--remove"]);
-    let wrong = [("Passphrase: ", "a wrong one altogether")];
+    let wrong = [("Passphrase: ", "a wrong one altogether"); 3];
     stays(&guarded, &with, command_on_terminal(&guarded.project, &wrong, &command));
     guarded.stop_gate();
     let state = guarded.project.state();

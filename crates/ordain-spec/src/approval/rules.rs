@@ -126,18 +126,20 @@ fn session_is_short(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings)
 /// AP13. Without a signature anybody could widen a scope, and a scope without an end would be a policy.
 fn scope_is_signed(_: &Facts<'_>, approval: Node<'_, '_>, found: &mut Findings) {
     let place = approval.get("scope");
-    if place.value().is_none() {
-        return;
-    }
     let Some(typed) = approval.value().and_then(|value| value.to_typed::<Approval>().ok()) else { return };
-    let Some(scope) = &typed.scope else { return };
+    let named = typed.signature.as_ref().map(|signature| signature.scope.as_str());
+    let Some(scope) = &typed.scope else {
+        if named.is_some_and(|named| named.starts_with("sha256:")) {
+            found.at(approval.get("signature").get("scope"), "names a scope that the approval lacks");
+        }
+        return;
+    };
     if let Some(problem) = scope.violation(typed.at_ms) {
         found.at(place, problem);
     }
     if typed.verdict == Verdict::Reject {
         found.at(place, "is the scope of a rejection");
     }
-    let named = typed.signature.as_ref().map(|signature| signature.scope.as_str());
     let hash = scope.hash().map(|hash| hash.to_string());
     if named.is_none() || named != hash.as_deref().ok() {
         found.at(place, "is not the scope that the signed statement names");
