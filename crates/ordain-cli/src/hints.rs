@@ -71,7 +71,7 @@ pub(crate) fn fitted(text: &str, used: usize, columns: usize) -> String {
 /// An advice in one piece of text after the other: its commands are taken out of their sentences.
 fn parts(hint: &str) -> Vec<Part> {
     let pieces: Vec<&str> = hint.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return vec![Part::Text(hint.to_owned())];
     }
     let mut parts = Vec::new();

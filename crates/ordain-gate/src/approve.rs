@@ -11,7 +11,7 @@ use super::nonce::NonceOf;
 use super::open::Gate;
 use super::owner::Authorized;
 use super::records::{Action, Control, RecordedApproval};
-use super::standing::NewGrant;
+use super::standing::{ApprovedAction, NewGrant};
 use super::status::Shown;
 use super::transaction::{Reading, Step, document};
 use super::view::{Beside, Packets, view};
@@ -154,7 +154,10 @@ impl Gate {
                 let (control, at_ms) = (&control_body, given_at_ms);
                 let hold =
                     self.check_scope(scope, &ruling, control, action_id, &action, &proposal, at_ms).await?;
-                self.new_grant(hold, &ruling, action_id, &action, &proposal, &given, &approvals, now_ms)?
+                let (action, proposal) = (&action, &proposal);
+                let approved =
+                    ApprovedAction { id: action_id, action, proposal, given: &given, documents: &approvals };
+                self.new_grant(hold, &ruling, &approved, now_ms)?
             }
         };
         let mut guards = vec![known.guard(), control.guard()];

@@ -181,7 +181,7 @@ impl Fold {
         };
         let just_allowed = self.actions.get(action_id).is_some_and(|action| {
             let approvals: Vec<_> = action.approvals.iter().map(|approval| approval.document).collect();
-            let given = document.approvals.iter().map(|approval| transaction::document(approval));
+            let given = document.approvals.iter().map(transaction::document);
             let given: Vec<_> = given.filter_map(|it| it.ok().map(|(hash, _)| hash)).collect();
             action.state == ActionState::Allowed && action.decided_index < index && given == approvals
         });

@@ -110,6 +110,17 @@ pub(crate) struct NewGrant {
     document: Vec<u8>,
 }
 
+/// An action with all its approvals.
+#[derive(Clone, Copy)]
+pub(crate) struct ApprovedAction<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) action: &'a Action,
+    pub(crate) proposal: &'a Value<'a>,
+    pub(crate) given: &'a [Approval],
+    /// The documents of the approvals.
+    pub(crate) documents: &'a [Vec<u8>],
+}
+
 impl NewGrant {
     pub(crate) fn guards(&self) -> [Guard; 2] {
         [self.known.guard(), self.hold.guard()]
@@ -286,13 +297,10 @@ impl Gate {
         &self,
         hold: Versioned<DeedHold>,
         ruling: &Ruling,
-        action_id: &str,
-        action: &Action,
-        proposal: &Value<'_>,
-        given: &[Approval],
-        approvals: &[Vec<u8>],
+        approved: &ApprovedAction<'_>,
         now_ms: u64,
     ) -> Result<Option<NewGrant>, GateError> {
+        let ApprovedAction { id: action_id, action, proposal, given, documents: approvals } = *approved;
         let all_approve = given.iter().all(|approval| approval.verdict == Verdict::Approve);
         let Some(scope) = common_scope(given).filter(|_| all_approve) else { return Ok(None) };
         let covers = now_ms < scope.until_ms && !scope.permits.is_empty();

@@ -13,7 +13,7 @@ pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 /// the three that were shown last, and a line that starts with `!` is run in a shell instead. With a watcher,
 /// a process of another session has the terminal open.
 pub(crate) const ON_TERMINAL: &str = r#"
-import fcntl, json, os, pty, re, struct, subprocess, sys, termios, time
+import fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 steps, watched, command = json.loads(sys.argv[1]), sys.argv[2] == "watched", sys.argv[3:]
 pid, master = pty.fork()
 if pid == 0:
@@ -31,6 +31,9 @@ if watched:
 seen, mark = b"", 0
 def more():
     global seen
+    # A question that nobody answers would wait for ever.
+    if not select.select([master], [], [], 60)[0]:
+        os.kill(pid, signal.SIGKILL)
     try:
         data = os.read(master, 65536)
     except OSError:
