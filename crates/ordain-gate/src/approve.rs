@@ -150,6 +150,10 @@ impl Gate {
         check_alone(request, ruling.decision())?;
         let granted = match &request.scope {
             None => None,
+            Some(_) if given.iter().any(|approval| approval.scope.is_none()) => {
+                let problem = "cannot count, because an earlier approval is for this action alone";
+                return Err(GateError::invalid("/scope", problem));
+            }
             Some(scope) => {
                 let (control, at_ms) = (&control_body, given_at_ms);
                 let hold =

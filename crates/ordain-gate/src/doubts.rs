@@ -32,7 +32,7 @@ impl Fold {
                 if decision.outcome != *outcome {
                     doubts.push(format!("decides on `{action_id}` otherwise than its document says"));
                 }
-                doubts.extend(self.doubts_of_grant(action_id, &entry.event, inputs, decision));
+                doubts.extend(self.doubts_of_grant(action_id, entry, inputs, decision));
                 doubts
             }
             (
@@ -128,11 +128,11 @@ impl Fold {
     fn doubts_of_grant(
         &self,
         action_id: &str,
-        event: &Event,
+        entry: &Entry,
         inputs: &Inputs,
         decision: &Decision,
     ) -> Vec<String> {
-        let Event::Decided { grant: used, .. } = event else { return Vec::new() };
+        let Event::Decided { grant: used, .. } = &entry.event else { return Vec::new() };
         let told = decision.reasons.iter().any(|reason| reason.rule_id == gate::STANDING.name());
         let by_grant = told && decision.outcome == Outcome::Allow;
         if by_grant != used.is_some() {
@@ -162,7 +162,7 @@ impl Fold {
             (input.used == grant.used, "as if it had been used more or less often"),
             (grant.revoked.is_none(), "which was taken back"),
             (input.project == project, "of another project"),
-            (action.is_some_and(|action| action.submitted_by == input.principal), "for another principal"),
+            (entry.by == input.principal, "for another principal"),
             (self.deeds_of_actions.get(action_id) == Some(&grant.deed), "for another deed"),
             (used.is_none() || *used == inputs.grant_use(), "as another use"),
         ];

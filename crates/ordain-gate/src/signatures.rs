@@ -174,8 +174,8 @@ impl SignatureAudit {
         if same { Ok(()) } else { Err("its statement is about something else".to_owned()) }
     }
 
-    /// An outcome is the worker's word until the deadline. Somebody else's, and a later one, takes an owner's key,
-    /// unless it says that nobody knows.
+    /// An outcome is the worker's word until the deadline. Somebody else's, a later one, and one after "nobody knows"
+    /// take an owner's key, unless they say that nobody knows.
     fn check_settlement(
         &self,
         index: u64,
@@ -244,7 +244,8 @@ impl SignatureAudit {
                 let open = OpenUse { worker: entry.by.clone(), deadline_ms: *deadline_ms };
                 self.open_uses.insert((permit_id.clone(), *number), open);
             }
-            Event::PermitSettled { permit_id, number, outcome, .. } if *outcome != UseOutcome::Unknown => {
+            // Once nobody knows, the worker's word does not count any more.
+            Event::PermitSettled { permit_id, number, .. } => {
                 self.open_uses.remove(&(permit_id.clone(), *number));
             }
             _ => {}

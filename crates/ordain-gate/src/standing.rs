@@ -61,14 +61,13 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// As an input of the decision about an action.
-    pub(crate) fn input(&self, action: &Action, control: &Control) -> GrantInput {
-        let (project, principal) = deed_names(action, control);
+    /// As an input of the decision about an action of this caller.
+    pub(crate) fn input(&self, caller: &Caller, action: &Action, control: &Control) -> GrantInput {
         GrantInput {
             grant_document: self.grant.document,
             grant_id: self.known.id.clone(),
-            principal,
-            project,
+            principal: caller.principal.clone(),
+            project: deed_project(action, control),
             used: self.grant.used,
         }
     }
@@ -77,26 +76,25 @@ impl Candidate {
         &self.document
     }
 
+    /// Nobody has used or revoked it since. A decision that does not use it records how often it was used, too.
+    pub(crate) fn guard(&self) -> Guard {
+        self.known.guard()
+    }
+
     /// Takes one use.
     pub(crate) fn used(self) -> UsedGrant {
         let grant = StandingGrant { used: self.grant.used + 1, ..self.grant };
-        UsedGrant { guard: self.known.guard(), id: self.known.id, grant }
+        UsedGrant { id: self.known.id, grant }
     }
 }
 
 /// A grant with one use more, ready to be written.
 pub(crate) struct UsedGrant {
-    guard: Guard,
     id: GrantId,
     grant: StandingGrant,
 }
 
 impl UsedGrant {
-    /// Nobody has used or revoked it since.
-    pub(crate) fn guard(&self) -> Guard {
-        self.guard.clone()
-    }
-
     pub(crate) fn write(self, writing: &mut Writing) -> Result<(), GateError> {
         writing.put(&self.id, &self.grant)
     }
@@ -242,7 +240,9 @@ impl Gate {
         proposal: &Value<'_>,
     ) -> Result<Option<Versioned<DeedHold>>, GateError> {
         let Ok(proposal) = proposal.to_typed::<Proposal>() else { return Ok(None) };
-        let (project, principal) = deed_names(action, control);
+        // The deed names whoever made the call. Where that is the person whose agent it is, the agent submitted it.
+        let Some(entry) = self.entry(action.submitted_index).await? else { return Ok(None) };
+        let (project, principal) = (deed_project(action, control), entry.by);
         // The window may have been written by the gate.
         let without = Proposal { time_window: None, ..proposal.clone() };
         for form in [&without, &proposal] {
@@ -385,8 +385,8 @@ impl Gate {
     }
 }
 
-/// The project and the principal of the deed of an action's call.
-fn deed_names(action: &Action, control: &Control) -> (String, String) {
+/// The project of the deed of an action's call.
+fn deed_project(action: &Action, control: &Control) -> String {
     let project = action.project.as_ref().map(|project| project.project_id.as_str());
-    (project_name(&control.origin, project), action.submitted_by.clone())
+    project_name(&control.origin, project)
 }

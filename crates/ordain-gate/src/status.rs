@@ -1,6 +1,7 @@
 //! Answers to readers: where an action stands, permits, the gate, tokens, keys. Secrets are taken out.
 
 use super::caller::Caller;
+use super::documents::typed;
 use super::effects::EffectKeys;
 use super::error::GateError;
 use super::history::Past;
@@ -187,7 +188,10 @@ impl Gate {
         let texts =
             Texts { proposal: &proposal, evidence: &evidence, approvals, keys: &keys, pins, grant: None };
         let judged = judge(loaded, &inputs, &texts)?;
-        let offer = judged.standing.filter(|_| judged.decision.outcome == Outcome::Hold);
+        // An approval that was given for this action alone lets no grant come of it.
+        let given = approvals.iter().map(|text| typed::<Approval>(text)).collect::<Result<Vec<_>, _>>()?;
+        let is_open = judged.decision.outcome == Outcome::Hold && given.iter().all(|it| it.scope.is_some());
+        let offer = judged.standing.filter(|_| is_open);
         let standing = self.standing_terms(offer, control, action_id, action, &proposal, now_ms).await?;
         Ok((judged.assurance.unwrap_or(Assurance::Presence), standing))
     }

@@ -252,7 +252,7 @@ impl Gate {
         let mut inputs = Inputs::with(&action, document, &loaded, &control_body, now_ms, shell);
         let mut keys = None;
         if let Some(grant) = &grant {
-            inputs.grant = Some(grant.input(&action, &control_body));
+            inputs.grant = Some(grant.input(caller, &action, &control_body));
             inputs.keys_document = control_body.keys.map(|keys| keys.document);
             keys = Some(self.approver_keys(&control_body)?);
         }
@@ -266,8 +266,8 @@ impl Gate {
             ruling.drop_permit();
         }
         guards.extend(ruling.guard());
+        guards.extend(grant.as_ref().map(Candidate::guard));
         let grant = grant.filter(|_| ruling.uses_grant()).map(Candidate::used);
-        guards.extend(grant.as_ref().map(UsedGrant::guard));
         // Nobody decides about an action that does not wait. It is there for all who ask for the action.
         let view = if ruling.decision().outcome == Outcome::Hold {
             let packets = Packets::of(caller);

@@ -44,16 +44,23 @@ pub(crate) fn offer(scope: &StandingScope) -> String {
 pub(crate) fn sentence(status: &ActionStatus, scope: &StandingScope) -> String {
     let permits: Vec<&str> = scope.permits.keys().map(String::as_str).collect();
     format!(
-        "{} may {} now, and exactly this call again without asking you, {} until {}. Exactly: the same project, agent, \
-         parameters and file contents, byte for byte (deed {}). It stands for the approvals that {} asks for, as long as its text \
+        "{} may {} now, and exactly this call again without asking you, {} until {}. Exactly: the same project, agent{}, \
+         byte for byte (deed {}). It stands for the approvals that {} asks for, as long as its text \
          stays the same; everything else is checked each time. `ordain grant revoke` takes it back.",
         status.actor,
         deed(status),
         at_most(scope),
         date(scope.until_ms),
+        if names_contents(status) { ", parameters and file contents" } else { " and parameters" },
         short_hash(scope.deed.as_str()),
         permits.join(", "),
     )
+}
+
+/// Whether the contents of its files are part of the deed.
+fn names_contents(status: &ActionStatus) -> bool {
+    let parameters = status.view.get("proposal").and_then(|proposal| proposal.get("parameters"));
+    parameters.is_some_and(|parameters| parameters.get("resolved").is_some())
 }
 
 /// `at most 20 times`.

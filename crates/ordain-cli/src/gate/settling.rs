@@ -189,9 +189,10 @@ mod tests {
     const NOW: u64 = 1_767_614_400_000;
 
     fn unknown(settled: Json, locks: &[u64]) -> ActionStatus {
-        let proposal = json!({"proposal_id": "push-1", "actor": "agent-1", "action_type": "execute", "ts_ms": NOW,
+        let mut proposal = json!({"actor": "agent-1", "action_type": "execute", "ts_ms": NOW,
             "target": {"resource_type": "command", "resource_id": "git push origin main", "domain": "workspace",
                 "constraints": {}}, "parameters": {"command": "git push origin main"}});
+        proposal["proposal_id"] = json!("push-1");
         let hash = format!("sha256:{}", "1".repeat(64));
         let used = json!({"use": 1, "worker": "olga", "spent_at_ms": NOW - 400_000, "deadline_ms": NOW - 100_000,
             "settled": settled});

@@ -190,7 +190,7 @@ fn a_server_checks_its_own_records() {
     audited
         .run(&[&fsck[..], &["--checkpoint", "old.txt"]].concat())
         .ended(64)
-        .says("ordain ledger verify --server URL");
+        .says("ordain ledger verify --server http://");
     let actor = audited.room.token("agent-2", &["actor"]);
     ran(audited.room.command(&fsck).env("ORDAIN_TOKEN", actor)).ended(2).says("auditor");
     // A record that was changed under the server.

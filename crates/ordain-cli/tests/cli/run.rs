@@ -388,8 +388,8 @@ fn a_changed_folder_is_found_out() {
 fn rules_explain_the_links() {
     let ran = ordain(&["rules", "rl6"], "");
     assert!(ran.stdout.starts_with("RL6: the patch set"), "{}", ran.stdout);
-    assert_eq!(ordain(&["rules", "--kind", "run"], "").stdout.matches("\nRL").count(), 11);
-    assert_eq!(ordain(&["rules", "--kind", "patch"], "").stdout.matches("\nRL").count(), 0);
+    assert_eq!(ordain(&["rules", "--kind", "run"], "").stdout.matches("\n  RL").count(), 11);
+    assert_eq!(ordain(&["rules", "--kind", "patch"], "").stdout.matches("\n  RL").count(), 0);
 }
 
 /// The processes whose command line has this word.

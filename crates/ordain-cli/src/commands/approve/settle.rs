@@ -61,11 +61,7 @@ pub(super) fn all(
 pub(super) fn one(client: &Client, shown: &ActionStatus, json: bool) -> Result<Outcome, Failure> {
     if !signing::on_terminal() {
         let failure = Failure::Usage("standard input is not a terminal".to_owned());
-        let hint = format!(
-            "run this on a terminal, or `ordain permit outcome {} succeeded|failed`",
-            shown.action_id
-        );
-        return Err(failure.with_hint(hint));
+        return Err(failure.with_hint("run the same command on a terminal"));
     }
     let signer = Signer::find(client)?;
     let unknown = UnknownUse::all_of(shown, now_ms());
