@@ -568,8 +568,9 @@ async fn an_owner_signs_how_a_late_use_went() {
     let read = proposal("p1", "read");
     let status = scene.submit(&read).await;
     let used = scene.spend(&status, &read).await.unwrap();
-    // Until the deadline it is the worker's.
+    // Until the deadline it is the worker's. Who did not know then cannot free the lock later.
     scene.report(&used, UseOutcome::Unknown).await.unwrap();
+    assert!(is_presence(scene.report(&used, UseOutcome::Failed).await).contains("settle_outcome"));
     scene.pass(5 * 60_000 + 6_000);
     let mut again = proposal("p2", "read");
     again["ts_ms"] = json!(scene.gate.now_ms());
@@ -596,7 +597,19 @@ async fn an_owner_signs_how_a_late_use_went() {
     let settled = entries.iter().filter(|it| it.entry.event.name() == "permit_settled");
     let how: Vec<Json> = settled.map(|it| serde_json::to_value(it.entry.how).unwrap()).collect();
     assert_eq!(how, [json!("local"), json!("signed"), json!("signed")]);
-    scene.spend(&next, &again).await.unwrap();
+    // The worker says the same again, and is told that it is known; nothing else counts any more.
+    assert_eq!(scene.report(&used, failed).await.unwrap(), ActionState::Failed);
+    let other = scene.report(&used, UseOutcome::Succeeded).await;
+    assert!(matches!(other, Err(GateError::Conflict(Conflict::Settled { .. }))), "{other:?}");
+    // Its numbers do not turn the owner's word around.
+    let used = scene.spend(&next, &again).await.unwrap();
+    let (number, reason) = (used.number, String::new());
+    let worker = Caller::local("worker").with_agents(["agent"]);
+    let (outcome, duration_ms) = (unknown, Some(999_999_999));
+    let report = OutcomeReport { number, outcome, affected_records: None, duration_ms, reason, change: None };
+    scene.gate.settle(&worker, &used.permit_id, &report).await.unwrap();
+    let told = settle(&scene, &ann, &used, UseOutcome::Succeeded, UseOutcome::Succeeded).await.unwrap();
+    assert_eq!(told.uses[0].outcome_name(), "succeeded");
     is_sound(&scene).await;
     assert_eq!(audit_owner(scene.gate.store(), &public(&ann)).await.unwrap(), []);
 }
