@@ -568,7 +568,7 @@ async fn an_owner_signs_how_a_late_use_went() {
     let read = proposal("p1", "read");
     let status = scene.submit(&read).await;
     let used = scene.spend(&status, &read).await.unwrap();
-    // Until the deadline it is the worker's. Who did not know then cannot free the lock later.
+    // Until the deadline it is the worker's. A worker that did not know cannot free the lock later.
     scene.report(&used, UseOutcome::Unknown).await.unwrap();
     assert!(is_presence(scene.report(&used, UseOutcome::Failed).await).contains("settle_outcome"));
     scene.pass(5 * 60_000 + 6_000);
