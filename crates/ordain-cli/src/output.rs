@@ -20,6 +20,11 @@ pub(crate) fn print_page(page: &Page) -> Result<(), Failure> {
     if display::paged(page.text()) {
         return Ok(());
     }
+    print_result(page)
+}
+
+/// Prints what a command did, and what to do next: nobody should have to leave a pager first.
+pub(crate) fn print_result(page: &Page) -> Result<(), Failure> {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(page.text().as_bytes())?;
     Ok(stdout.flush()?)

@@ -7,7 +7,7 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gate::{ids, page};
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
-use crate::output::{print_json, print_page};
+use crate::output::{print_json, print_page, print_result};
 use crate::page::Page;
 use crate::wording::shell_word;
 use clap::Args;
@@ -82,31 +82,36 @@ pub(crate) fn run(args: &Submit, json: bool) -> Result<Outcome, Failure> {
         Source::File(path) => Some(path.as_path()),
         _ => None,
     };
-    show_with(&status, json, |page| next(page, &status, client, file))?;
+    show_with(&status, json, print_result, |page| next(page, &status, client, file))?;
     Ok(outcome(&status))
 }
 
 /// Shows where an action stands, and what to do next.
 pub(crate) fn show(client: &Client, status: &ActionStatus, json: bool) -> Result<(), Failure> {
-    show_with(status, json, |page| next(page, status, client, None))
+    show_with(status, json, print_result, |page| next(page, status, client, None))
 }
 
 /// The same, with everything that approvers see or saw.
 pub(super) fn show_all(client: &Client, status: &ActionStatus, json: bool) -> Result<(), Failure> {
-    show_with(status, json, |page| {
+    show_with(status, json, print_page, |page| {
         page::shown(page, status);
         next(page, status, client, None);
     })
 }
 
-fn show_with(status: &ActionStatus, json: bool, more: impl FnOnce(&mut Page)) -> Result<(), Failure> {
+fn show_with(
+    status: &ActionStatus,
+    json: bool,
+    print: fn(&Page) -> Result<(), Failure>,
+    more: impl FnOnce(&mut Page),
+) -> Result<(), Failure> {
     if json {
         return print_json(status);
     }
     let mut page = Page::default();
     page::action(&mut page, status);
     more(&mut page);
-    print_page(&page)
+    print(&page)
 }
 
 /// The name of the file with the proposal where nobody knows it.

@@ -41,9 +41,23 @@ impl<'a> HeldAction<'a> {
 /// approved already.
 pub(crate) fn for_approver(client: &Client, principal: &str) -> Result<Vec<ActionStatus>, Failure> {
     let owned = client.approver_keys()?.owned;
+    let mut found = all_in(client, ActionState::Held)?;
+    found.retain(|status| {
+        let own = status.submitted_by == principal || status.actor == principal;
+        let given = status.approvals.iter().any(|approval| approval.approver.as_str() == principal);
+        let may = status.signing.is_some() || !owned;
+        status.state == ActionState::Held && may && !own && !given
+    });
+    found.sort_by_key(|status| status.submitted_at_ms);
+    Ok(found)
+}
+
+/// Every action in a state that the caller sees, with everything that lists leave out: evidence, and the terms of a
+/// signature.
+pub(super) fn all_in(client: &Client, state: ActionState) -> Result<Vec<ActionStatus>, Failure> {
     let mut found = Vec::new();
     let mut query = ActionsQuery {
-        state: Some(ActionState::Held),
+        state: Some(state),
         after: Some(0),
         limit: Some(PAGE_MAX as u64),
         ..ActionsQuery::default()
@@ -51,22 +65,13 @@ pub(crate) fn for_approver(client: &Client, principal: &str) -> Result<Vec<Actio
     loop {
         let listed = client.actions(&query)?;
         for action in &listed.actions {
-            // The list has neither the evidence nor the terms of a signature.
-            let status = status::of(client, &action.action_id)?;
-            let own = status.submitted_by == principal || status.actor == principal;
-            let given = status.approvals.iter().any(|approval| approval.approver.as_str() == principal);
-            let may = status.signing.is_some() || !owned;
-            if status.state == ActionState::Held && may && !own && !given {
-                found.push(status);
-            }
+            found.push(status::of(client, &action.action_id)?);
         }
         match listed.next {
             Some(next) => query.after = Some(next),
-            None => break,
+            None => return Ok(found),
         }
     }
-    found.sort_by_key(|status| status.submitted_at_ms);
-    Ok(found)
 }
 
 /// The uses that nobody knows about, and then the held actions, with the numbers by which they are chosen.

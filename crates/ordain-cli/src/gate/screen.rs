@@ -249,17 +249,20 @@ impl Screen {
     }
 }
 
+/// The first facts of every screen.
+pub(super) fn risk_and_project(status: &ActionStatus) -> Vec<Fact> {
+    let risk = risk(status);
+    let text = format!("{}: {}", risk.level.name(), risk.words);
+    let mut facts = vec![Fact { label: "risk", style: risk.level.style(), text }];
+    if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
+        facts.push(Fact { label: "project", style: Style::new(), text: path.to_owned() });
+    }
+    facts
+}
+
 fn facts(status: &ActionStatus, key: &SigningKey, now_ms: u64) -> Vec<Fact> {
     let plain = |label: &'static str, text: String| Fact { label, style: Style::new(), text };
-    let risk = risk(status);
-    let mut facts = vec![Fact {
-        label: "risk",
-        style: risk.level.style(),
-        text: format!("{}: {}", risk.level.name(), risk.words),
-    }];
-    if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
-        facts.push(plain("project", path.to_owned()));
-    }
+    let mut facts = risk_and_project(status);
     if status.needs_owner {
         let text = "it takes a signature, and nobody owns this gate";
         facts.push(Fact { label: "open", style: YELLOW, text: text.to_owned() });

@@ -1,15 +1,14 @@
 //! Asking a person whether something happened that nobody knows about, and telling what follows from each answer.
 
 use super::deciding::{self, Ask};
-use super::screen::{Fact, Screen, SigningKey, key_fact};
-use super::summary::{deed, risk};
+use super::held;
+use super::screen::{Fact, Screen, SigningKey, key_fact, risk_and_project};
+use super::summary::deed;
 use crate::clock::{date, relative};
-use crate::commands::status;
 use crate::exit::Failure;
 use crate::report::YELLOW;
 use anstyle::Style;
-use ordain_api::limits::PAGE_MAX;
-use ordain_api::{ActionState, ActionStatus, ActionsQuery, Use, UseOutcome};
+use ordain_api::{ActionState, ActionStatus, Use, UseOutcome};
 use ordain_client::Client;
 use ordain_presence::Terminal;
 use serde_json::{Value as Json, json};
@@ -55,24 +54,8 @@ impl UnknownUse {
 
     /// Every such use that the caller sees, the oldest first.
     pub(crate) fn find(client: &Client, now_ms: u64) -> Result<Vec<Self>, Failure> {
-        let mut found = Vec::new();
-        let mut query = ActionsQuery {
-            state: Some(ActionState::Unknown),
-            after: Some(0),
-            limit: Some(PAGE_MAX as u64),
-            ..ActionsQuery::default()
-        };
-        loop {
-            let listed = client.actions(&query)?;
-            for action in &listed.actions {
-                // The list shows no evidence.
-                found.extend(Self::all_of(&status::of(client, &action.action_id)?, now_ms));
-            }
-            match listed.next {
-                Some(next) => query.after = Some(next),
-                None => break,
-            }
-        }
+        let actions = held::all_in(client, ActionState::Unknown)?;
+        let mut found: Vec<Self> = actions.iter().flat_map(|status| Self::all_of(status, now_ms)).collect();
         found.sort_by_key(|unknown| unknown.used.spent_at_ms);
         Ok(found)
     }
@@ -121,18 +104,10 @@ impl UnknownUse {
     /// The screen with the question.
     pub(crate) fn screen(&self, key: &SigningKey, now_ms: u64) -> Screen {
         let Self { status, used, permit_id, .. } = self;
-        let plain = |label: &'static str, text: String| Fact { label, style: Style::new(), text };
-        let risk = risk(status);
-        let mut facts = vec![Fact {
-            label: "risk",
-            style: risk.level.style(),
-            text: format!("{}: {}", risk.level.name(), risk.words),
-        }];
-        if let Some(path) = status.view.pointer("/project/path").and_then(Json::as_str) {
-            facts.push(plain("project", path.to_owned()));
-        }
+        let mut facts = risk_and_project(status);
         let when = format!("{} ({})", relative(used.spent_at_ms, now_ms), date(used.spent_at_ms));
-        facts.push(plain("begun", format!("{when} by {}: use {} of {permit_id}", used.worker, used.number)));
+        let begun = format!("{when} by {}: use {} of {permit_id}", used.worker, used.number);
+        facts.push(Fact { label: "begun", style: Style::new(), text: begun });
         let (by, why) = match &used.settled {
             Some(settled) => (settled.by.as_str(), settled.reason.as_str()),
             None => ("ordain", "no outcome was reported in time"),
@@ -144,7 +119,7 @@ impl UnknownUse {
             ("did not", UseOutcome::Failed),
             ("cannot", UseOutcome::Unknown),
         ] {
-            facts.push(plain(label, self.follows(outcome).to_owned()));
+            facts.push(Fact { label, style: Style::new(), text: self.follows(outcome).to_owned() });
         }
         facts.push(key_fact(key));
         let summary = format!("Did it happen? {} was about to {}", status.actor, deed(status));

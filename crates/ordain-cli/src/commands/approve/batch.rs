@@ -12,7 +12,7 @@ use crate::gate::screen::Screen;
 use crate::gate::settling::UnknownUse;
 use crate::gate::{held, ids};
 use crate::gateway::Gateway;
-use crate::output::{print_json, print_page};
+use crate::output::{print_json, print_result};
 use crate::page::{PLAIN, Page};
 use crate::report::{self, GREEN, RED, YELLOW, printable};
 use crate::signing::{self, Signer};
@@ -110,7 +110,7 @@ fn list(waiting: &[ActionStatus], unknown: &[UnknownUse], json: bool) -> Result<
     } else {
         held::numbered(&mut page, unknown, waiting);
     }
-    print_page(&page)
+    print_result(&page)
 }
 
 /// An action that was chosen: its signed statement, where there is one, or why it cannot be approved now.

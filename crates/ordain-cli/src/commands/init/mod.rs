@@ -14,7 +14,7 @@ use starters::Step;
 use crate::arguments::Connect;
 use crate::exit::{self, Failure, Outcome};
 use crate::gateway::{Gateway, Purpose, approver_keys_of};
-use crate::output::print_page;
+use crate::output::print_result;
 use crate::own_key::OwnKey;
 use crate::page::Page;
 use crate::project::{CONFIG, Project};
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Init, json: bool) -> Result<Outcome, Failure> {
                 Step::Command(what, command) => page.step(what, &command),
             }
         }
-        print_page(&page)?;
+        print_result(&page)?;
     }
     if !is_claimed {
         note_open(&args.dir);

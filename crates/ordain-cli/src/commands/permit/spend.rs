@@ -8,7 +8,7 @@ use crate::exit::{self, Failure, Outcome};
 use crate::gate::ids;
 use crate::gateway::{Gateway, Purpose};
 use crate::input::Source;
-use crate::output::{print_json, print_page};
+use crate::output::{print_json, print_result};
 use crate::page::Page;
 use clap::Args;
 use ordain_api::{KernelUseRequest, UseRequest};
@@ -80,7 +80,7 @@ pub(super) fn run(args: &PermitUse, json: bool) -> Result<Outcome, Failure> {
         |word: &str| format!("ordain permit outcome {} {word} --use {}", spent.permit_id, spent.number);
     page.step("if it happened", &settle("succeeded"));
     page.step("if it did not", &settle("failed"));
-    print_page(&page)?;
+    print_result(&page)?;
     Ok(Outcome::Ok)
 }
 

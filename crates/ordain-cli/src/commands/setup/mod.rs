@@ -12,7 +12,7 @@ use crate::arguments::Connect;
 use crate::clock::{date, now_ms};
 use crate::commands::pause;
 use crate::exit::{self, Failure, Outcome};
-use crate::output::{print_json, print_page};
+use crate::output::{print_json, print_result};
 use crate::page::Page;
 use crate::report;
 use clap::{ArgGroup, Args};
@@ -303,7 +303,7 @@ fn show(done: &Done, json: bool) -> Result<(), Failure> {
         page.section("Not covered");
         done.not_covered.iter().for_each(|point| page.item(point));
     }
-    print_page(&page)
+    print_result(&page)
 }
 
 /// The pins of the hooks in a text, for `doctor`.
