@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Checks the signature of every approval vector, with none of our code.
-
     python3 conformance/check_statements.py [FOLDER]    one line for each document: its path, and `ok` or the rules it breaks
 """
 import base64
@@ -40,10 +39,8 @@ def is_signed_with(key: dict, approval: dict) -> bool:
 def broken_rules(approval: dict, keys: list) -> list:
     signature, session = approval["signature"], approval["signature"].get("session")
     known = [key for key in keys if key["key_id"] == signature["key_id"]]
-    # Scopes have whole numbers and plain names, so sorted keys are their canonical form.
-    scope = json.dumps(approval.get("scope"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    holds = {
-        "AP7": (signature["scope"] == "once" or re.fullmatch(r"sha256:[0-9a-f]{64}", signature["scope"]))
+    scope = "sha256:" + hashlib.sha256(json.dumps(approval.get("scope"), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    holds = {"AP7": (signature["scope"] == "once" or re.fullmatch(r"sha256:[0-9a-f]{64}", signature["scope"]))
         and signature["assurance"] in ("recent", "presence") and (session is not None) == (signature["assurance"] == "recent"),
         "AP8": 0 <= signature["not_after_ms"] - approval["at_ms"] <= HOUR_MS,
         "AP9": not keys or any("revoked_index" not in key for key in known),
@@ -51,8 +48,7 @@ def broken_rules(approval: dict, keys: list) -> list:
         "AP11": all(is_signed_with(key, approval) for key in known),
         "AP12": not session or (1 <= session["number"] <= SESSION_SIGNATURES
                                 and 0 <= approval["at_ms"] - session["started_at_ms"] <= SESSION_MS),
-        "AP13": signature["scope"] == "sha256:" + hashlib.sha256(scope.encode()).hexdigest() if "scope" in approval
-        else not signature["scope"].startswith("sha256:")}
+        "AP13": (signature["scope"] == scope) == ("scope" in approval or signature["scope"][:7] == "sha256:")}
     return [rule for rule, fits in holds.items() if not fits]
 
 if __name__ == "__main__":
