@@ -67,7 +67,7 @@ pub(crate) fn action(page: &mut Page, status: &ActionStatus) {
 /// The view of an approver.
 pub(crate) fn shown(page: &mut Page, status: &ActionStatus) {
     page.section("Proposed");
-    if let Some(intent) = status.view.get("intent") {
+    if let Some(intent) = status.view.get("intent").filter(|intent| **intent != json!("")) {
         members(page, &json!({ "intent": intent }));
     }
     let mut proposal = status.view.get("proposal").cloned().unwrap_or_default();

@@ -109,7 +109,7 @@ impl Screen {
         let mut agent: Vec<Written> =
             id.map(|id| json!({"proposal_id" : id})).iter().flat_map(written).collect();
         // Then its purpose, in words that nothing checks.
-        if let Some(intent) = status.view.get("intent") {
+        if let Some(intent) = status.view.get("intent").filter(|intent| **intent != json!("")) {
             agent.extend(written(&json!({ "intent": intent })));
         }
         agent.extend(written(&proposal));
