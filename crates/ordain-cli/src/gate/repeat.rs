@@ -32,11 +32,12 @@ pub(crate) fn offered(status: &ActionStatus) -> Option<StandingScope> {
 }
 
 /// For the screen: what the key `g` does.
-pub(crate) fn offer(scope: &StandingScope) -> String {
+pub(crate) fn offer(status: &ActionStatus, scope: &StandingScope) -> String {
     format!(
-        "`g` approves it and exactly this call again, {} until {}; not another folder, argument or file content",
+        "`g` approves it and exactly this call again, {} until {}; not another folder{}",
         at_most(scope),
-        date(scope.until_ms)
+        date(scope.until_ms),
+        if names_contents(status) { ", argument or file content" } else { " or argument; files may change" }
     )
 }
 

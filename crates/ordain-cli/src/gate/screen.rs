@@ -125,7 +125,7 @@ impl Screen {
         let offered = repeat::offered(status).filter(|_| signs);
         let offers_repeat = offered.is_some();
         if let Some(scope) = offered {
-            facts.push(Fact { label: "grant", style: Style::new(), text: repeat::offer(&scope) });
+            facts.push(Fact { label: "grant", style: Style::new(), text: repeat::offer(status, &scope) });
         }
         if had_patch && diff.is_none() {
             let text = "no diff was sent, or there was no room for one; compare the patch set by its hash";
